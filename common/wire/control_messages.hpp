@@ -1,0 +1,165 @@
+// The messages of the out-of-band channel (protocol 0.1), and their bytes. Pure: no input or
+// output. Big-endian on the wire, but for the initial status, the flags of CLOSE and the lanes of a
+// response, which travel in host order.
+//
+// A receiver reads a header (request_header_size or response_header_size bytes), decodes it, and
+// only then reads the body: header.size - <header size> bytes, which the decoder has bounded.
+#pragma once
+
+#include "base/result.hpp"
+#include "wire/status.hpp"
+
+#include <librpmem.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rpmem::wire {
+
+inline constexpr std::uint16_t protocol_major = 0;
+inline constexpr std::uint16_t protocol_minor = 1;
+
+inline constexpr std::size_t initial_status_size = 4;
+inline constexpr std::size_t request_header_size = 12;
+inline constexpr std::size_t response_header_size = 16;
+inline constexpr std::size_t max_pool_set_size = 4096; // bytes of a pool set's name, NUL included
+inline constexpr std::size_t max_message_size = 148 + max_pool_set_size; // CREATE is the largest
+
+enum class MessageType : std::uint32_t {
+    create = 1,
+    create_response = 2,
+    open = 3,
+    open_response = 4,
+    close = 5,
+    close_response = 6,
+    set_attributes = 7,
+    set_attributes_response = 8,
+};
+
+// Values from the wire are kept as they came, also those that have no name here.
+enum class Provider : std::uint32_t { verbs = 1, sockets = 2 };
+enum class PersistMethod : std::uint32_t { general_purpose = 1, appliance = 2 };
+
+using PoolAttributes = ::rpmem_pool_attr;
+
+struct RequestHeader {
+    MessageType type{};
+    std::uint64_t size = 0; // of the whole message, this header included
+};
+
+struct ResponseHeader {
+    Status status{};
+    MessageType type{};
+    std::uint64_t size = 0; // of the whole message, this header included
+};
+
+struct CreateRequest {
+    std::uint64_t pool_size = 0;
+    std::uint32_t lanes = 0;
+    Provider provider{};
+    std::uint64_t inline_size = 0; // bytes of inline data per persist message
+    PoolAttributes attributes{};   // all zero: none
+    std::string pool_set;
+};
+
+struct OpenRequest {
+    std::uint64_t pool_size = 0;
+    std::uint32_t lanes = 0;
+    Provider provider{};
+    std::uint64_t inline_size = 0;
+    std::string pool_set;
+};
+
+struct CloseRequest {
+    bool remove = false; // remove the pool that this session created
+};
+
+struct SetAttributesRequest {
+    PoolAttributes attributes{};
+};
+
+using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest>;
+
+// How to reach the pool on the fabric. All zero if the status is not success.
+struct InBandAttributes {
+    std::uint32_t port = 0;
+    PersistMethod method{};
+    std::uint64_t rkey = 0;
+    std::uint64_t raddr = 0;
+    std::uint32_t lanes = 0;
+};
+
+struct CreateResponse {
+    Status status{};
+    InBandAttributes in_band;
+};
+
+struct OpenResponse {
+    Status status{};
+    InBandAttributes in_band;
+    PoolAttributes attributes{};
+};
+
+struct CloseResponse {
+    Status status{};
+};
+
+struct SetAttributesResponse {
+    Status status{};
+};
+
+using Bytes = std::vector<std::byte>;
+
+// What the daemon says first: 0, or the errno value for which it ends.
+[[nodiscard]] Bytes encode_initial_status(std::int32_t status);
+[[nodiscard]] Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes);
+
+// Encoding never fails; a pool set name that the other side will not take is for it to refuse.
+[[nodiscard]] Bytes encode(const CreateRequest& request);
+[[nodiscard]] Bytes encode(const OpenRequest& request);
+[[nodiscard]] Bytes encode(const CloseRequest& request);
+[[nodiscard]] Bytes encode(const SetAttributesRequest& request);
+[[nodiscard]] Bytes encode(const CreateResponse& response);
+[[nodiscard]] Bytes encode(const OpenResponse& response);
+[[nodiscard]] Bytes encode(const CloseResponse& response);
+[[nodiscard]] Bytes encode(const SetAttributesResponse& response);
+
+// The whole response, all fields zero, that tells STATUS to the sender of a request of this type.
+[[nodiscard]] Bytes encode_refusal(MessageType request, Status status);
+
+// The type of the response to a request.
+[[nodiscard]] MessageType response_to(MessageType request);
+
+// Checks the type, and the size against what a message of that type can have. EBADMSG.
+[[nodiscard]] Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes);
+
+// The type of a request whose header may be wrong in its size: whom to answer. Nothing if the bytes
+// are too few or the type is not that of a request.
+[[nodiscard]] std::optional<MessageType> request_type(std::span<const std::byte> header);
+
+// BODY is all that follows the header. EPROTONOSUPPORT for another protocol version, EBADMSG for
+// all else. Lanes, provider, sizes and an absolute name are for the daemon to judge.
+[[nodiscard]] Result<Request> decode_request(const RequestHeader& header,
+                                             std::span<const std::byte> body);
+
+// Checks type and size; a status without a name is kept. EBADMSG.
+[[nodiscard]] Result<ResponseHeader> decode_response_header(std::span<const std::byte> bytes,
+                                                            MessageType expected);
+
+// BODY is all that follows the header. With a status other than success the fields are as they
+// came (zero from a well-behaved target) and nothing but the length is checked. EBADMSG.
+[[nodiscard]] Result<CreateResponse> decode_create_response(const ResponseHeader& header,
+                                                            std::span<const std::byte> body);
+[[nodiscard]] Result<OpenResponse> decode_open_response(const ResponseHeader& header,
+                                                        std::span<const std::byte> body);
+[[nodiscard]] Result<CloseResponse> decode_close_response(const ResponseHeader& header,
+                                                          std::span<const std::byte> body);
+[[nodiscard]] Result<SetAttributesResponse>
+decode_set_attributes_response(const ResponseHeader& header, std::span<const std::byte> body);
+
+} // namespace rpmem::wire

@@ -1,0 +1,31 @@
+// The status word of a response: how the target took a request.
+#pragma once
+
+#include <cstdint>
+
+namespace rpmem::wire {
+
+enum class Status : std::uint32_t {
+    success = 0,
+    bad_protocol = 1,
+    bad_name = 2,
+    bad_size = 3,
+    bad_lanes = 4,
+    bad_provider = 5,
+    fatal = 6,
+    fatal_connection = 7,
+    busy = 8,
+    exists = 9,
+    provider_not_supported = 10,
+    not_found = 11,
+    no_access = 12,
+    pool_configuration = 13,
+};
+
+// The errno value that the API reports; 0 for success, EREMOTEIO for a status we do not know.
+[[nodiscard]] int errno_of(Status status);
+
+// A few words for people, never NULL, also for a status we do not know.
+[[nodiscard]] const char* describe(Status status);
+
+} // namespace rpmem::wire
