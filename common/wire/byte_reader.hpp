@@ -1,0 +1,53 @@
+// Takes packed fields off a message. Decoders check the length of the whole message first; a read
+// beyond the end yields zeros all the same.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace rpmem::wire {
+
+class ByteReader {
+public:
+    explicit ByteReader(std::span<const std::byte> bytes) : left_(bytes) {}
+
+    template <std::unsigned_integral T>
+    [[nodiscard]] T big_endian() {
+        T value = 0;
+        for (const std::byte byte : take(sizeof(T)))
+            value = static_cast<T>((value << 8) | std::to_integer<T>(byte));
+        return value;
+    }
+
+    template <std::unsigned_integral T>
+    [[nodiscard]] T host_order() {
+        T value = 0;
+        raw(std::as_writable_bytes(std::span<T, 1>(&value, 1)));
+        return value;
+    }
+
+    void raw(std::span<std::byte> destination) {
+        const auto source = take(destination.size());
+        std::memcpy(destination.data(), source.data(), source.size());
+    }
+
+    [[nodiscard]] std::span<const std::byte> rest() const { return left_; }
+
+private:
+    std::span<const std::byte> take(std::size_t count) {
+        if (count > left_.size()) {
+            left_ = {};
+            return {};
+        }
+        const auto taken = left_.first(count);
+        left_ = left_.subspan(count);
+        return taken;
+    }
+
+    std::span<const std::byte> left_;
+};
+
+} // namespace rpmem::wire

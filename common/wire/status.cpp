@@ -1,0 +1,53 @@
+#include "wire/status.hpp"
+
+#include <cerrno>
+
+namespace rpmem::wire {
+namespace {
+
+struct StatusEntry {
+    Status status;
+    int code;
+    const char* text;
+};
+
+constexpr StatusEntry entries[] = {
+    {Status::success, 0, "success"},
+    {Status::bad_protocol, EPROTONOSUPPORT,
+     "the target does not speak this version of the protocol"},
+    {Status::bad_name, EINVAL, "the pool set name is not valid: it must be a relative path"},
+    {Status::bad_size, EFBIG, "the pool is larger than the target's pool set"},
+    {Status::bad_lanes, EINVAL, "the number of lanes is not valid"},
+    {Status::bad_provider, EINVAL, "the target does not know the fabric provider"},
+    {Status::fatal, EREMOTEIO, "the target failed; its log says why"},
+    {Status::fatal_connection, ECONNABORTED,
+     "the target could not set up the fabric connection; its log says why"},
+    {Status::busy, EBUSY, "the pool is in use"},
+    {Status::exists, EEXIST, "the pool exists already"},
+    {Status::provider_not_supported, EMEDIUMTYPE, "the target has no such fabric provider"},
+    {Status::not_found, ENOENT, "the pool set or one of its parts does not exist on the target"},
+    {Status::no_access, EACCES, "the target's user may not use the pool set or one of its parts"},
+    {Status::pool_configuration, EINVAL,
+     "the target's pool set or the headers of its parts are not usable"},
+};
+
+const StatusEntry* find(Status status) {
+    for (const StatusEntry& entry : entries)
+        if (entry.status == status)
+            return &entry;
+    return nullptr;
+}
+
+} // namespace
+
+int errno_of(Status status) {
+    const StatusEntry* entry = find(status);
+    return entry ? entry->code : EREMOTEIO;
+}
+
+const char* describe(Status status) {
+    const StatusEntry* entry = find(status);
+    return entry ? entry->text : "the target answered with a status that is not known here";
+}
+
+} // namespace rpmem::wire
