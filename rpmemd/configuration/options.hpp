@@ -1,0 +1,36 @@
+// The command line of rpmemd, and with it the whole configuration.
+#pragma once
+
+#include "base/result.hpp"
+#include "configuration/configuration.hpp"
+
+#include <filesystem>
+#include <string>
+#include <variant>
+
+namespace rpmem::target {
+
+// What the outside has to say.
+struct Environment {
+    std::string version;               // what --version prints
+    std::string home;                  // empty: unknown
+    std::filesystem::path user_file;   // over system_file; empty: none
+    std::filesystem::path system_file; // empty: none
+};
+
+// $HOME, or else the home of the user in the password database; the files of rpmemd(1).
+Environment process_environment(std::string version);
+
+// --help or --version: print TEXT on standard output and exit with status 0.
+struct ExitRequest {
+    std::string text;
+};
+
+using CommandLine = std::variant<Configuration, ExitRequest>;
+
+// Reads the configuration files that count, and puts the options over them. EINVAL for a bad option
+// or setting; ENOENT for a missing --config file; other errno values of reading a file.
+Result<CommandLine> parse_command_line(int argc, const char* const argv[],
+                                       const Environment& environment);
+
+} // namespace rpmem::target
