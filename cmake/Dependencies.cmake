@@ -1,0 +1,37 @@
+# Every dependency, each with the Debian package to install when it is missing.
+find_package(PkgConfig)
+if(NOT PkgConfig_FOUND)
+    message(FATAL_ERROR "pkg-config is missing: apt-get install pkg-config")
+endif()
+
+function(rpmem_require_module name module version debian_package)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET "${module}>=${version}")
+    if(NOT ${name}_FOUND)
+        message(FATAL_ERROR "${module} ${version} or newer is missing: apt-get install ${debian_package}")
+    endif()
+endfunction()
+
+function(rpmem_require_package name debian_package)
+    find_package(${name} QUIET)
+    if(NOT ${name}_FOUND)
+        message(FATAL_ERROR "${name} is missing: apt-get install ${debian_package}")
+    endif()
+    # find_package() makes imported targets in the calling directory's scope only.
+    get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+    foreach(target IN LISTS targets)
+        set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
+    endforeach()
+endfunction()
+
+rpmem_require_module(LIBFABRIC libfabric 1.17 libfabric-dev)
+rpmem_require_module(LIBPMEM libpmem 1.12 libpmem-dev)
+rpmem_require_module(LIBPMEM2 libpmem2 1.12 libpmem2-dev)
+rpmem_require_package(fmt libfmt-dev)
+rpmem_require_package(spdlog libspdlog-dev)
+rpmem_require_package(tl-expected libexpected-dev)
+rpmem_require_package(CLI11 libcli11-dev)
+find_package(Threads REQUIRED)
+
+if(RPMEM_BUILD_TESTS)
+    rpmem_require_package(GTest libgtest-dev)
+endif()

@@ -1,0 +1,28 @@
+// A point in time after which a wait gives up.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+
+namespace rpmem {
+
+class Deadline {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Deadline(std::chrono::milliseconds from_now) : at_(Clock::now() + from_now) {}
+
+    [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
+
+    // For poll(2): milliseconds left, rounded up, never negative.
+    [[nodiscard]] int poll_timeout() const {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
+        return static_cast<int>(std::clamp<long long>(left, 0, INT_MAX));
+    }
+
+private:
+    Clock::time_point at_;
+};
+
+} // namespace rpmem

@@ -1,0 +1,98 @@
+#include "base/io.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace rpmem {
+namespace {
+
+// 1: ready, 0: time out or cancelled.
+Result<bool> wait_for(int fd, short events, const Deadline& deadline, int cancel) {
+    while (true) {
+        pollfd fds[2] = {{fd, events, 0}, {cancel, POLLIN, 0}};
+        const int ready = ::poll(fds, cancel >= 0 ? 2 : 1, deadline.poll_timeout());
+        if (ready < 0 && errno != EINTR)
+            return fail_errno(ErrorClass::bug, errno, "poll");
+        if (ready > 0)
+            return fds[0].revents != 0;
+        if (ready == 0 && deadline.passed())
+            return false;
+    }
+}
+
+} // namespace
+
+Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel) {
+    return wait_for(fd, POLLIN, deadline, cancel);
+}
+
+Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline) {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+        const Result<bool> ready = wait_for(fd, POLLIN, deadline, -1);
+        if (!ready)
+            return Failure(ready.error());
+        if (!*ready)
+            return fail(ErrorClass::link_lost, ETIMEDOUT, "no data within the time allowed");
+        const ssize_t got = ::read(fd, buffer.data() + done, buffer.size() - done);
+        if (got == 0)
+            break;
+        if (got > 0)
+            done += static_cast<std::size_t>(got);
+        else if (errno != EINTR && errno != EAGAIN)
+            return fail_errno(ErrorClass::link_lost, errno, "read");
+    }
+    return done;
+}
+
+Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline) {
+    std::size_t done = 0;
+    while (done < data.size()) {
+        ssize_t put =
+            ::send(fd, data.data() + done, data.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (put < 0 && errno == ENOTSOCK)
+            put = ::write(fd, data.data() + done, data.size() - done);
+        if (put >= 0) {
+            done += static_cast<std::size_t>(put);
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN)
+            return fail_errno(ErrorClass::link_lost, errno, "write");
+        const Result<bool> ready = wait_for(fd, POLLOUT, deadline, -1);
+        if (!ready)
+            return Failure(ready.error());
+        if (!*ready)
+            return fail(ErrorClass::link_lost, ETIMEDOUT,
+                        "the reader took no data within the time allowed");
+    }
+    return {};
+}
+
+Result<Event> Event::make() {
+    UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!fd)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make an eventfd");
+    return Event(std::move(fd));
+}
+
+void Event::raise() const {
+    const std::uint64_t one = 1;
+    // The only failure is a counter at its maximum, which is raised already.
+    [[maybe_unused]] const ssize_t ignored = ::write(fd_.get(), &one, sizeof(one));
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot make a pipe (see the limit 'ulimit -n')");
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+} // namespace rpmem

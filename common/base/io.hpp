@@ -1,0 +1,44 @@
+// Reading and writing descriptors with a bound on the wait.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rpmem {
+
+// Waits until FD is readable (or at its end). False: the deadline passed, or CANCEL (an eventfd,
+// -1 for none) became readable first.
+Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel = -1);
+
+// Reads until BUFFER is full or the input ends; returns the number of bytes read. ETIMEDOUT when
+// the deadline passes.
+Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline);
+
+// Writes all of DATA, without SIGPIPE if FD is a socket. ETIMEDOUT when the deadline passes,
+// EPIPE when the reader has gone.
+Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline);
+
+// A flag that poll(2) can see. Once raised it stays up.
+class Event {
+public:
+    static Result<Event> make();
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    void raise() const;
+
+private:
+    explicit Event(UniqueFd fd) : fd_(std::move(fd)) {}
+    UniqueFd fd_;
+};
+
+struct Pipe {
+    UniqueFd read_end;
+    UniqueFd write_end;
+};
+Result<Pipe> make_pipe(); // both ends close-on-exec
+
+} // namespace rpmem

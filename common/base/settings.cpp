@@ -1,0 +1,143 @@
+#include "base/settings.hpp"
+
+#include <array>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <string_view>
+
+namespace rpmem {
+namespace {
+
+using enum SettingKind;
+
+constexpr std::array rows = {
+    SettingRow{"RPMEM_SSH", text, "ssh", 0, 0, "", "program started instead of ssh"},
+    SettingRow{"RPMEM_CMD", text, "rpmemd", 0, 0, "",
+               "remote command; several, separated by '|', are taken in turn (read at load)"},
+    SettingRow{"RPMEM_ENABLE_VERBS", boolean, "1", 0, 1, "", "RDMA devices may be used"},
+    SettingRow{"RPMEM_ENABLE_SOCKETS", boolean, "0", 0, 1, "", "the sockets provider may be used"},
+    SettingRow{"RPMEM_MAX_NLANES", number, "", 1, UINT_MAX, "lanes",
+               "upper bound of lanes of a pool (read at load)"},
+    SettingRow{"RPMEM_WORK_QUEUE_SIZE", number, "50", 1, 65536, "operations",
+               "suggested work queue size of a lane (read at load)"},
+    SettingRow{"RPMEM_CONNECT_TIMEOUT", number, "30000", 1000, 3600000, "ms",
+               "bound of the login, and of connecting the lanes"},
+    SettingRow{"RPMEM_OPERATION_TIMEOUT", number, "120000", 1000, 3600000, "ms",
+               "bound of one persist, drain, read, set_attr or close"},
+    SettingRow{"RPMEM_SPIN_TIME", number, "50", 0, 1000000, "us",
+               "how long a wait spins before it sleeps"},
+    SettingRow{"RPMEM_LOG_LEVEL", number, "0", 0, 4, "",
+               "0 none, 1 error, 2 warning, 3 info, 4 debug"},
+    SettingRow{"RPMEM_LOG_FILE", text, "", 0, 0, "",
+               "log file instead of standard error; a final '-' is followed by the process id"},
+};
+
+constexpr const SettingRow& row_of(std::string_view name) {
+    for (const SettingRow& row : rows)
+        if (name == row.name)
+            return row;
+    return rows[0]; // not reached: every caller names a row
+}
+
+class Reader {
+public:
+    Reader(const Environment& environment, std::vector<std::string>& warnings)
+        : environment_(environment), warnings_(warnings) {}
+
+    std::string read_text(const char* name) const {
+        const char* value = environment_(name);
+        return value && *value ? value : row_of(name).default_value;
+    }
+
+    std::optional<std::uint64_t> read_number(const char* name) const {
+        const SettingRow& row = row_of(name);
+        if (const char* value = environment_(name)) {
+            const auto number = parse(value);
+            if (number && *number >= row.minimum && *number <= row.maximum)
+                return number;
+            warnings_.push_back(
+                fmt::format("{}={}: not a number from {} to {}{}{}; {}", name, value, row.minimum,
+                            row.maximum, *row.unit ? " " : "", row.unit,
+                            *row.default_value ? fmt::format("{} is used", row.default_value)
+                                               : std::string("no limit is used")));
+        }
+        return parse(row.default_value);
+    }
+
+    bool read_boolean(const char* name) const { return read_number(name).value_or(0) == 1; }
+
+private:
+    static std::optional<std::uint64_t> parse(std::string_view value) {
+        std::uint64_t number = 0;
+        const auto [end, error] =
+            std::from_chars(value.data(), value.data() + value.size(), number);
+        if (error != std::errc() || end != value.data() + value.size())
+            return std::nullopt;
+        return number;
+    }
+
+    const Environment& environment_;
+    std::vector<std::string>& warnings_;
+};
+
+std::string_view trimmed(std::string_view part) {
+    const auto first = part.find_first_not_of(" \t");
+    if (first == std::string_view::npos)
+        return {};
+    return part.substr(first, part.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<std::string> split_commands(const std::string& value) {
+    std::vector<std::string> commands;
+    std::string_view rest = value;
+    while (true) {
+        const auto bar = rest.find('|');
+        if (const auto command = trimmed(rest.substr(0, bar)); !command.empty())
+            commands.emplace_back(command);
+        if (bar == std::string_view::npos)
+            break;
+        rest.remove_prefix(bar + 1);
+    }
+    if (commands.empty())
+        commands.emplace_back(row_of("RPMEM_CMD").default_value);
+    return commands;
+}
+
+LogLevel to_log_level(std::uint64_t number) {
+    constexpr LogLevel levels[] = {LogLevel::none, LogLevel::error, LogLevel::warning,
+                                   LogLevel::info, LogLevel::debug};
+    return levels[number];
+}
+
+} // namespace
+
+std::span<const SettingRow> setting_table() { return rows; }
+
+Settings read_settings(const Environment& environment) {
+    std::vector<std::string> warnings;
+    const Reader reader(environment, warnings);
+    const auto milliseconds = [&](const char* name) {
+        return std::chrono::milliseconds(*reader.read_number(name));
+    };
+    Settings settings{
+        .ssh = reader.read_text("RPMEM_SSH"),
+        .commands = split_commands(reader.read_text("RPMEM_CMD")),
+        .enable_verbs = reader.read_boolean("RPMEM_ENABLE_VERBS"),
+        .enable_sockets = reader.read_boolean("RPMEM_ENABLE_SOCKETS"),
+        .max_lanes = std::nullopt,
+        .work_queue_size = static_cast<unsigned>(*reader.read_number("RPMEM_WORK_QUEUE_SIZE")),
+        .connect_timeout = milliseconds("RPMEM_CONNECT_TIMEOUT"),
+        .operation_timeout = milliseconds("RPMEM_OPERATION_TIMEOUT"),
+        .spin_time = std::chrono::microseconds(*reader.read_number("RPMEM_SPIN_TIME")),
+        .log_level = to_log_level(*reader.read_number("RPMEM_LOG_LEVEL")),
+        .log_file = reader.read_text("RPMEM_LOG_FILE"),
+        .warnings = {},
+    };
+    if (const auto lanes = reader.read_number("RPMEM_MAX_NLANES"))
+        settings.max_lanes = static_cast<unsigned>(*lanes);
+    settings.warnings = std::move(warnings);
+    return settings;
+}
+
+} // namespace rpmem

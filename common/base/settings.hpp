@@ -1,0 +1,52 @@
+// The table of settings (RPMEM_*): one row feeds parsing, the manual and what tools print.
+#pragma once
+
+#include "base/log.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem {
+
+enum class SettingKind { text, boolean, number };
+
+struct SettingRow {
+    const char* name;
+    SettingKind kind;
+    const char* default_value; // as text; "" = none
+    std::uint64_t minimum;     // of numbers
+    std::uint64_t maximum;
+    const char* unit;
+    const char* help;
+};
+
+std::span<const SettingRow> setting_table();
+
+struct Settings {
+    std::string ssh;
+    std::vector<std::string> commands; // taken round robin
+    bool enable_verbs;
+    bool enable_sockets;
+    std::optional<unsigned> max_lanes;
+    unsigned work_queue_size;
+    std::chrono::milliseconds connect_timeout;
+    std::chrono::milliseconds operation_timeout;
+    std::chrono::microseconds spin_time;
+    LogLevel log_level;
+    std::string log_file; // empty: standard error
+
+    std::vector<std::string> warnings; // one line for each value that was not taken
+};
+
+// Returns the value of a variable, or nullptr. As std::getenv.
+using Environment = std::function<const char*(const char* name)>;
+
+// Values that make no sense are replaced by the default and named in `warnings`.
+Settings read_settings(const Environment& environment);
+
+} // namespace rpmem

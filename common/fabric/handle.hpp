@@ -1,0 +1,39 @@
+// Ownership of libfabric objects.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <memory>
+
+namespace rpmem::fabric {
+
+struct Closer {
+    template <typename Object>
+    void operator()(Object* object) const {
+        fi_close(
+            &object->fid); // fails only with objects open beneath it, an order this layer keeps
+    }
+};
+
+template <typename Object>
+using Handle = std::unique_ptr<Object, Closer>;
+
+struct InfoDeleter {
+    void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, InfoDeleter>;
+
+// STATUS is a libfabric return value (negative).
+template <typename... Args>
+[[nodiscard]] Failure fail_fabric(ErrorClass kind, int status, fmt::format_string<Args...> format,
+                                  Args&&... args) {
+    const int code = -status;
+    return Failure(Error{
+        code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + fi_strerror(code)});
+}
+
+} // namespace rpmem::fabric

@@ -1,0 +1,107 @@
+#include "fabric/provider.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem::fabric {
+namespace {
+
+constexpr std::uint32_t api_version = FI_VERSION(1, 17);
+
+// The address modes of a region that this code can deal with; a provider answers with those that
+// it insists on.
+constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+
+// A remote READ must see what was written before it, and a message must not overtake a WRITE:
+// both are how durability is confirmed.
+constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
+
+Info make_hints(ProviderKind kind, std::size_t queue_size) {
+    Info hints(fi_allocinfo());
+    if (!hints)
+        return hints;
+    hints->fabric_attr->prov_name = strdup(name_of(kind)); // freed by fi_freeinfo
+    hints->ep_attr->type = FI_EP_MSG;
+    hints->caps = FI_MSG | FI_RMA;
+    hints->domain_attr->mr_mode = understood_modes;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->tx_attr->msg_order = needed_order;
+    hints->rx_attr->msg_order = needed_order;
+    hints->tx_attr->size = queue_size;
+    return hints;
+}
+
+unsigned lanes_of(const fi_domain_attr& domain) {
+    // An FI_EP_MSG endpoint takes one transmit and one receive context of its domain.
+    const std::size_t lanes = std::min({domain.ep_cnt, domain.tx_ctx_cnt, domain.rx_ctx_cnt});
+    return static_cast<unsigned>(std::clamp<std::size_t>(lanes, 1, 4096));
+}
+
+Provider describe(ProviderKind kind, Info info) {
+    const fi_domain_attr& domain = *info->domain_attr;
+    const int mode = domain.mr_mode;
+    Provider provider{
+        .kind = kind,
+        .info = nullptr,
+        .virtual_addressing = (mode & FI_MR_VIRT_ADDR) != 0,
+        .provider_keys = (mode & FI_MR_PROV_KEY) != 0,
+        .local_registration = (mode & FI_MR_LOCAL) != 0,
+        .copies_remotely = kind != ProviderKind::verbs,
+        .max_lanes = lanes_of(domain),
+        .queue_size = info->tx_attr->size,
+        .max_transfer = info->ep_attr->max_msg_size,
+        .key_size = domain.mr_key_size,
+    };
+    provider.info = std::move(info);
+    return provider;
+}
+
+Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
+                      std::uint64_t flags, std::size_t queue_size) {
+    // A queue larger than the device has makes it disappear from the answer: ask again without.
+    int status = 0;
+    for (const std::size_t size : {queue_size, std::size_t{0}}) {
+        const Info hints = make_hints(kind, size);
+        if (!hints)
+            return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
+        fi_info* found = nullptr;
+        status = fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),
+                            flags, hints.get(), &found);
+        if (status == 0)
+            return describe(kind, Info(found));
+    }
+    return fail_fabric(ErrorClass::resource_limit, status,
+                       "the libfabric provider {} does not serve the address {}", name_of(kind),
+                       node);
+}
+
+} // namespace
+
+const char* name_of(ProviderKind kind) {
+    switch (kind) {
+    case ProviderKind::verbs:
+        return "verbs";
+    case ProviderKind::sockets:
+        return "sockets";
+    }
+    return "?";
+}
+
+Result<Provider> find_to_connect(ProviderKind kind, const std::string& node,
+                                 const std::string& service, std::size_t queue_size) {
+    return find(kind, node, service, 0, queue_size);
+}
+
+Result<Provider> find_to_listen(ProviderKind kind, const std::string& address,
+                                const std::string& service, std::size_t queue_size) {
+    return find(kind, address, service, FI_SOURCE, queue_size);
+}
+
+int destination_family(const Provider& provider) {
+    const auto* address = static_cast<const sockaddr*>(provider.info->dest_addr);
+    return address ? address->sa_family : AF_UNSPEC;
+}
+
+} // namespace rpmem::fabric

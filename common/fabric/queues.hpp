@@ -1,0 +1,79 @@
+// Event queues (connections) and completion queues (data), with waits that have a bound and can
+// be woken.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "fabric/domain.hpp"
+#include "fabric/handle.hpp"
+
+#include <rdma/fi_eq.h>
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace rpmem::fabric {
+
+struct ConnectionEvent {
+    enum class Kind { requested, connected, shut_down, failed };
+    Kind kind;
+    fid_t object;     // the endpoint; the passive endpoint for `requested`
+    Info info;        // of `requested`: what to make the endpoint from
+    std::string text; // of `failed`: why
+    int code = 0;     // of `failed`: a positive errno value
+};
+
+class EventQueue {
+public:
+    static Result<EventQueue> open(const Handle<fid_fabric>& fabric);
+
+    [[nodiscard]] fid_eq* get() const { return queue_.get(); }
+    // To poll(2) on, after prepare_sleep() said true.
+    [[nodiscard]] int fd() const { return fd_; }
+    // False: something may be there to read already.
+    bool prepare_sleep() const;
+    Result<std::optional<ConnectionEvent>> read() const;
+    // Nothing: the deadline passed, or WAKE (an eventfd) was raised.
+    Result<std::optional<ConnectionEvent>> wait(const Deadline& deadline, int wake) const;
+
+private:
+    EventQueue(Handle<fid_eq> queue, fid_fabric* fabric, int fd)
+        : queue_(std::move(queue)), fabric_(fabric), fd_(fd) {}
+    Handle<fid_eq> queue_;
+    fid_fabric* fabric_;
+    int fd_;
+};
+
+using Completion = fi_cq_msg_entry;
+
+struct WaitPolicy {
+    std::chrono::microseconds spin;
+    std::chrono::milliseconds timeout;
+};
+
+class CompletionQueue {
+public:
+    CompletionQueue() = default;
+    static Result<CompletionQueue> open(const Domain& domain, std::size_t size);
+
+    [[nodiscard]] fid_cq* get() const { return queue_.get(); }
+
+    // Number of entries read; 0: none there; negative: -errno of a failed operation.
+    int read(std::span<Completion> entries) const;
+    // As read(), but waits until there is something: spins, then sleeps. 0: WAKE was raised.
+    // -ETIMEDOUT: nothing came in time.
+    int wait(std::span<Completion> entries, const WaitPolicy& policy, int wake) const;
+    // Sleeps at most TIMEOUT_MS (-1: without bound) until read() may find something or WAKE is
+    // raised. False: WAKE is raised.
+    bool sleep(int timeout_ms, int wake) const;
+
+private:
+    CompletionQueue(Handle<fid_cq> queue, fid_fabric* fabric, int fd)
+        : queue_(std::move(queue)), fabric_(fabric), fd_(fd) {}
+    Handle<fid_cq> queue_;
+    fid_fabric* fabric_ = nullptr;
+    int fd_ = -1;
+};
+
+} // namespace rpmem::fabric

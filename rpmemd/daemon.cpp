@@ -1,0 +1,252 @@
+#include "daemon.hpp"
+
+#include "base/io.hpp"
+#include "session.hpp"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+
+namespace rpmem::target {
+namespace {
+
+// A peer that has begun a message must end it within this time.
+constexpr std::chrono::seconds message_time(30);
+
+// Providers without a thread of their own connect lanes only while they are asked.
+constexpr int connecting_tick_ms = 50;
+
+enum class Outcome { go_on, ended, ended_badly };
+
+class ControlLoop {
+public:
+    ControlLoop(const Configuration& configuration, const Channel& channel, Log& log)
+        : channel_(channel), log_(log), session_(configuration, channel.own_address, log) {}
+
+    int run();
+
+private:
+    Outcome wait_and_handle();
+    Outcome handle_lanes();
+    Outcome handle_input();
+    Outcome handle_request(const wire::Request& request);
+    Outcome refuse_malformed(std::span<const std::byte> header, const Error& error);
+    Outcome answer(const wire::Bytes& response, Outcome next);
+    Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
+    Outcome connect_timed_out();
+    void tell(const std::string& text) const;
+
+    Outcome handle(const wire::CreateRequest& request);
+    Outcome handle(const wire::OpenRequest& request);
+    Outcome handle(const wire::SetAttributesRequest& request);
+    Outcome handle(const wire::CloseRequest& request);
+
+    const Channel& channel_;
+    Log& log_;
+    UniqueFd signals_;
+    Session session_;
+};
+
+// SIGTERM and the like end the session as the end of the channel does.
+Result<UniqueFd> take_over_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP})
+        sigaddset(&set, number);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make a signalfd");
+    return fd;
+}
+
+template <typename Request>
+PoolRequest parameters_of(const Request& request) {
+    return {request.pool_set, request.pool_size, request.lanes, request.provider,
+            request.inline_size};
+}
+
+int ControlLoop::run() {
+    auto signals = take_over_signals();
+    if (!signals) {
+        log_.error("{}", signals.error().text);
+        return EXIT_FAILURE;
+    }
+    signals_ = std::move(*signals);
+    Outcome outcome = Outcome::go_on;
+    while (outcome == Outcome::go_on)
+        outcome = wait_and_handle();
+    return outcome == Outcome::ended ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+Outcome ControlLoop::wait_and_handle() {
+    std::array<pollfd, 4> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+    nfds_t count = 2;
+    int timeout = -1;
+    if (const LaneServer* lanes = session_.lanes()) {
+        if (!lanes->events().prepare_sleep())
+            timeout = 0;
+        else if (!lanes->all_connected())
+            timeout = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
+        fds[2] = {lanes->failure_fd(), POLLIN, 0};
+        fds[3] = {lanes->events().fd(), POLLIN, 0};
+        count = 4;
+    }
+    if (::poll(fds.data(), count, timeout) < 0 && errno != EINTR) {
+        log_.error("poll: {}", strerror(errno));
+        return Outcome::ended_badly;
+    }
+    if (fds[1].revents != 0) {
+        log_.notice("ended by a signal");
+        return Outcome::ended_badly;
+    }
+    // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
+    if (const Outcome outcome = handle_lanes(); outcome != Outcome::go_on)
+        return outcome;
+    return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
+}
+
+Outcome ControlLoop::handle_lanes() {
+    LaneServer* const lanes = session_.lanes();
+    if (!lanes)
+        return Outcome::go_on;
+    if (const auto handled = lanes->handle_events(); !handled) {
+        log_.error("{}", handled.error().text);
+        return Outcome::ended_badly;
+    }
+    if (const std::string failure = lanes->failure(); !failure.empty()) {
+        log_.error("the session ends: {}", failure);
+        tell(failure);
+        return Outcome::ended_badly;
+    }
+    if (!lanes->all_connected() && session_.milliseconds_to_connect() == 0)
+        return connect_timed_out();
+    return Outcome::go_on;
+}
+
+Outcome ControlLoop::connect_timed_out() {
+    const std::string text = fmt::format(
+        "only {} of {} lanes were connected in time; is port {} reachable from the "
+        "initiator (firewall)?",
+        session_.lanes()->connected(), session_.lanes()->lanes(), session_.lanes()->port());
+    log_.error("{}", text);
+    tell(text);
+    return Outcome::ended_badly;
+}
+
+Outcome ControlLoop::handle_input() {
+    const Deadline deadline(message_time);
+    std::array<std::byte, wire::request_header_size> header;
+    const auto got = read_fully(channel_.input, header, deadline);
+    if (!got || (*got != 0 && *got < header.size()))
+        return refuse_malformed(std::span(header).first(got.value_or(0)),
+                                Error{EBADMSG, ErrorClass::link_lost,
+                                      "the input ended within the header of a request"});
+    if (*got == 0) {
+        log_.notice("the channel was closed without CLOSE: the session ends");
+        return Outcome::ended_badly;
+    }
+    const auto decoded = wire::decode_request_header(header);
+    if (!decoded)
+        return refuse_malformed(header, decoded.error());
+    std::vector<std::byte> body(decoded->size - header.size());
+    const auto body_got = read_fully(channel_.input, body, deadline);
+    if (!body_got || *body_got != body.size())
+        return refuse_malformed(
+            header, Error{EBADMSG, ErrorClass::link_lost,
+                          fmt::format("a request of {} bytes was announced, and {} came",
+                                      decoded->size, header.size() + body_got.value_or(0))});
+    const auto request = wire::decode_request(*decoded, body);
+    if (!request)
+        return refuse_malformed(header, request.error());
+    return std::visit([this](const auto& known) { return handle(known); }, *request);
+}
+
+Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const Error& error) {
+    const std::string text = "malformed request: " + error.text;
+    if (const auto type = wire::request_type(header))
+        return refuse(*type, {wire::Status::bad_protocol, text}, Outcome::ended_badly);
+    log_.error("{}", text);
+    tell(text);
+    return Outcome::ended_badly;
+}
+
+Outcome ControlLoop::handle(const wire::CreateRequest& request) {
+    log_.info("CREATE {}: {} bytes, {} lanes", request.pool_set, request.pool_size, request.lanes);
+    const auto in_band = session_.create(parameters_of(request), request.attributes);
+    if (!in_band)
+        return refuse(wire::MessageType::create, in_band.error(), Outcome::ended);
+    return answer(wire::encode(wire::CreateResponse{wire::Status::success, *in_band}),
+                  Outcome::go_on);
+}
+
+Outcome ControlLoop::handle(const wire::OpenRequest& request) {
+    log_.info("OPEN {}: {} bytes, {} lanes", request.pool_set, request.pool_size, request.lanes);
+    const auto in_band = session_.open(parameters_of(request));
+    if (!in_band)
+        return refuse(wire::MessageType::open, in_band.error(), Outcome::ended);
+    return answer(
+        wire::encode(wire::OpenResponse{wire::Status::success, *in_band, session_.attributes()}),
+        Outcome::go_on);
+}
+
+Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
+    log_.info("SET_ATTR");
+    const bool in_order = session_.has_pool();
+    if (const auto set = session_.set_attributes(request.attributes); !set)
+        return refuse(wire::MessageType::set_attributes, set.error(),
+                      in_order ? Outcome::go_on : Outcome::ended_badly);
+    return answer(wire::encode(wire::SetAttributesResponse{wire::Status::success}), Outcome::go_on);
+}
+
+Outcome ControlLoop::handle(const wire::CloseRequest& request) {
+    log_.info("CLOSE{}", request.remove ? ", remove" : "");
+    if (const auto closed = session_.close(request.remove); !closed)
+        return refuse(wire::MessageType::close, closed.error(), Outcome::ended);
+    return answer(wire::encode(wire::CloseResponse{wire::Status::success}), Outcome::ended);
+}
+
+Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
+    log_.error("refused ({}): {}", wire::describe(refusal.status), refusal.reason);
+    tell(refusal.reason);
+    return answer(wire::encode_refusal(request, refusal.status), next);
+}
+
+Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
+    if (const auto sent = write_fully(channel_.output, response, Deadline(message_time)); !sent) {
+        log_.error("cannot answer: {}", sent.error().text);
+        return Outcome::ended_badly;
+    }
+    return next;
+}
+
+void ControlLoop::tell(const std::string& text) const {
+    const std::string line = "rpmemd: " + text + "\n";
+    // The log has it too: a peer that does not listen loses nothing else.
+    (void)write_fully(channel_.error, std::as_bytes(std::span(line)),
+                      Deadline(std::chrono::seconds(1)));
+}
+
+} // namespace
+
+std::string own_address_of(const char* ssh_connection) {
+    if (!ssh_connection)
+        return {};
+    std::istringstream fields(ssh_connection);
+    std::string peer_address;
+    std::string peer_port;
+    std::string own_address;
+    fields >> peer_address >> peer_port >> own_address;
+    return own_address;
+}
+
+int serve_session(const Configuration& configuration, const Channel& channel, Log& log) {
+    return ControlLoop(configuration, channel, log).run();
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,184 @@
+#include "lanes/lane_server.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+using EventKind = fabric::ConnectionEvent::Kind;
+
+// Operations that a lane has under way here: one answer, and the receive for the next message.
+constexpr std::size_t queue_size = 4;
+
+// Messages and answers of different lanes must not share a cache line.
+constexpr std::size_t cache_line = 64;
+
+std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
+
+unsigned worker_count(unsigned wanted, unsigned lanes) {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp(wanted == 0 ? cores : wanted, 1U, lanes);
+}
+
+} // namespace
+
+Result<std::unique_ptr<LaneServer>> LaneServer::start(const LaneServerOptions& options,
+                                                      std::byte* pool, std::size_t pool_size,
+                                                      Persister persister, Log log) {
+    auto failure_event = Event::make();
+    if (!failure_event)
+        return propagate(std::move(failure_event));
+    std::unique_ptr<LaneServer> server(new LaneServer(std::move(*failure_event), std::move(log)));
+    RPMEM_TRY(server->set_up(options, pool, pool_size, persister));
+    return server;
+}
+
+Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
+                            std::size_t pool_size, Persister persister) {
+    auto provider = fabric::find_to_listen(options.provider, options.address, "0", queue_size);
+    if (!provider)
+        return propagate(std::move(provider));
+    provider_ = std::move(*provider);
+    auto domain = fabric::open_domain(provider_);
+    if (!domain)
+        return propagate(std::move(domain));
+    domain_ = std::move(*domain);
+    auto region =
+        fabric::register_memory(domain_, provider_, pool, pool_size, fabric::Access::remote);
+    if (!region)
+        return propagate(std::move(region));
+    region_ = std::move(*region);
+    auto events = fabric::EventQueue::open(domain_.fabric);
+    if (!events)
+        return propagate(std::move(events));
+    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+
+    lane_count_ = std::min(options.lanes, provider_.max_lanes);
+    RPMEM_TRY(make_buffers(options.inline_size));
+    RPMEM_TRY(start_workers(options, {pool, pool_size, region_.remote_base()}, persister));
+    auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
+    if (!passive)
+        return propagate(std::move(passive));
+    passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
+    return {};
+}
+
+Result<> LaneServer::make_buffers(std::size_t inline_size) {
+    message_size_ = sizeof(wire::PersistMessage) + inline_size;
+    const std::size_t size = lane_count_ * (aligned(message_size_) + cache_line);
+    buffers_ = std::make_unique<std::byte[]>(size);
+    auto region =
+        fabric::register_memory(domain_, provider_, buffers_.get(), size, fabric::Access::local);
+    if (!region)
+        return propagate(std::move(region));
+    buffers_region_ = std::move(*region);
+    return {};
+}
+
+LaneBuffers LaneServer::buffers_of(unsigned lane) const {
+    std::byte* const message = buffers_.get() + lane * (aligned(message_size_) + cache_line);
+    return {message, message_size_,
+            reinterpret_cast<wire::PersistResponse*>(message + aligned(message_size_)),
+            buffers_region_.descriptor()};
+}
+
+Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemory memory,
+                                   Persister persister) {
+    const unsigned count = worker_count(options.workers, lane_count_);
+    const std::size_t lanes_each = (lane_count_ + count - 1) / count;
+    const auto failed = [this](std::string text) {
+        {
+            const std::lock_guard lock(failure_mutex_);
+            failure_ = std::move(text);
+        }
+        failure_event_.raise();
+    };
+    for (unsigned i = 0; i < count; ++i) {
+        auto worker =
+            LaneWorker::start(domain_, lanes_each * 2 * queue_size, memory, persister, failed);
+        if (!worker)
+            return propagate(std::move(worker));
+        workers_.push_back(std::move(*worker));
+    }
+    return {};
+}
+
+LaneServer::~LaneServer() {
+    for (const auto& lane : lanes_)
+        lane->endpoint.shut_down();
+    passive_.reset();
+    // The workers' threads end first: they use the lanes. Their queues can only be closed after
+    // the endpoints bound to them.
+    for (const auto& worker : workers_)
+        worker->stop();
+    lanes_.clear();
+}
+
+std::string LaneServer::failure() const {
+    const std::lock_guard lock(failure_mutex_);
+    return failure_;
+}
+
+Result<> LaneServer::handle_events() {
+    while (true) {
+        auto event = events_->read();
+        if (!event)
+            return propagate(std::move(event));
+        if (!*event)
+            return {};
+        RPMEM_TRY(handle(std::move(**event)));
+    }
+}
+
+Result<> LaneServer::handle(fabric::ConnectionEvent event) {
+    switch (event.kind) {
+    case EventKind::requested:
+        return accept(std::move(event.info));
+    case EventKind::connected:
+        if (Lane* lane = find(event.object)) {
+            lane->connected = true;
+            ++connected_;
+            log_.debug("lane {} is connected", lane->index);
+        }
+        return {};
+    case EventKind::shut_down:
+        if (Lane* lane = find(event.object); lane && lane->connected) {
+            log_.info("lane {} was shut down by the peer", lane->index);
+            lane_lost_ = true;
+        }
+        return {};
+    case EventKind::failed:
+        log_.warning("a connection failed: {}", event.text);
+        lane_lost_ = lane_lost_ || find(event.object) != nullptr;
+        return {};
+    }
+    return {};
+}
+
+Result<> LaneServer::accept(fabric::Info request) {
+    const auto index = static_cast<unsigned>(lanes_.size());
+    if (index >= lane_count_) {
+        log_.warning("refused a connection beyond the {} lanes of this session", lane_count_);
+        passive_->reject(request);
+        return {};
+    }
+    LaneWorker& worker = *workers_[index % workers_.size()];
+    auto endpoint = fabric::Endpoint::open(domain_, request.get(), *events_, worker.completions());
+    if (!endpoint)
+        return propagate(std::move(endpoint));
+    lanes_.push_back(
+        std::make_unique<Lane>(Lane{index, buffers_of(index), std::move(*endpoint), false, false}));
+    Lane& lane = *lanes_.back();
+    RPMEM_TRY(LaneWorker::prepare(lane));
+    return lane.endpoint.accept();
+}
+
+Lane* LaneServer::find(fid_t endpoint) const {
+    const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+        return lane->endpoint.id() == endpoint;
+    });
+    return found == lanes_.end() ? nullptr : found->get();
+}
+
+} // namespace rpmem::target

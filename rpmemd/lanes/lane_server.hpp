@@ -1,0 +1,90 @@
+// The in-band side of a session: listens, accepts one connection per lane, and hands the lanes to
+// workers. Used by the control loop only; the workers have their own threads.
+#pragma once
+
+#include "base/io.hpp"
+#include "base/log.hpp"
+#include "fabric/endpoint.hpp"
+#include "lanes/lane_worker.hpp"
+#include "lanes/persister.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+struct LaneServerOptions {
+    fabric::ProviderKind provider;
+    std::string address;     // local address to listen on
+    unsigned lanes;          // wanted by the peer
+    std::size_t inline_size; // bytes of data in one message
+    unsigned workers;        // 0: as many as fit
+};
+
+class LaneServer {
+public:
+    // POOL is registered before anything listens. Its memory must outlive the server.
+    static Result<std::unique_ptr<LaneServer>> start(const LaneServerOptions& options,
+                                                     std::byte* pool, std::size_t pool_size,
+                                                     Persister persister, Log log);
+    ~LaneServer();
+    LaneServer(const LaneServer&) = delete;
+    LaneServer& operator=(const LaneServer&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return passive_->port(); }
+    [[nodiscard]] std::uint64_t key() const { return region_.key(); }
+    [[nodiscard]] std::uint64_t remote_base() const { return region_.remote_base(); }
+    [[nodiscard]] unsigned lanes() const { return lane_count_; }
+    [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
+
+    [[nodiscard]] unsigned connected() const { return connected_; }
+    [[nodiscard]] bool all_connected() const { return connected_ == lane_count_; }
+    // A lane that was connected has ended.
+    [[nodiscard]] bool lane_lost() const { return lane_lost_; }
+
+    // To poll on: connection events, and the workers' failures.
+    [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
+    [[nodiscard]] int failure_fd() const { return failure_event_.fd(); }
+    [[nodiscard]] std::string failure() const;
+
+    // Takes in what happened to the connections.
+    Result<> handle_events();
+
+private:
+    LaneServer(Event failure_event, Log log)
+        : failure_event_(std::move(failure_event)), log_(std::move(log)) {}
+    Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
+                    Persister persister);
+    Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
+                           Persister persister);
+    Result<> make_buffers(std::size_t inline_size);
+    Result<> accept(fabric::Info request);
+    Result<> handle(fabric::ConnectionEvent event);
+    LaneBuffers buffers_of(unsigned lane) const;
+    Lane* find(fid_t endpoint) const;
+
+    // In the order in which they are made; destroyed in reverse.
+    Event failure_event_;
+    Log log_;
+    mutable std::mutex failure_mutex_;
+    std::string failure_;
+    fabric::Provider provider_{};
+    fabric::Domain domain_;
+    fabric::MemoryRegion region_; // the pool
+    std::unique_ptr<fabric::EventQueue> events_;
+    std::size_t message_size_ = 0;
+    std::unique_ptr<std::byte[]> buffers_;
+    fabric::MemoryRegion buffers_region_;
+    unsigned lane_count_ = 0;
+    std::vector<std::unique_ptr<LaneWorker>> workers_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::unique_ptr<fabric::PassiveEndpoint> passive_;
+    unsigned connected_ = 0;
+    bool lane_lost_ = false;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,37 @@
+// A copy that a crash cannot cut through an aligned 8-byte word of the destination.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace rpmem::target {
+
+// memcpy() promises nothing about the width of its stores. Words that lie wholly in the range are
+// written with one 8-byte store each; x86-64 and AArch64 make such a store visible (and so durable)
+// as a whole. Bytes of words that the range only touches at its ends are written one by one: the
+// range does not contain those words.
+inline void copy_words(std::byte* destination, std::span<const std::byte> data) {
+    constexpr std::size_t word_size = sizeof(std::uint64_t);
+    const std::byte* source = data.data();
+    std::size_t left = data.size();
+    while (left > 0 && reinterpret_cast<std::uintptr_t>(destination) % word_size != 0) {
+        *destination++ = *source++;
+        --left;
+    }
+    while (left >= word_size) {
+        std::uint64_t word;
+        std::memcpy(&word, source, word_size);
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(destination))
+            .store(word, std::memory_order_relaxed);
+        destination += word_size;
+        source += word_size;
+        left -= word_size;
+    }
+    while (left-- > 0)
+        *destination++ = *source++;
+}
+
+} // namespace rpmem::target

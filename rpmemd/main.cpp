@@ -1,0 +1,90 @@
+// rpmemd: started by ssh on the target; see rpmemd(1).
+#include "base/io.hpp"
+#include "configuration/options.hpp"
+#include "daemon.hpp"
+#include "pools/store.hpp"
+#include "wire/control_messages.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+using namespace rpmem;
+
+constexpr std::chrono::seconds write_time(10);
+
+void say(const std::string& text) {
+    const std::string line = "rpmemd: " + text + "\n";
+    (void)write_fully(STDERR_FILENO, std::as_bytes(std::span(line)), Deadline(write_time));
+}
+
+bool send_status(int status) {
+    return write_fully(STDOUT_FILENO, wire::encode_initial_status(status), Deadline(write_time))
+        .has_value();
+}
+
+Log open_log(const target::Configuration& configuration) {
+    if (configuration.use_syslog)
+        return Log::to_syslog("rpmemd", configuration.log_level);
+    auto log = Log::to_file(configuration.log_file, configuration.log_level);
+    if (log)
+        return std::move(*log);
+    // A daemon that cannot log still serves; where the text goes, somebody may see it.
+    say(log.error().text);
+    return Log::to_syslog("rpmemd", configuration.log_level);
+}
+
+int remove(const target::Configuration& configuration, Log& log) {
+    const auto removed = target::remove_pool(
+        {configuration.poolset_dir, configuration.allow_outside}, *configuration.remove,
+        {configuration.force, configuration.remove_pool_set}, log);
+    if (removed)
+        return EXIT_SUCCESS;
+    log.error("{}", removed.error().text);
+    say(removed.error().text);
+    return removed.error().code;
+}
+
+int serve(const target::Configuration& configuration, Log& log) {
+    if (!send_status(0))
+        return EXIT_FAILURE;
+    const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
+                                  target::own_address_of(std::getenv("SSH_CONNECTION"))};
+    return target::serve_session(configuration, channel, log);
+}
+
+int run(int argc, char* argv[]) {
+    const auto parsed =
+        target::parse_command_line(argc, argv, target::process_environment(RPMEM_VERSION));
+    if (!parsed) {
+        say(parsed.error().text);
+        // Ssh has started a session, as far as we know: somebody waits for the status.
+        send_status(parsed.error().code);
+        return EXIT_FAILURE;
+    }
+    if (const auto* exit = std::get_if<target::ExitRequest>(&*parsed)) {
+        fmt::print("{}", exit->text);
+        return EXIT_SUCCESS;
+    }
+    const auto& configuration = std::get<target::Configuration>(*parsed);
+    Log log = open_log(configuration);
+    return configuration.remove ? remove(configuration, log) : serve(configuration, log);
+}
+
+} // namespace
+
+int main(int argc, char* argv[]) {
+    ::signal(SIGPIPE, SIG_IGN);
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& exception) {
+        say(exception.what());
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,61 @@
+// Pools of the target as the daemon sees them: create, open, remove, and a mapped pool in between.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include <librpmem.h>
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+
+namespace rpmem::target {
+
+struct MappedPool; // parts, locks and reservation; see mapping.hpp
+
+struct StoreOptions {
+    std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
+    bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
+};
+
+// One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
+class Pool {
+public:
+    explicit Pool(std::unique_ptr<MappedPool> mapped);
+    Pool(Pool&&) noexcept;
+    Pool& operator=(Pool&&) noexcept;
+    ~Pool(); // as close(), errors ignored
+
+    [[nodiscard]] std::byte* address() const;
+    [[nodiscard]] std::size_t size() const;  // usable bytes: header page of the first part included
+    [[nodiscard]] bool is_pmem() const;      // every part is persistent memory
+    [[nodiscard]] bool has_headers() const;  // false for OPTION NOHDRS
+    [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
+
+    // EINVAL without headers (unless ATTRIBUTES are all zero) or with all-zero attributes.
+    Result<> set_attributes(const rpmem_pool_attr& attributes);
+
+    Result<> close();  // marks a clean shutdown, unmaps, unlocks
+    Result<> remove(); // closes, and unlinks the part files
+private:
+    std::unique_ptr<MappedPool> mapped_;
+};
+
+// Error codes: ENOENT pool set or part missing, EEXIST, EBUSY locked, EACCES, EFBIG (SIZE is larger
+// than the pool), EBADF (NAME is absolute), EINVAL all else that is wrong with the pool set or headers.
+Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+                         const rpmem_pool_attr& attributes, Log& log);
+Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+                       Log& log);
+
+struct RemoveOptions {
+    bool force = false;    // missing or locked parts are no error
+    bool pool_set = false; // remove the pool set file too
+};
+// Codes as above, but EAGAIN for a part in use.
+Result<> remove_pool(const StoreOptions& options, std::string_view name,
+                     const RemoveOptions& remove, Log& log);
+
+} // namespace rpmem::target

@@ -1,0 +1,40 @@
+// From an error of ours to the status that the peer understands.
+#pragma once
+
+#include "base/result.hpp"
+#include "wire/status.hpp"
+
+namespace rpmem::target {
+
+inline wire::Status status_of(const Error& error) {
+    switch (error.code) {
+    case EBADF:
+        return wire::Status::bad_name;
+    case EFBIG:
+        return wire::Status::bad_size;
+    case EBUSY:
+        return wire::Status::busy;
+    case EEXIST:
+        return wire::Status::exists;
+    case ENOENT:
+        return wire::Status::not_found;
+    case EACCES:
+    case EPERM:
+        return wire::Status::no_access;
+    case EINVAL:
+        return wire::Status::pool_configuration;
+    case EPROTONOSUPPORT:
+    case EBADMSG:
+        return wire::Status::bad_protocol;
+    default:
+        return wire::Status::fatal;
+    }
+}
+
+// A request that is not granted: what the peer is told, and what the log is.
+struct Refusal {
+    wire::Status status;
+    std::string reason;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,171 @@
+#include "session.hpp"
+
+#include <limits>
+
+namespace rpmem::target {
+namespace {
+
+// How long the peer may take to connect its lanes after our answer.
+constexpr std::chrono::seconds connect_time(30);
+
+// The largest message that is worth a buffer for every lane.
+constexpr std::size_t max_inline_size = 64 * 1024;
+
+tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
+    return tl::unexpected(Refusal{status, std::move(reason)});
+}
+
+tl::unexpected<Refusal> refuse(const Error& error) { return refuse(status_of(error), error.text); }
+
+std::optional<fabric::ProviderKind> kind_of(wire::Provider provider) {
+    switch (provider) {
+    case wire::Provider::verbs:
+        return fabric::ProviderKind::verbs;
+    case wire::Provider::sockets:
+        return fabric::ProviderKind::sockets;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+// A pool that was made in this session and never reached by a lane is of no use to anybody: the
+// peer's create has failed.
+Session::~Session() {
+    if (!pool_)
+        return;
+    const bool remove = created_here_ && !(lanes_ && lanes_->all_connected());
+    lanes_.reset();
+    const Result<> done = remove ? pool_->remove() : pool_->close();
+    if (remove)
+        log_.notice(
+            "removed the pool: it was created in this session, and its lanes never came up");
+    if (!done)
+        log_.error("{}", done.error().text);
+}
+
+int Session::milliseconds_to_connect() const {
+    if (!connect_deadline_ || !lanes_ || lanes_->all_connected())
+        return std::numeric_limits<int>::max();
+    return connect_deadline_->poll_timeout();
+}
+
+StoreOptions Session::store_options() const {
+    return {configuration_.poolset_dir, configuration_.allow_outside};
+}
+
+std::optional<Refusal> Session::check(const PoolRequest& request) const {
+    if (pool_)
+        return Refusal{wire::Status::fatal, "this session has a pool already"};
+    if (request.lanes == 0)
+        return Refusal{wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed"};
+    if (!kind_of(request.provider))
+        return Refusal{wire::Status::bad_provider,
+                       fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets",
+                                   static_cast<std::uint32_t>(request.provider))};
+    if (request.inline_size > max_inline_size)
+        return Refusal{wire::Status::bad_protocol,
+                       fmt::format("messages of {} bytes of inline data were asked for; the limit "
+                                   "is {}",
+                                   request.inline_size, max_inline_size)};
+    if (own_address_.empty())
+        return Refusal{wire::Status::fatal_connection,
+                       "SSH_CONNECTION is not set: the address to listen on is not known; start "
+                       "rpmemd through ssh"};
+    return std::nullopt;
+}
+
+tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest& request,
+                                                              const rpmem_pool_attr& attributes) {
+    if (auto refusal = check(request))
+        return tl::unexpected(std::move(*refusal));
+    auto pool = create_pool(store_options(), request.pool_set, request.pool_size, attributes, log_);
+    if (!pool)
+        return refuse(pool.error());
+    pool_.emplace(std::move(*pool));
+    created_here_ = true;
+    auto served = serve(request);
+    if (!served) {
+        if (const auto removed = pool_->remove(); !removed)
+            log_.error("{}", removed.error().text);
+        pool_.reset();
+    }
+    return served;
+}
+
+tl::expected<wire::InBandAttributes, Refusal> Session::open(const PoolRequest& request) {
+    if (auto refusal = check(request))
+        return tl::unexpected(std::move(*refusal));
+    auto pool = open_pool(store_options(), request.pool_set, request.pool_size, log_);
+    if (!pool)
+        return refuse(pool.error());
+    pool_.emplace(std::move(*pool));
+    auto served = serve(request);
+    if (!served) {
+        if (const auto closed = pool_->close(); !closed)
+            log_.error("{}", closed.error().text);
+        pool_.reset();
+    }
+    return served;
+}
+
+bool Session::use_appliance_method() const {
+    // Without its own CPU at work the target can only promise durability for persistent memory.
+    return configuration_.persist_apm && (pool_->is_pmem() || !configuration_.persist_general);
+}
+
+tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& request) {
+    if (!configuration_.persist_general && !pool_->is_pmem())
+        return refuse(wire::Status::fatal,
+                      fmt::format("the pool {} is not on persistent memory, and the configuration "
+                                  "allows only the appliance method (persist-general = no)",
+                                  request.pool_set));
+    const bool appliance = use_appliance_method();
+    const Persister persister(pool_->is_pmem() ? FlushMeans::pmem_persist : FlushMeans::pmem_msync);
+    const fabric::ProviderKind kind = *kind_of(request.provider);
+    auto lanes = LaneServer::start(
+        {kind, own_address_, request.lanes, request.inline_size, configuration_.threads},
+        pool_->address(), pool_->size(), persister, log_);
+    if (!lanes) {
+        const bool missing = lanes.error().code == ENODATA;
+        return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
+                      lanes.error().text);
+    }
+    lanes_ = std::move(*lanes);
+    connect_deadline_.emplace(connect_time);
+    log_policy(appliance, persister);
+    log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
+                pool_->size(), lanes_->lanes(), lanes_->workers(), name_of(kind), lanes_->port());
+    return wire::InBandAttributes{lanes_->port(),
+                                  appliance ? wire::PersistMethod::appliance
+                                            : wire::PersistMethod::general_purpose,
+                                  lanes_->key(), lanes_->remote_base(), lanes_->lanes()};
+}
+
+void Session::log_policy(bool appliance, const Persister& persister) const {
+    log_.notice("persistency policy:");
+    log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
+                                                    : "General Purpose Server Persistency Method");
+    log_.notice("    persist flush: {}", appliance ? "none" : name_of(persister.means()));
+}
+
+tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attributes) {
+    if (!pool_)
+        return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
+    if (const auto set = pool_->set_attributes(attributes); !set)
+        return refuse(set.error());
+    return {};
+}
+
+tl::expected<void, Refusal> Session::close(bool remove) {
+    if (!pool_)
+        return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
+    lanes_.reset();
+    const Result<> done = remove ? pool_->remove() : pool_->close();
+    pool_.reset();
+    if (!done)
+        return refuse(done.error());
+    return {};
+}
+
+} // namespace rpmem::target

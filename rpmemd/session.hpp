@@ -1,0 +1,64 @@
+// What a session holds: at most one pool, and the lanes that lead to it.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/log.hpp"
+#include "configuration/configuration.hpp"
+#include "lanes/lane_server.hpp"
+#include "pools/store.hpp"
+#include "refusal.hpp"
+#include "wire/control_messages.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rpmem::target {
+
+// The parameters that CREATE and OPEN share.
+struct PoolRequest {
+    std::string pool_set;
+    std::uint64_t pool_size;
+    std::uint32_t lanes;
+    wire::Provider provider;
+    std::uint64_t inline_size;
+};
+
+class Session {
+public:
+    Session(const Configuration& configuration, std::string own_address, Log& log)
+        : configuration_(configuration), own_address_(std::move(own_address)), log_(log) {}
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    [[nodiscard]] bool has_pool() const { return pool_.has_value(); }
+    [[nodiscard]] LaneServer* lanes() const { return lanes_.get(); }
+    // When the peer must have connected all lanes; far away otherwise.
+    [[nodiscard]] int milliseconds_to_connect() const;
+    [[nodiscard]] const rpmem_pool_attr& attributes() const { return pool_->attributes(); }
+
+    // Each returns the in-band attributes, or why the request is refused; then nothing is left.
+    tl::expected<wire::InBandAttributes, Refusal> create(const PoolRequest& request,
+                                                         const rpmem_pool_attr& attributes);
+    tl::expected<wire::InBandAttributes, Refusal> open(const PoolRequest& request);
+    tl::expected<void, Refusal> set_attributes(const rpmem_pool_attr& attributes);
+    tl::expected<void, Refusal> close(bool remove);
+
+private:
+    [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
+    tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
+    [[nodiscard]] bool use_appliance_method() const;
+    [[nodiscard]] StoreOptions store_options() const;
+    void log_policy(bool appliance, const Persister& persister) const;
+
+    const Configuration& configuration_;
+    std::string own_address_;
+    Log& log_;
+    std::optional<Pool> pool_;
+    std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
+    bool created_here_ = false;
+    std::optional<Deadline> connect_deadline_;
+};
+
+} // namespace rpmem::target
