@@ -1,0 +1,200 @@
+# A private sshd on loopback for tests: throw-away keys, a free port, nothing left running.
+# Sourced by with-sshd; needs bash. Everything lives below the directory given to sshd_start.
+# shellcheck shell=bash
+
+sshd_say() {
+    printf 'with-sshd: %s\n' "$*" >&2
+}
+
+# sshd_find: the program's absolute path, without which sshd refuses to start.
+sshd_find() {
+    local found
+    found=$(PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin" command -v sshd) || {
+        sshd_say "sshd is missing; it is needed for logins on loopback: apt-get install openssh-server"
+        return 1
+    }
+    printf '%s\n' "$found"
+}
+
+sshd_has_ipv6() {
+    grep -qs ' lo$' /proc/net/if_inet6
+}
+
+# A user whose password field starts with `!` may log in by key only if PAM is asked instead.
+sshd_use_pam() {
+    if [ "$(id -u)" -eq 0 ] && getent shadow "$(id -un)" | cut -d: -f2 | grep -q '^!'; then
+        echo yes
+    else
+        echo no
+    fi
+}
+
+sshd_write_keys() {
+    local dir=$1 key
+    for key in host_key user_key; do
+        ssh-keygen -q -t ed25519 -N '' -C rpmem-test -f "$dir/$key" || {
+            sshd_say "cannot make the key $dir/$key: apt-get install openssh-client"
+            return 1
+        }
+    done
+    cp "$dir/user_key.pub" "$dir/authorized_keys"
+    echo "rpmem-test $(cut -d' ' -f1,2 "$dir/host_key.pub")" >"$dir/known_hosts"
+}
+
+# sshd_write_server_config DIR PORT MARK
+# MARK goes into the environment of every session, by which sshd_stop finds what is left of them.
+sshd_write_server_config() {
+    local dir=$1 port=$2 mark=$3
+    {
+        echo "ListenAddress 127.0.0.1:$port"
+        if sshd_has_ipv6; then echo "ListenAddress [::1]:$port"; fi
+        cat <<EOF
+HostKey "$dir/host_key"
+AuthorizedKeysFile "$dir/authorized_keys"
+PidFile none
+UsePAM $(sshd_use_pam)
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+X11Forwarding no
+AllowTcpForwarding no
+PrintMotd no
+UseDNS no
+LoginGraceTime 20
+MaxStartups 200
+MaxSessions 200
+LogLevel VERBOSE
+SetEnv RPMEM_TEST_SESSION=$mark
+AcceptEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
+EOF
+    } >"$dir/sshd_config"
+}
+
+# sshd_write_client DIR: ssh_config, and the program that stands for ssh in RPMEM_SSH.
+sshd_write_client() {
+    local dir=$1
+    cat >"$dir/ssh_config" <<EOF
+Host *
+    IdentityFile "$dir/user_key"
+    IdentitiesOnly yes
+    IdentityAgent none
+    PreferredAuthentications publickey
+    UserKnownHostsFile "$dir/known_hosts"
+    GlobalKnownHostsFile /dev/null
+    HostKeyAlias rpmem-test
+    StrictHostKeyChecking yes
+    CheckHostIP no
+    ControlMaster no
+    ControlPath none
+    ConnectTimeout 10
+    LogLevel ERROR
+    SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
+EOF
+    # A sanitizer preloaded into the client has no business in ssh.
+    cat >"$dir/ssh" <<EOF
+#!/bin/sh
+unset LD_PRELOAD
+exec ssh -F "$dir/ssh_config" "\$@"
+EOF
+    chmod +x "$dir/ssh"
+}
+
+# sshd_listens DIR: 0 when sshd listens on every address, 1 when it never will, after <= 10 s.
+sshd_listens() {
+    local dir=$1 wanted listening attempt
+    wanted=$(grep -c '^ListenAddress' "$dir/sshd_config")
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        listening=$(grep -c '^Server listening on' "$dir/sshd.log" 2>/dev/null)
+        [ "${listening:-0}" -eq "$wanted" ] && return 0
+        kill -0 "$SSHD_PID" 2>/dev/null || return 1
+        grep -qs '^Bind to port .* failed' "$dir/sshd.log" && return 1
+        sleep 0.05
+    done
+    return 1
+}
+
+# sshd_start DIR: sets SSHD_PID, SSHD_PORT and SSHD_MARK.
+sshd_start() {
+    local dir=$1 program attempt
+    program=$(sshd_find) || return 1
+    SSHD_MARK="$$-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
+    # sshd run by root wants this directory of its own, and does not make it.
+    [ "$(id -u)" -ne 0 ] || install -d -m 0755 /run/sshd || return 1
+    sshd_write_keys "$dir" || return 1
+    for ((attempt = 0; attempt < 20; attempt++)); do
+        # Below the range that the kernel gives to outgoing connections.
+        SSHD_PORT=$((10000 + ($(od -An -N2 -tu2 /dev/urandom) % 20000)))
+        sshd_write_server_config "$dir" "$SSHD_PORT" "$SSHD_MARK"
+        : >"$dir/sshd.log"
+        # It dies with its parent, also when that is killed and cannot clean up.
+        setpriv --pdeathsig TERM \
+            "$program" -D -e -f "$dir/sshd_config" >>"$dir/sshd.log" 2>&1 </dev/null &
+        SSHD_PID=$!
+        if sshd_listens "$dir"; then
+            sshd_write_client "$dir"
+            return 0
+        fi
+        sshd_kill_now "$SSHD_PID"
+        grep -qs '^Bind to port .* failed' "$dir/sshd.log" || break
+    done
+    sshd_say "sshd does not start; it said:"
+    cat "$dir/sshd.log" >&2
+    return 1
+}
+
+# sshd_try DIR TARGET_USER: one login, so that a broken set-up is told apart from a broken test.
+sshd_try() {
+    local dir=$1 user=$2
+    if timeout 20 "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@127.0.0.1" true \
+        </dev/null >"$dir/try.log" 2>&1; then
+        return 0
+    fi
+    sshd_say "user $user cannot log in to sshd on loopback (is the login shell usable?)"
+    cat "$dir/try.log" "$dir/sshd.log" >&2
+    return 1
+}
+
+# sshd_sessions: ids of living processes that were started in a session of our sshd.
+sshd_sessions() {
+    local file pid
+    while read -r file; do
+        pid=${file#/proc/}
+        printf '%s\n' "${pid%/environ}"
+    done < <(grep -lsz "^RPMEM_TEST_SESSION=$SSHD_MARK\$" /proc/[0-9]*/environ 2>/dev/null)
+}
+
+# sshd_sessions_end SECONDS: waits for all sessions to end; 1 if some are left.
+sshd_sessions_end() {
+    local attempt
+    for ((attempt = 0; attempt < $1 * 20; attempt++)); do
+        [ -n "$(sshd_sessions)" ] || return 0
+        sleep 0.05
+    done
+    [ -z "$(sshd_sessions)" ]
+}
+
+sshd_kill_now() {
+    kill -TERM "$@" 2>/dev/null
+    wait "$@" 2>/dev/null
+}
+
+# sshd_stop SECONDS: ends sshd; sessions get SECONDS to end by themselves. 1 if some did not: they
+# are shown and killed.
+sshd_stop() {
+    local left status=0
+    [ -n "${SSHD_PID:-}" ] || return 0
+    if ! sshd_sessions_end "$1"; then
+        status=1
+        left=$(sshd_sessions)
+        sshd_say "still running $1 s after the test:"
+        # shellcheck disable=SC2086 # a list of process ids
+        ps -o pid,ppid,etime,args -p $left >&2
+    fi
+    sshd_kill_now "$SSHD_PID"
+    SSHD_PID=
+    for left in $(sshd_sessions); do
+        kill -KILL "$left" 2>/dev/null
+    done
+    return $status
+}
