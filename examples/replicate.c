@@ -43,8 +43,9 @@ static void persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned flags
 int main(int argc, char* argv[]) {
     if (argc != 3)
         errx(EXIT_FAILURE, "usage: %s TARGET POOL_SET", argv[0]);
-    if (rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION) != NULL)
-        errx(EXIT_FAILURE, "librpmem: %s", rpmem_errormsg());
+    const char* mismatch = rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION);
+    if (mismatch != NULL)
+        errx(EXIT_FAILURE, "%s", mismatch);
 
     char* pool = mmap(NULL, POOL_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pool == MAP_FAILED)

@@ -1,0 +1,82 @@
+#!/bin/bash
+# installed_example.sh CMAKE BUILD SOURCES, below with-sshd: installs the build into a temporary
+# prefix, builds the example with CMake and with pkg-config against it, and runs both.
+set -eu
+
+cmake=$1
+build=$2
+sources=$3
+work=$RPMEM_TEST_DIR
+prefix=$work/prefix
+target=$work/target
+
+fault() {
+    printf '%s\n' "$*" >&2
+    [ ! -s "$target/rpmemd.log" ] || cat "$target/rpmemd.log" >&2
+    exit 1
+}
+
+install_build() {
+    "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log" ||
+        { cat "$work/install.log"; fault "cmake --install failed"; }
+    libdir=$(dirname "$(find "$prefix" -name librpmem.so.1)")
+    local file
+    for file in "$prefix/bin/rpmemd" "$prefix/include/librpmem.h" "$libdir/librpmem.so" \
+        "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
+        "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man3/rpmem_drain.3" \
+        "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man5/rpmemd.conf.5" \
+        "$prefix/share/doc/librpmem/README.md"; do
+        [ -e "$file" ] || fault "$file is not installed"
+    done
+    if grep -rlF "$build" "$prefix" --include='*.pc' --include='*.cmake'; then
+        fault "these files lead back into the build tree"
+    fi
+}
+
+# The tree is moved, which a package must stand.
+move_prefix() {
+    mv "$prefix" "$work/moved prefix"
+    libdir="$work/moved prefix${libdir#"$prefix"}"
+    prefix="$work/moved prefix"
+}
+
+build_with_cmake() {
+    {
+        "$cmake" -S "$sources/examples" -B "$work/with-cmake" -DCMAKE_PREFIX_PATH="$prefix"
+        "$cmake" --build "$work/with-cmake"
+    } >"$work/cmake.log" 2>&1 || true
+    [ -x "$work/with-cmake/replicate" ] ||
+        { cat "$work/cmake.log"; fault "the example does not build with CMake"; }
+}
+
+build_with_make() {
+    mkdir "$work/with-make"
+    make -C "$sources/examples" BUILD_DIR="$work/with-make" \
+        PKG_CONFIG_PATH="$libdir/pkgconfig" >"$work/make.log" 2>&1 ||
+        { cat "$work/make.log"; fault "the example does not build with make and pkg-config"; }
+}
+
+# run_example PROGRAM NAME: and look at the bytes on the target.
+run_example() {
+    printf 'PMEMPOOLSET\n32M %s\n' "$target/$2.part0" >"$target/$2.set"
+    LD_LIBRARY_PATH=$libdir timeout 60 "$1" "$RPMEM_TEST_TARGET" "$2.set" ||
+        fault "the example that was built with $2 failed"
+    {
+        head -c 4096 "$target/$2.part0"
+        printf 'kept on two machines\0'
+        head -c $((32 * 1024 * 1024 - 4096 - 21)) /dev/zero | tr '\0' '\52'
+    } | cmp - "$target/$2.part0" || fault "$2.part0 does not hold what the example wrote"
+    [ "$(head -c 7 "$target/$2.part0")" = EXAMPLE ] || fault "$2.part0 has no header"
+}
+
+mkdir "$target"
+install_build
+build_with_make
+move_prefix
+build_with_cmake
+
+export RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_SOCKETS=1 RPMEM_CMD
+RPMEM_CMD=$(printf '%q ' "$prefix/bin/rpmemd" --poolset-dir "$target" \
+    --log-file "$target/rpmemd.log" --log-level notice)
+run_example "$work/with-cmake/replicate" cmake
+run_example "$work/with-make/replicate" make

@@ -1,0 +1,47 @@
+#!/bin/bash
+# man_pages.sh DIRECTORY: every page formats without a warning, has the parts that a reader looks
+# for, links lead to a page, and every function and option has its page.
+set -eu
+
+directory=$1
+failed=0
+fault() {
+    printf '%s\n' "$*" >&2
+    failed=1
+}
+
+check_text() {
+    local page=$1 warnings section
+    warnings=$(MANWIDTH=80 LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l -Tutf8 "$page" 2>&1 >/dev/null)
+    [ -z "$warnings" ] || fault "${page##*/}: $warnings"
+    for section in NAME SYNOPSIS DESCRIPTION SOURCES 'SEE ALSO'; do
+        [ "$section,${page##*/}" != SYNOPSIS,rpmem-protocol.7 ] || continue
+        grep -qx "\.SH $section" "$page" || fault "${page##*/}: no section $section"
+    done
+}
+
+# Pages of ours that SEE ALSO and text name must exist.
+check_references() {
+    local page=$1 name section
+    while read -r name section; do
+        [ -e "$directory/$name.$section" ] || fault "${page##*/}: refers to $name($section)"
+    done < <(grep -oE '(lib)?rpmem[a-z_.-]*(\\fP)? ?\([1-8]\)' "$page" | sed -E 's/\\fP//; s/ ?\(([1-8])\)/ \1/')
+}
+
+pages=0
+for page in "$directory"/*.[1-8]; do
+    pages=$((pages + 1))
+    if read -r request linked <"$page" && [ "$request" = .so ]; then
+        [ -s "$directory/${linked#man?/}" ] || fault "${page##*/}: no page $linked"
+    else
+        check_text "$page"
+        check_references "$page"
+    fi
+done
+[ "$pages" -ge 16 ] || fault "only $pages pages in $directory"
+
+header=$directory/../include/librpmem.h
+for function in $(grep -oE '\brpmem_[a-z_]+\(' "$header" | tr -d '(' | sort -u); do
+    [ -e "$directory/$function.3" ] || fault "$function has no page"
+done
+exit $failed
