@@ -1,0 +1,88 @@
+// One message of each kind with values that differ in every byte, and helpers to compare bytes.
+#pragma once
+
+#include "wire/control_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+
+namespace rpmem::wire::samples {
+
+inline std::string hex(std::span<const std::byte> bytes) {
+    std::string text;
+    for (const std::byte byte : bytes)
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return text;
+}
+
+template <std::size_t Size>
+void count_up(unsigned char (&bytes)[Size], unsigned char first) {
+    std::iota(std::begin(bytes), std::end(bytes), first);
+}
+
+inline PoolAttributes attributes() {
+    PoolAttributes attributes{};
+    std::ranges::copy(std::string_view("GOLDEN_1"), attributes.signature);
+    attributes.major = 0x01020314;
+    attributes.compat_features = 0x11223344;
+    attributes.incompat_features = 2;
+    attributes.ro_compat_features = 0x55667788;
+    count_up(attributes.poolset_uuid, 0x10);
+    count_up(attributes.uuid, 0x20);
+    count_up(attributes.next_uuid, 0x30);
+    count_up(attributes.prev_uuid, 0x40);
+    count_up(attributes.user_flags, 0x50);
+    return attributes;
+}
+
+inline CreateRequest create_request() {
+    return {67108864, 4, Provider::sockets, 8192, attributes(), "pool.set"};
+}
+inline OpenRequest open_request() { return {67108864, 4, Provider::sockets, 8192, "pool.set"}; }
+
+inline InBandAttributes in_band() {
+    return {0xb10d, PersistMethod::general_purpose, 0x0102030405060708, 0x7f1d26000000, 0x01020304};
+}
+inline CreateResponse create_response() { return {Status::success, in_band()}; }
+inline OpenResponse open_response() { return {Status::success, in_band(), attributes()}; }
+
+// A body decoded through the header, as a receiver does it.
+inline Result<Request> receive_request(std::span<const std::byte> message) {
+    auto header =
+        decode_request_header(message.first(std::min(message.size(), request_header_size)));
+    if (!header)
+        return propagate(std::move(header));
+    return decode_request(*header, message.subspan(request_header_size));
+}
+
+inline Bytes encode_any(const Request& request) {
+    return std::visit([](const auto& message) { return encode(message); }, request);
+}
+
+// The response as bytes once more, or why it is refused.
+inline Result<Bytes> receive_response(MessageType expected, std::span<const std::byte> message) {
+    auto header = decode_response_header(
+        message.first(std::min(message.size(), response_header_size)), expected);
+    if (!header)
+        return propagate(std::move(header));
+    const auto body = message.subspan(response_header_size);
+    const auto again = [](const auto& response) { return encode(response); };
+    switch (expected) {
+    case MessageType::create_response:
+        return decode_create_response(*header, body).map(again);
+    case MessageType::open_response:
+        return decode_open_response(*header, body).map(again);
+    case MessageType::close_response:
+        return decode_close_response(*header, body).map(again);
+    default:
+        return decode_set_attributes_response(*header, body).map(again);
+    }
+}
+
+} // namespace rpmem::wire::samples
