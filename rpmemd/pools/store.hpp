@@ -1,15 +1,15 @@
 // Pools of the target as the daemon sees them: create, open, remove, and a mapped pool in between.
 #pragma once
 
+#include "base/log.hpp"
+#include "base/result.hpp"
+
+#include <librpmem.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string_view>
-
-#include <librpmem.h>
-
-#include "base/log.hpp"
-#include "base/result.hpp"
 
 namespace rpmem::target {
 
@@ -29,9 +29,9 @@ public:
     ~Pool(); // as close(), errors ignored
 
     [[nodiscard]] std::byte* address() const;
-    [[nodiscard]] std::size_t size() const;  // usable bytes: header page of the first part included
-    [[nodiscard]] bool is_pmem() const;      // every part is persistent memory
-    [[nodiscard]] bool has_headers() const;  // false for OPTION NOHDRS
+    [[nodiscard]] std::size_t size() const; // usable bytes: header page of the first part included
+    [[nodiscard]] bool is_pmem() const;     // every part is persistent memory
+    [[nodiscard]] bool has_headers() const; // false for OPTION NOHDRS
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
     // EINVAL without headers (unless ATTRIBUTES are all zero) or with all-zero attributes.
@@ -44,7 +44,8 @@ private:
 };
 
 // Error codes: ENOENT pool set or part missing, EEXIST, EBUSY locked, EACCES, EFBIG (SIZE is larger
-// than the pool), EBADF (NAME is absolute), EINVAL all else that is wrong with the pool set or headers.
+// than the pool), EBADF (NAME is absolute), EINVAL all else that is wrong with the pool set or
+// headers.
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log);
 Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,

@@ -1,0 +1,16 @@
+// The checksum of pool headers: two 64-bit sums over little-endian 32-bit words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rpmem::target {
+
+// BYTES is a multiple of 4 long. The 8 bytes at SELF_OFFSET, and all bytes from ZERO_FROM on, count
+// as zero; both are multiples of 4, and an offset past the end means "none".
+std::uint64_t fletcher_checksum(std::span<const std::byte> bytes,
+                                std::size_t self_offset = SIZE_MAX,
+                                std::size_t zero_from = SIZE_MAX);
+
+} // namespace rpmem::target

@@ -1,0 +1,81 @@
+#include "pools/mapping.hpp"
+#include "pools/part_creation.hpp"
+#include "pools/part_layout.hpp"
+#include "pools/pool_header.hpp"
+#include "pools/pool_parts.hpp"
+#include "pools/pool_set_path.hpp"
+#include "pools/store.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace rpmem::target {
+namespace {
+
+std::uint64_t now() {
+    return static_cast<std::uint64_t>(
+        std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+}
+
+// Fills in all that goes to media; writes nothing.
+Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
+                         const rpmem_pool_attr& attributes) {
+    std::vector<Uuid> uuids(count_headers(parts, pool.header_layout));
+    if (uuids.empty())
+        return {};
+    for (auto& uuid : uuids)
+        uuid = random_uuid();
+    pool.headers = build_headers(attributes, uuids, now());
+    pool.attributes = attributes_of(pool.headers[0]);
+    if (!keeps_shutdown_state(pool))
+        return {};
+    const auto devices = device_state_of(parts);
+    if (!devices)
+        return tl::unexpected(devices.error());
+    pool.devices = *devices;
+    pool.headers[0].shutdown_state = make_shutdown_state(pool.devices, true);
+    seal(pool.headers[0]);
+    return {};
+}
+
+Result<Pool> create(const PoolSet& pool_set, std::string_view name, std::size_t size,
+                    const rpmem_pool_attr& attributes, Log& log) {
+    RPMEM_TRY(check_attributes(attributes, pool_set.headers));
+    auto claimed = NewPoolParts::claim(pool_set, size);
+    if (!claimed)
+        return propagate(std::move(claimed));
+    const auto layout = lay_out_parts(pool_set.headers, sizes_of(claimed->parts()));
+    if (!layout)
+        return tl::unexpected(layout.error());
+    auto mapping = map_parts(claimed->parts(), *layout);
+    if (!mapping)
+        return propagate(std::move(mapping));
+
+    auto pool = std::make_unique<MappedPool>();
+    pool->name = name;
+    pool->header_layout = pool_set.headers;
+    pool->memory = std::move(mapping->memory);
+    pool->is_pmem = mapping->is_pmem;
+    pool->log = log;
+    RPMEM_TRY(prepare_headers(*pool, claimed->parts(), attributes));
+    RPMEM_TRY(claimed->write_headers(pool->headers));
+    RPMEM_TRY(claimed->publish());
+    pool->parts = claimed->keep();
+    log.info("created pool {}: {} bytes in {} part(s)", name, layout->size, pool->parts.size());
+    return Pool(std::move(pool));
+}
+
+} // namespace
+
+Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+                         const rpmem_pool_attr& attributes, Log& log) {
+    const auto pool_set = load_pool_set(options, name);
+    if (!pool_set)
+        return tl::unexpected(pool_set.error());
+    auto pool = create(*pool_set, name, size, attributes, log);
+    if (!pool)
+        return in_context(fmt::format("creating pool {}", name), std::move(pool).error());
+    return pool;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,37 @@
+// What libpmem2 knows of the device under a file.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+struct pmem2_source;
+
+namespace rpmem::target {
+
+class Device {
+public:
+    // FD must stay open as long as the Device. PATH is for messages.
+    static Result<Device> of(int fd, const std::string& path);
+
+    [[nodiscard]] Result<std::uint64_t> size() const;
+    [[nodiscard]] Result<std::uint64_t> alignment() const; // that mappings need
+
+    // Where the platform does not tell: 0, empty, false.
+    [[nodiscard]] Result<std::uint64_t> unsafe_shutdown_count() const;
+    [[nodiscard]] Result<std::string> id() const;
+    [[nodiscard]] Result<bool> has_bad_blocks() const;
+
+private:
+    struct Delete {
+        void operator()(pmem2_source* source) const;
+    };
+    Device(pmem2_source* source, std::string path) : source_(source), path_(std::move(path)) {}
+
+    std::unique_ptr<pmem2_source, Delete> source_;
+    std::string path_;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,128 @@
+#include "pools/mapping.hpp"
+
+#include <libpmem.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// What Device DAX needs at most in practice, and what lets file system DAX use large pages.
+constexpr std::size_t reservation_alignment = std::size_t{2} << 20;
+
+constexpr int synchronous = MAP_SHARED_VALIDATE | MAP_SYNC;
+
+// A mapping that the file system refuses late has already torn a hole into the reservation; so
+// ask with a mapping elsewhere.
+bool maps_synchronously(const PartFile& part) {
+    const auto length = std::max<std::size_t>(part.alignment(), layout_page);
+    void* probe = mmap(nullptr, length, PROT_READ | PROT_WRITE, synchronous, part.fd(), 0);
+    if (probe == MAP_FAILED)
+        return false;
+    munmap(probe, length);
+    return true;
+}
+
+Result<> check_alignment(const PartFile& part, const PartPlacement& placement,
+                         const std::byte* address) {
+    if ((placement.file_offset | placement.length | reinterpret_cast<std::uintptr_t>(address)) %
+            part.alignment() ==
+        0)
+        return {};
+    return fail(ErrorClass::caller_fault, EINVAL,
+                "Device DAX {} can only be mapped in steps of {} bytes; use OPTION SINGLEHDR or "
+                "NOHDRS and make the parts before it multiples of that",
+                part.path().native(), part.alignment());
+}
+
+// Returns whether the part is persistent memory.
+Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std::byte* base) {
+    std::byte* address = base + placement.pool_offset;
+    RPMEM_TRY(check_alignment(part, placement, address));
+    const bool sync = maps_synchronously(part);
+    void* mapped = mmap(address, placement.length, PROT_READ | PROT_WRITE,
+                        MAP_FIXED | (sync ? synchronous : MAP_SHARED), part.fd(),
+                        static_cast<off_t>(placement.file_offset));
+    if (mapped == MAP_FAILED)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot map part {} ({} bytes)",
+                          part.path().native(), placement.length);
+    return sync || part.is_device_dax() || pmem_is_pmem(address, placement.length) == 1;
+}
+
+} // namespace
+
+Result<Reservation> Reservation::make(std::size_t size) {
+    const auto padded = size + reservation_alignment; // sizes are below 2^63
+    void* start =
+        mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot reserve {} bytes of address space for the pool", size);
+    auto* first = static_cast<std::byte*>(start);
+    const auto misfit = reinterpret_cast<std::uintptr_t>(first) % reservation_alignment;
+    const auto before = misfit == 0 ? 0 : reservation_alignment - misfit;
+    const auto after = reservation_alignment - before;
+    if (before > 0)
+        munmap(first, before);
+    munmap(first + before + size, after);
+    return Reservation(first + before, size);
+}
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+    if (this != &other) {
+        release();
+        address_ = std::exchange(other.address_, nullptr);
+        size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+}
+
+void Reservation::release() {
+    if (address_ != nullptr)
+        munmap(address_, size_);
+    address_ = nullptr;
+    size_ = 0;
+}
+
+Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout) {
+    auto memory = Reservation::make(layout.size);
+    if (!memory)
+        return propagate(std::move(memory));
+    bool all_pmem = true;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto is_pmem = map_part(parts[i], layout.parts[i], memory->address());
+        if (!is_pmem)
+            return tl::unexpected(is_pmem.error());
+        all_pmem = all_pmem && *is_pmem;
+    }
+    return Mapping{std::move(*memory), all_pmem};
+}
+
+Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers) {
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        RPMEM_TRY(parts[i].write_header(headers[i]));
+    return {};
+}
+
+bool keeps_shutdown_state(const MappedPool& pool) {
+    return !pool.headers.empty() &&
+           (pool.headers[0].incompat_features & feature::incompat_shutdown_state) != 0;
+}
+
+Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
+    if (!keeps_shutdown_state(pool))
+        return {};
+    auto& header = pool.headers[0];
+    header.shutdown_state = make_shutdown_state(pool.devices, dirty);
+    seal(header); // without CKSUM_2K the header's checksum covers the state too
+    return pool.parts[0].write_header(header);
+}
+
+} // namespace rpmem::target

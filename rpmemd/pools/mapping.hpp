@@ -1,0 +1,66 @@
+// A pool in memory: one contiguous range, every part mapped shared over its share of it.
+#pragma once
+
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "pools/part_file.hpp"
+#include "pools/part_layout.hpp"
+#include "pools/pool_header.hpp"
+#include "pools/shutdown_state.hpp"
+
+#include <librpmem.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// A range of addresses that is unmapped at the end, whatever was mapped over it.
+class Reservation {
+public:
+    Reservation() = default;
+    static Result<Reservation> make(std::size_t size);
+    Reservation(Reservation&& other) noexcept;
+    Reservation& operator=(Reservation&& other) noexcept;
+    ~Reservation() { release(); }
+
+    [[nodiscard]] std::byte* address() const { return address_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    void release();
+
+private:
+    Reservation(std::byte* address, std::size_t size) : address_(address), size_(size) {}
+    std::byte* address_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+struct MappedPool {
+    std::string name;
+    HeaderLayout header_layout = HeaderLayout::every_part;
+    std::vector<PartFile> parts; // open, which keeps them locked
+    Reservation memory;
+    bool is_pmem = false;
+
+    std::vector<PoolHeader> headers; // as on media, one for each part that has one
+    rpmem_pool_attr attributes{};    // all zero without headers
+    DeviceState devices;
+    Log log;
+};
+
+// Maps PARTS as LAYOUT says. IS_PMEM: no part needs msync(2).
+struct Mapping {
+    Reservation memory;
+    bool is_pmem = false;
+};
+Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
+
+// Writes HEADERS to the parts that have one; durable on return.
+Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers);
+
+bool keeps_shutdown_state(const MappedPool& pool);
+
+// Says on media that the pool is open (DIRTY), or closed; nothing for a pool that keeps no state.
+Result<> write_shutdown_state(MappedPool& pool, bool dirty);
+
+} // namespace rpmem::target

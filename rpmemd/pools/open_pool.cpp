@@ -1,0 +1,160 @@
+#include "pools/device.hpp"
+#include "pools/mapping.hpp"
+#include "pools/part_creation.hpp"
+#include "pools/part_directory.hpp"
+#include "pools/part_layout.hpp"
+#include "pools/pool_header.hpp"
+#include "pools/pool_parts.hpp"
+#include "pools/pool_set_path.hpp"
+#include "pools/store.hpp"
+
+#include <string>
+
+namespace rpmem::target {
+namespace {
+
+Result<> open_listed_parts(const PoolSet& pool_set, NewPoolParts& parts) {
+    for (const auto& expected : pool_set.parts) {
+        auto part = PartFile::open(expected.path);
+        if (!part)
+            return propagate(std::move(part));
+        RPMEM_TRY(check_part_size(expected, *part));
+        parts.add(std::move(*part));
+    }
+    return {};
+}
+
+Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) {
+    if (directories.files().empty())
+        return fail(ErrorClass::caller_fault, ENOENT,
+                    "the directories of the pool set have no part files");
+    for (const auto& path : directories.files()) {
+        auto part = PartFile::open(path);
+        if (!part)
+            return propagate(std::move(part));
+        parts.add(std::move(*part));
+    }
+    return {};
+}
+
+// Adds part files when SIZE is more than the pool has.
+Result<> grow(const PartDirectories& directories, std::uint64_t size, NewPoolParts& parts) {
+    const auto layout = lay_out_parts(HeaderLayout::first_part_only, sizes_of(parts.parts()));
+    if (!layout)
+        return tl::unexpected(layout.error());
+    if (size <= layout->size)
+        return {};
+    const auto planned = directories.plan(size - layout->size);
+    if (!planned)
+        return tl::unexpected(planned.error());
+    for (const auto& part : *planned)
+        RPMEM_TRY(parts.make(part.path, part.size));
+    return {};
+}
+
+// Before anything is mapped: touching a bad block kills the process.
+Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
+    for (const auto& part : parts) {
+        const auto& name = part.path().native();
+        const auto bad = Device::of(part.fd(), name).and_then([](const Device& device) {
+            return device.has_bad_blocks();
+        });
+        if (!bad)
+            return tl::unexpected(bad.error());
+        if (*bad)
+            return fail(ErrorClass::caller_fault, EINVAL,
+                        "part {} has bad blocks; restore it with pmempool sync --bad-blocks", name);
+    }
+    return {};
+}
+
+Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
+    const auto count = count_headers(parts, pool.header_layout);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto header = parts[i].read_header();
+        if (!header)
+            return tl::unexpected(header.error());
+        pool.headers.push_back(*header);
+    }
+    if (pool.headers.empty())
+        return {};
+    RPMEM_TRY(verify_headers(pool.headers, names_of(parts), pool.header_layout));
+    pool.attributes = attributes_of(pool.headers[0]);
+    if ((pool.attributes.compat_features & feature::compat_check_bad_blocks) != 0)
+        RPMEM_TRY(check_bad_blocks(parts));
+    return {};
+}
+
+Result<> check_shutdown(MappedPool& pool, const std::vector<PartFile>& parts) {
+    if (!keeps_shutdown_state(pool))
+        return {};
+    const auto devices = device_state_of(parts);
+    if (!devices)
+        return tl::unexpected(devices.error());
+    pool.devices = *devices;
+    return check_shutdown_state(pool.headers[0].shutdown_state, pool.devices, pool.name);
+}
+
+Result<> map_pool(MappedPool& pool, const std::vector<PartFile>& parts, std::size_t size) {
+    const auto layout = lay_out_parts(pool.header_layout, sizes_of(parts));
+    if (!layout)
+        return tl::unexpected(layout.error());
+    RPMEM_TRY(check_pool_size(size, layout->size));
+    auto mapping = map_parts(parts, *layout);
+    if (!mapping)
+        return propagate(std::move(mapping));
+    pool.memory = std::move(mapping->memory);
+    pool.is_pmem = mapping->is_pmem;
+    return {};
+}
+
+// Opens the parts and checks the headers, then adds part files if need be: never to a pool that is
+// not sound.
+Result<> open_parts(const PoolSet& pool_set, std::size_t size, MappedPool& pool,
+                    NewPoolParts& parts) {
+    const auto with_directories = uses_directories(pool_set);
+    if (!with_directories)
+        return tl::unexpected(with_directories.error());
+    if (!*with_directories) {
+        RPMEM_TRY(open_listed_parts(pool_set, parts));
+        return read_headers(pool, parts.parts());
+    }
+    const auto directories = PartDirectories::scan(pool_set);
+    if (!directories)
+        return tl::unexpected(directories.error());
+    RPMEM_TRY(open_files_of(*directories, parts));
+    RPMEM_TRY(read_headers(pool, parts.parts()));
+    return grow(*directories, size, parts);
+}
+
+Result<Pool> open(const PoolSet& pool_set, std::string_view name, std::size_t size, Log& log) {
+    auto pool = std::make_unique<MappedPool>();
+    pool->name = name;
+    pool->header_layout = pool_set.headers;
+    pool->log = log;
+    NewPoolParts parts(pool_set.headers);
+    RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
+    RPMEM_TRY(check_shutdown(*pool, parts.parts()));
+    RPMEM_TRY(map_pool(*pool, parts.parts(), size));
+    RPMEM_TRY(parts.publish());
+    pool->parts = parts.keep();
+    RPMEM_TRY(write_shutdown_state(*pool, true));
+    log.info("opened pool {}: {} bytes in {} part(s)", name, pool->memory.size(),
+             pool->parts.size());
+    return Pool(std::move(pool));
+}
+
+} // namespace
+
+Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+                       Log& log) {
+    const auto pool_set = load_pool_set(options, name);
+    if (!pool_set)
+        return tl::unexpected(pool_set.error());
+    auto pool = open(*pool_set, name, size, log);
+    if (!pool)
+        return in_context(fmt::format("opening pool {}", name), std::move(pool).error());
+    return pool;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,144 @@
+#include "pools/part_creation.hpp"
+
+#include "pools/mapping.hpp"
+#include "pools/part_directory.hpp"
+#include "pools/part_layout.hpp"
+#include "pools/pool_parts.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// Nothing: the file does not exist and has to be made.
+Result<std::optional<PartFile>> find_part(const PoolSetPart& expected) {
+    auto part = PartFile::open(expected.path);
+    if (!part && part.error().code == ENOENT) {
+        if (expected.size)
+            return std::nullopt;
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "part {} has size AUTO but does not exist; AUTO is for Device DAX",
+                    expected.path.native());
+    }
+    if (!part)
+        return propagate(std::move(part));
+    if (auto checked = check_part_size(expected, *part); !checked) {
+        if (expected.size && !part->is_device_dax())
+            checked.error().code = EEXIST;
+        return propagate(std::move(checked));
+    }
+    return std::move(*part);
+}
+
+Result<> check_unused(const PartFile& part) {
+    const auto header = part.read_header();
+    if (!header)
+        return tl::unexpected(header.error());
+    if (is_all_zero(*header))
+        return {};
+    return fail(
+        ErrorClass::caller_fault, EEXIST,
+        "part {} is in use by a pool already, or has data where the header would be; remove "
+        "it first",
+        part.path().native());
+}
+
+} // namespace
+
+NewPoolParts::NewPoolParts(NewPoolParts&& other) noexcept
+    : layout_(other.layout_), parts_(std::exchange(other.parts_, {})),
+      headers_written_(other.headers_written_) {}
+
+NewPoolParts::~NewPoolParts() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        // The error that led here is the one to report.
+        if (parts_[i].is_new())
+            static_cast<void>(parts_[i].remove(false));
+        else if (headers_written_ && has_header(layout_, i))
+            static_cast<void>(parts_[i].write_header(PoolHeader{}));
+    }
+}
+
+Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size) {
+    const auto directories = uses_directories(pool_set);
+    if (!directories)
+        return tl::unexpected(directories.error());
+    NewPoolParts result(pool_set.headers);
+    if (*directories)
+        RPMEM_TRY(result.claim_in_directories(pool_set, size));
+    else
+        RPMEM_TRY(result.claim_files(pool_set, size));
+    return result;
+}
+
+Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) {
+    std::vector<std::optional<PartFile>> found;
+    std::vector<std::uint64_t> sizes;
+    for (const auto& expected : pool_set.parts) {
+        auto part = find_part(expected);
+        if (!part)
+            return propagate(std::move(part));
+        sizes.push_back(*part ? (*part)->size() : *expected.size);
+        found.push_back(std::move(*part));
+    }
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] && has_header(layout_, i))
+            RPMEM_TRY(check_unused(*found[i]));
+    const auto layout = lay_out_parts(pool_set.headers, sizes);
+    if (!layout)
+        return tl::unexpected(layout.error());
+    RPMEM_TRY(check_pool_size(size, layout->size));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i]) {
+            RPMEM_TRY(found[i]->allocate());
+            add(std::move(*found[i]));
+        } else {
+            RPMEM_TRY(make(pool_set.parts[i].path, sizes[i]));
+        }
+    }
+    return {};
+}
+
+Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64_t size) {
+    const auto directories = PartDirectories::scan(pool_set);
+    if (!directories)
+        return tl::unexpected(directories.error());
+    if (!directories->files().empty()) {
+        const auto& first = directories->files().front();
+        if (auto part = PartFile::open(first); !part)
+            return propagate(std::move(part));
+        return fail(ErrorClass::caller_fault, EEXIST, "the pool has part file {} already",
+                    first.native());
+    }
+    const auto planned = directories->plan(std::max<std::uint64_t>(size, RPMEM_MIN_PART));
+    if (!planned)
+        return tl::unexpected(planned.error());
+    for (const auto& part : *planned)
+        RPMEM_TRY(make(part.path, part.size));
+    return {};
+}
+
+Result<> NewPoolParts::make(const std::filesystem::path& path, std::uint64_t size) {
+    auto part = PartFile::make(path, size);
+    if (!part)
+        return propagate(std::move(part));
+    add(std::move(*part));
+    return {};
+}
+
+Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
+    headers_written_ = true;
+    return target::write_headers(parts_, headers);
+}
+
+Result<> NewPoolParts::publish() const {
+    for (const auto& part : parts_)
+        RPMEM_TRY(part.publish());
+    return {};
+}
+
+std::vector<PartFile> NewPoolParts::keep() { return std::exchange(parts_, {}); }
+
+} // namespace rpmem::target

@@ -1,0 +1,44 @@
+// Getting the parts of a new pool together, all or nothing.
+#pragma once
+
+#include "base/result.hpp"
+#include "pools/part_file.hpp"
+#include "pools/pool_set_file.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rpmem::target {
+
+// Parts of a pool in the making. Unless keep() is called, the files that were made are removed in
+// the end, and headers written to files that existed are cleared again.
+class NewPoolParts {
+public:
+    // EEXIST: a part holds a pool, or has another size than POOL_SET says; EFBIG: SIZE bytes do not
+    // fit; EBUSY: a part is in use.
+    static Result<NewPoolParts> claim(const PoolSet& pool_set, std::uint64_t size);
+
+    explicit NewPoolParts(HeaderLayout layout) : layout_(layout) {}
+    NewPoolParts(NewPoolParts&& other) noexcept;
+    NewPoolParts& operator=(NewPoolParts&&) = delete;
+    ~NewPoolParts();
+
+    [[nodiscard]] const std::vector<PartFile>& parts() const { return parts_; }
+    Result<> write_headers(const std::vector<PoolHeader>& headers);
+    // Makes all durable and the files usable by others.
+    Result<> publish() const;
+    std::vector<PartFile> keep();
+    // Adds a file to be made, or one that exists.
+    Result<> make(const std::filesystem::path& path, std::uint64_t size);
+    void add(PartFile part) { parts_.push_back(std::move(part)); }
+
+private:
+    Result<> claim_files(const PoolSet& pool_set, std::uint64_t size);
+    Result<> claim_in_directories(const PoolSet& pool_set, std::uint64_t size);
+
+    HeaderLayout layout_;
+    std::vector<PartFile> parts_;
+    bool headers_written_ = false;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,135 @@
+#include "pools/part_directory.hpp"
+
+#include "pools/part_layout.hpp"
+
+#include <fmt/format.h>
+#include <librpmem.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+namespace rpmem::target {
+namespace {
+
+constexpr std::uint64_t growth = std::uint64_t{128} << 20;
+constexpr std::uint64_t many_files = 256;
+constexpr std::size_t digits = 6;
+constexpr std::string_view extension = ".pmem";
+
+std::optional<std::size_t> number_of(const std::string& name) {
+    if (name.size() != digits + extension.size() || !name.ends_with(extension))
+        return std::nullopt;
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + digits, number);
+    if (error != std::errc{} || end != name.data() + digits)
+        return std::nullopt;
+    return number;
+}
+
+Failure cannot_list(const std::filesystem::path& path, const std::error_code& error) {
+    return fail(ErrorClass::caller_fault, error.value(), "cannot list directory {}: {}",
+                path.native(), error.message());
+}
+
+std::uint64_t round_up(std::uint64_t size) {
+    return (size + layout_page - 1) / layout_page * layout_page;
+}
+
+} // namespace
+
+Result<bool> uses_directories(const PoolSet& pool_set) {
+    const auto is_directory = [](const PoolSetPart& part) {
+        std::error_code ignored; // what cannot be examined is found out when it is opened
+        return std::filesystem::is_directory(part.path, ignored);
+    };
+    const auto count = std::ranges::count_if(pool_set.parts, is_directory);
+    if (count == 0)
+        return false;
+    if (static_cast<std::size_t>(count) != pool_set.parts.size())
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "the pool set mixes directories and files; name only one kind");
+    if (pool_set.headers != HeaderLayout::first_part_only)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "a pool set of directories needs OPTION SINGLEHDR");
+    if (!std::ranges::all_of(pool_set.parts,
+                             [](const auto& part) { return part.size.has_value(); }))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "a directory needs a size, the most that it may hold; AUTO is for Device DAX");
+    return true;
+}
+
+Result<PartDirectories> PartDirectories::scan(const PoolSet& pool_set) {
+    PartDirectories result;
+    for (const auto& part : pool_set.parts)
+        RPMEM_TRY(result.scan_directory(part));
+    const auto missing = std::ranges::find(result.files_, std::filesystem::path());
+    if (missing != result.files_.end())
+        return fail(ErrorClass::caller_fault, ENOENT,
+                    "part file {:06}.pmem is in none of the pool set's directories",
+                    missing - result.files_.begin());
+    return result;
+}
+
+Result<> PartDirectories::scan_directory(const PoolSetPart& part) {
+    auto& directory = directories_.emplace_back(Directory{part.path, part.size.value_or(0), 0});
+    std::error_code error;
+    std::filesystem::directory_iterator entry(part.path, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+        if (number_of(entry->path().filename().native()))
+            RPMEM_TRY(add_file(directory, entry->path()));
+    if (error)
+        return cannot_list(part.path, error);
+    if (directory.used > directory.capacity)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "the part files in {} have {} bytes, the pool set file allows {}; raise it",
+                    directory.path.native(), directory.used, directory.capacity);
+    return {};
+}
+
+Result<> PartDirectories::add_file(Directory& directory, const std::filesystem::path& path) {
+    const auto number = number_of(path.filename().native()).value_or(0);
+    if (number >= max_pool_set_parts)
+        return fail(ErrorClass::caller_fault, EINVAL, "too many part files: {}", path.native());
+    if (files_.size() <= number)
+        files_.resize(number + 1);
+    if (!files_[number].empty())
+        return fail(ErrorClass::caller_fault, EINVAL, "part files {} and {} have the same number",
+                    files_[number].native(), path.native());
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    if (error)
+        return cannot_list(path, error);
+    directory.used += size;
+    files_[number] = path;
+    return {};
+}
+
+Result<std::vector<PlannedPart>> PartDirectories::plan(std::uint64_t size) const {
+    auto directories = directories_;
+    std::vector<PlannedPart> planned;
+    const auto step = std::max(growth, round_up(size / many_files));
+    while (size > 0) {
+        // A directory that cannot take another part counts as full.
+        const auto room = [](const Directory& directory) {
+            const auto left = (directory.capacity - directory.used) / layout_page * layout_page;
+            return left < RPMEM_MIN_PART ? 0 : left;
+        };
+        const auto emptiest = std::ranges::min_element(directories, {}, [&](const auto& candidate) {
+            return room(candidate) == 0 ? UINT64_MAX : candidate.used;
+        });
+        const auto number = files_.size() + planned.size();
+        if (emptiest == directories.end() || room(*emptiest) == 0 || number >= max_pool_set_parts)
+            return fail(ErrorClass::caller_fault, EFBIG,
+                        "the directories of the pool set may not hold {} bytes more", size);
+        const auto wanted = std::max<std::uint64_t>(round_up(std::min(size, step)), RPMEM_MIN_PART);
+        const auto length = std::min(wanted, room(*emptiest));
+        planned.push_back({emptiest->path / fmt::format("{:06}.pmem", number), length});
+        emptiest->used += length;
+        size -= std::min(size, length);
+    }
+    return planned;
+}
+
+} // namespace rpmem::target

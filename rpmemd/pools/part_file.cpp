@@ -1,0 +1,252 @@
+#include "pools/part_file.hpp"
+
+#include "pools/device.hpp"
+
+#include <fcntl.h>
+#include <libpmem.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+constexpr mode_t private_mode = 0600;
+constexpr mode_t published_mode = 0666;
+
+// A Device DAX can be mapped, but not read or written; what is mapped is a multiple of its
+// alignment.
+class DeviceHeaderPage {
+public:
+    static Result<DeviceHeaderPage> map(const PartFile& part) {
+        const auto length = std::max<std::size_t>(part.alignment(), header_size);
+        void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, part.fd(), 0);
+        if (address == MAP_FAILED)
+            return fail_errno(ErrorClass::resource_limit, errno, "cannot map the header of {}",
+                              part.path().native());
+        return DeviceHeaderPage(address, length);
+    }
+    DeviceHeaderPage(DeviceHeaderPage&& other) noexcept
+        : address_(std::exchange(other.address_, nullptr)), length_(other.length_) {}
+    DeviceHeaderPage& operator=(DeviceHeaderPage&&) = delete;
+    ~DeviceHeaderPage() {
+        if (address_ != nullptr)
+            munmap(address_, length_);
+    }
+
+    void read(PoolHeader& header) const { std::memcpy(&header, address_, sizeof(header)); }
+    void write(const PoolHeader& header) {
+        pmem_memcpy_persist(address_, &header, sizeof(header));
+        // Best effort: a device that cannot flush deeper is as durable as it gets.
+        pmem_deep_persist(address_, sizeof(header));
+    }
+
+private:
+    DeviceHeaderPage(void* address, std::size_t length) : address_(address), length_(length) {}
+    void* address_;
+    std::size_t length_;
+};
+
+// Calls TRANSFER(done bytes) until all of a header page is through.
+template <typename Transfer>
+int transfer_header(Transfer transfer) {
+    std::size_t done = 0;
+    while (done < header_size) {
+        const ssize_t count = transfer(done);
+        if (count > 0)
+            done += static_cast<std::size_t>(count);
+        else if (count == 0)
+            return ENODATA;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+int allocate_space(int fd, std::uint64_t size) {
+    int code = EINTR;
+    while (code == EINTR)
+        code = posix_fallocate(fd, 0, static_cast<off_t>(size));
+    return code;
+}
+
+// The few codes that the store promises, where the system has more.
+int store_code(int code) {
+    switch (code) {
+    case ENOTDIR:
+        return ENOENT;
+    case EPERM:
+    case EROFS:
+        return EACCES;
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENXIO:
+    case ENODEV:
+        return EINVAL;
+    default:
+        return code;
+    }
+}
+
+Failure path_failure(int code, const char* what, const std::filesystem::path& path) {
+    const int stored = store_code(code);
+    const bool users = stored == ENOENT || stored == EEXIST || stored == EACCES || stored == EINVAL;
+    return in_context(fmt::format("cannot {} part {}", what, path.native()),
+                      Error{stored, users ? ErrorClass::caller_fault : ErrorClass::resource_limit,
+                            std::generic_category().message(code)});
+}
+
+} // namespace
+
+Result<PartFile> PartFile::open(const std::filesystem::path& path) {
+    UniqueFd fd(::open(path.c_str(), open_flags));
+    if (!fd)
+        return path_failure(errno, "open", path);
+    PartFile part(std::move(fd), path);
+    RPMEM_TRY(part.lock());
+    RPMEM_TRY(part.examine());
+    return part;
+}
+
+Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size) {
+    UniqueFd fd(::open(path.c_str(), open_flags | O_CREAT | O_EXCL, private_mode));
+    if (!fd)
+        return path_failure(errno, "make", path);
+    PartFile part(std::move(fd), path);
+    part.new_ = true;
+    part.size_ = size;
+    auto result = part.lock();
+    if (result)
+        result = part.allocate();
+    if (!result) {
+        unlink(path.c_str());
+        return propagate(std::move(result));
+    }
+    return part;
+}
+
+Result<> PartFile::lock() const {
+    if (flock(fd(), LOCK_EX | LOCK_NB) != 0)
+        return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
+                    "part {} is in use by another process or session", path_.native());
+    struct stat status {};
+    if (fstat(fd(), &status) == 0 && status.st_nlink == 0)
+        return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
+                    path_.native());
+    return {};
+}
+
+Result<> PartFile::examine() {
+    struct stat status {};
+    if (fstat(fd(), &status) != 0)
+        return fail_errno(ErrorClass::bug, errno, "cannot examine part {}", path_.native());
+    if (S_ISREG(status.st_mode)) {
+        size_ = static_cast<std::uint64_t>(status.st_size);
+        return {};
+    }
+    if (!S_ISCHR(status.st_mode))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "part {} is neither a regular file nor a Device DAX", path_.native());
+    const auto device = Device::of(fd(), path_.native());
+    const auto size = device.and_then([](const Device& dax) { return dax.size(); });
+    const auto alignment = device.and_then([](const Device& dax) { return dax.alignment(); });
+    if (!size || !alignment)
+        return fail(ErrorClass::caller_fault, EINVAL, "part {} is not a usable Device DAX: {}",
+                    path_.native(), size ? alignment.error().text : size.error().text);
+    device_dax_ = true;
+    size_ = *size;
+    alignment_ = *alignment;
+    return {};
+}
+
+Result<PoolHeader> PartFile::read_header() const {
+    PoolHeader header{};
+    if (device_dax_) {
+        auto page = DeviceHeaderPage::map(*this);
+        if (!page)
+            return propagate(std::move(page));
+        page->read(header);
+        return header;
+    }
+    auto* bytes = reinterpret_cast<std::byte*>(&header);
+    const int code = transfer_header([&](std::size_t done) {
+        return pread(fd(), bytes + done, header_size - done, static_cast<off_t>(done));
+    });
+    if (code != 0)
+        return fail_errno(ErrorClass::resource_limit, code, "cannot read the header of part {}",
+                          path_.native());
+    return header;
+}
+
+Result<> PartFile::write_header(const PoolHeader& header) const {
+    if (device_dax_) {
+        auto page = DeviceHeaderPage::map(*this);
+        if (!page)
+            return propagate(std::move(page));
+        page->write(header);
+        return {};
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(&header);
+    int code = transfer_header([&](std::size_t done) {
+        return pwrite(fd(), bytes + done, header_size - done, static_cast<off_t>(done));
+    });
+    if (code == 0 && fdatasync(fd()) != 0)
+        code = errno;
+    if (code != 0)
+        return fail_errno(ErrorClass::resource_limit, code, "cannot write the header of part {}",
+                          path_.native());
+    return {};
+}
+
+Result<> PartFile::allocate() const {
+    if (device_dax_)
+        return {};
+    if (const int code = allocate_space(fd(), size_); code != 0)
+        return fail_errno(ErrorClass::resource_limit, code, "cannot allocate {} bytes for part {}",
+                          size_, path_.native());
+    return {};
+}
+
+Result<> PartFile::publish() const {
+    if (!new_)
+        return {};
+    if (fchmod(fd(), published_mode) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot set the mode of part {}",
+                          path_.native());
+    if (fsync(fd()) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make part {} durable",
+                          path_.native());
+    return sync_directory_of(path_);
+}
+
+Result<> PartFile::remove(bool has_header) const {
+    if (device_dax_)
+        return has_header ? write_header(PoolHeader{}) : Result<>{};
+    if (unlink(path_.c_str()) != 0)
+        return path_failure(errno, "remove", path_);
+    return sync_directory_of(path_);
+}
+
+Result<> sync_directory_of(const std::filesystem::path& path) {
+    const auto directory = path.parent_path();
+    UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // EINVAL: a file system without such a thing; a directory that may not be read cannot be
+    // synced.
+    if (!fd && errno == EACCES)
+        return {};
+    if (!fd || (fsync(fd.get()) != 0 && errno != EINVAL))
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {} durable",
+                          directory.native());
+    return {};
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,40 @@
+#include "pools/part_layout.hpp"
+
+#include "pools/pool_header.hpp"
+
+#include <librpmem.h>
+
+#include <limits>
+
+namespace rpmem::target {
+
+static_assert(header_size == layout_page);
+
+bool has_header(HeaderLayout headers, std::size_t index) {
+    return headers == HeaderLayout::every_part ||
+           (headers == HeaderLayout::first_part_only && index == 0);
+}
+
+Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint64_t> sizes) {
+    constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    PartLayout layout;
+    for (std::size_t index = 0; index < sizes.size(); ++index) {
+        if (sizes[index] < RPMEM_MIN_PART)
+            return fail(ErrorClass::caller_fault, EINVAL,
+                        "part {} of the pool set has {} bytes; the least is {}", index,
+                        sizes[index], RPMEM_MIN_PART);
+        const auto skipped = index > 0 && has_header(headers, index) ? layout_page : 0;
+        const auto length = sizes[index] / layout_page * layout_page - skipped;
+        if (length > largest - layout.size)
+            return fail(ErrorClass::caller_fault, EINVAL,
+                        "the parts of the pool set are too large together");
+        layout.parts.push_back({skipped, layout.size, length});
+        layout.size += length;
+    }
+    if (layout.size < RPMEM_MIN_POOL)
+        return fail(ErrorClass::caller_fault, EINVAL, "the pool has {} bytes; the least is {}",
+                    layout.size, RPMEM_MIN_POOL);
+    return layout;
+}
+
+} // namespace rpmem::target

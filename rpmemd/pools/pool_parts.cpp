@@ -1,0 +1,59 @@
+#include "pools/pool_parts.hpp"
+
+#include "pools/shutdown_state.hpp"
+
+namespace rpmem::target {
+
+Result<> check_part_size(const PoolSetPart& expected, const PartFile& part) {
+    if (!expected.size && !part.is_device_dax())
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "part {} has size AUTO but is no Device DAX; give its size",
+                    part.path().native());
+    if (expected.size && *expected.size != part.size())
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "part {} has {} bytes, the pool set file says {}", part.path().native(),
+                    part.size(), *expected.size);
+    return {};
+}
+
+Result<> check_pool_size(std::uint64_t requested, std::uint64_t usable) {
+    if (requested <= usable)
+        return {};
+    return fail(ErrorClass::caller_fault, EFBIG,
+                "{} bytes are wanted, the pool has {}; enlarge its parts", requested, usable);
+}
+
+std::vector<std::uint64_t> sizes_of(const std::vector<PartFile>& parts) {
+    std::vector<std::uint64_t> sizes;
+    for (const auto& part : parts)
+        sizes.push_back(part.size());
+    return sizes;
+}
+
+std::vector<std::string> names_of(const std::vector<PartFile>& parts) {
+    std::vector<std::string> names;
+    for (const auto& part : parts)
+        names.push_back(part.path().native());
+    return names;
+}
+
+std::size_t count_headers(const std::vector<PartFile>& parts, HeaderLayout layout) {
+    switch (layout) {
+    case HeaderLayout::every_part:
+        return parts.size();
+    case HeaderLayout::first_part_only:
+        return parts.empty() ? 0 : 1;
+    case HeaderLayout::none:
+        break;
+    }
+    return 0;
+}
+
+Result<DeviceState> device_state_of(const std::vector<PartFile>& parts) {
+    DeviceState sum;
+    for (const auto& part : parts)
+        RPMEM_TRY(add_device_state(sum, part.fd(), part.path().native()));
+    return sum;
+}
+
+} // namespace rpmem::target

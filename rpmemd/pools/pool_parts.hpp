@@ -1,0 +1,29 @@
+// The parts of a pool set, opened, and what opening and creating a pool have in common.
+#pragma once
+
+#include "base/result.hpp"
+#include "pools/mapping.hpp"
+#include "pools/part_file.hpp"
+#include "pools/pool_set_file.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rpmem::target {
+
+// EINVAL if PART has another size than the pool set file says, or AUTO and is no Device DAX.
+Result<> check_part_size(const PoolSetPart& expected, const PartFile& part);
+
+// EFBIG if SIZE bytes do not fit.
+Result<> check_pool_size(std::uint64_t requested, std::uint64_t usable);
+
+std::vector<std::uint64_t> sizes_of(const std::vector<PartFile>& parts);
+std::vector<std::string> names_of(const std::vector<PartFile>& parts);
+std::size_t count_headers(const std::vector<PartFile>& parts, HeaderLayout layout);
+
+// Sum over PARTS.
+Result<DeviceState> device_state_of(const std::vector<PartFile>& parts);
+
+} // namespace rpmem::target

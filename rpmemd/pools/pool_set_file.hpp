@@ -1,0 +1,44 @@
+// The text of a pool set file (poolset(5)) as a value.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rpmem::target {
+
+// Bounds that keep a hostile or mistaken file from costing memory or descriptors.
+inline constexpr std::size_t max_pool_set_file_size = std::size_t{1} << 20;
+inline constexpr std::size_t max_pool_set_lines = 16384;
+inline constexpr std::size_t max_pool_set_parts = 1024;
+
+// Which parts of a pool start with a header page.
+enum class HeaderLayout {
+    every_part,
+    first_part_only, // OPTION SINGLEHDR
+    none,            // OPTION NOHDRS
+};
+
+struct PoolSetPart {
+    std::filesystem::path path;        // absolute: a file, a directory or a Device DAX
+    std::optional<std::uint64_t> size; // empty: AUTO, the size of the Device DAX
+};
+
+struct PoolSet {
+    HeaderLayout headers = HeaderLayout::every_part;
+    std::vector<PoolSetPart> parts; // never empty
+};
+
+// NAME is what messages call the file. Every error is EINVAL and names file, line and text.
+Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name);
+
+// "64M", "64MiB" (powers of 1024), "64MB" (powers of 1000), "64B", "64"; nothing if it is no size.
+std::optional<std::uint64_t> parse_part_size(std::string_view text);
+
+} // namespace rpmem::target

@@ -1,0 +1,17 @@
+// Finding pool set files by name beneath the daemon's directory, and nowhere else.
+#pragma once
+
+#include "base/result.hpp"
+#include "pools/pool_set_file.hpp"
+#include "pools/store.hpp"
+
+#include <string_view>
+
+namespace rpmem::target {
+
+// EBADF for an absolute name and for one that leads out of poolset_dir.
+Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name);
+
+Result<> unlink_pool_set(const StoreOptions& options, std::string_view name);
+
+} // namespace rpmem::target

@@ -1,0 +1,92 @@
+#include "pools/store.hpp"
+
+#include "pools/mapping.hpp"
+#include "pools/part_layout.hpp"
+#include "pools/pool_parts.hpp"
+
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// The new headers, with a shutdown state exactly if the new attributes ask for one.
+Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
+    const bool kept_state = keeps_shutdown_state(pool);
+    pool.headers = rewrite_headers(pool.headers, attributes);
+    pool.attributes = attributes_of(pool.headers[0]);
+    auto& header = pool.headers[0];
+    if (!keeps_shutdown_state(pool)) {
+        header.shutdown_state = ShutdownState{};
+    } else if (!kept_state) {
+        const auto devices = device_state_of(pool.parts);
+        if (!devices)
+            return tl::unexpected(devices.error());
+        pool.devices = *devices;
+        header.shutdown_state = make_shutdown_state(pool.devices, true);
+    }
+    seal(header);
+    return {};
+}
+
+} // namespace
+
+Pool::Pool(std::unique_ptr<MappedPool> mapped) : mapped_(std::move(mapped)) {}
+Pool::Pool(Pool&&) noexcept = default;
+
+Pool& Pool::operator=(Pool&& other) noexcept {
+    if (this != &other) {
+        static_cast<void>(close());
+        mapped_ = std::move(other.mapped_);
+    }
+    return *this;
+}
+
+Pool::~Pool() { static_cast<void>(close()); }
+
+std::byte* Pool::address() const { return mapped_->memory.address(); }
+std::size_t Pool::size() const { return mapped_->memory.size(); }
+bool Pool::is_pmem() const { return mapped_->is_pmem; }
+bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
+const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
+
+Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+    RPMEM_TRY(check_attributes(attributes, mapped_->header_layout));
+    if (!has_headers())
+        return {};
+    const auto old_headers = mapped_->headers;
+    const auto old_attributes = mapped_->attributes;
+    auto result = renew_headers(*mapped_, attributes);
+    if (result)
+        result = write_headers(mapped_->parts, mapped_->headers);
+    if (!result) {
+        // Headers that disagree make a pool that cannot be opened.
+        mapped_->headers = old_headers;
+        mapped_->attributes = old_attributes;
+        static_cast<void>(write_headers(mapped_->parts, mapped_->headers));
+    }
+    return result;
+}
+
+Result<> Pool::close() {
+    if (!mapped_)
+        return {};
+    auto result = write_shutdown_state(*mapped_, false);
+    mapped_.reset();
+    return result;
+}
+
+Result<> Pool::remove() {
+    if (!mapped_)
+        return {};
+    Result<> result;
+    for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
+        // Still locked: nobody else can have opened what is removed here.
+        auto removed = mapped_->parts[i].remove(has_header(mapped_->header_layout, i));
+        if (!removed && result)
+            result = std::move(removed);
+    }
+    mapped_.reset();
+    return result;
+}
+
+} // namespace rpmem::target
