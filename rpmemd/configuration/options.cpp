@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 // The header is heavy: nobody else includes it.
@@ -178,6 +179,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
     } catch (const CLI::Error& error) {
         return fail(ErrorClass::caller_fault, EINVAL, "command line: {}; see rpmemd --help",
                     error.what());
+    } catch (const std::logic_error&) { // of std::stoll(), within the parser
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "command line: what follows the \"=\" of a switch is neither yes nor no");
     }
     auto configuration = configure(options, environment);
     if (!configuration)

@@ -1,0 +1,261 @@
+#include "configuration/options.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+class Options : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = testing::TempDir() + "rpmemd-options-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        directory_ = pattern;
+        environment_ = {"9.8.7", "/home/user", directory_ / "user.conf",
+                        directory_ / "system.conf"};
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    [[nodiscard]] std::filesystem::path write(const std::string& name,
+                                              const std::string& text) const {
+        std::ofstream(directory_ / name) << text;
+        return directory_ / name;
+    }
+
+    [[nodiscard]] Result<CommandLine> run(const std::vector<std::string>& arguments) const {
+        std::vector<const char*> argv{"rpmemd"};
+        for (const std::string& argument : arguments)
+            argv.push_back(argument.c_str());
+        testing::internal::CaptureStdout();
+        testing::internal::CaptureStderr();
+        auto result = parse_command_line(static_cast<int>(argv.size()), argv.data(), environment_);
+        EXPECT_EQ(testing::internal::GetCapturedStdout(), ""); // it belongs to the protocol
+        EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+        return result;
+    }
+
+    [[nodiscard]] Configuration configured(const std::vector<std::string>& arguments) const {
+        auto result = run(arguments);
+        if (!result) {
+            ADD_FAILURE() << result.error().text;
+            return {};
+        }
+        return std::get<Configuration>(std::move(*result));
+    }
+
+    // The error's code; its text must contain SAYS.
+    [[nodiscard]] int refused(const std::vector<std::string>& arguments,
+                              const std::string& says) const {
+        const auto result = run(arguments);
+        if (result)
+            return 0;
+        EXPECT_NE(result.error().text.find(says), std::string::npos) << result.error().text;
+        return result.error().code;
+    }
+
+    std::filesystem::path directory_;
+    Environment environment_;
+};
+
+TEST_F(Options, NoneAndNoFilesGiveTheDefaults) {
+    const auto configuration = configured({});
+    EXPECT_EQ(configuration.poolset_dir, "/home/user");
+    EXPECT_TRUE(configuration.use_syslog);
+    EXPECT_TRUE(configuration.persist_general);
+    EXPECT_FALSE(configuration.persist_apm);
+    EXPECT_EQ(configuration.log_level, LogLevel::error);
+    EXPECT_EQ(configuration.remove, std::nullopt);
+}
+
+TEST_F(Options, EveryLongOption) {
+    const auto configuration =
+        configured({"--poolset-dir", "/pools", "--persist-apm", "--persist-general",
+                    "--poolset-outside", "--log-file", "/tmp/log", "--log-level", "notice",
+                    "--nthreads", "3", "--remove", "a.set", "--force", "--pool-set"});
+    EXPECT_EQ(configuration.poolset_dir, "/pools");
+    EXPECT_TRUE(configuration.persist_apm);
+    EXPECT_TRUE(configuration.persist_general);
+    EXPECT_TRUE(configuration.allow_outside);
+    EXPECT_EQ(configuration.log_file, "/tmp/log");
+    EXPECT_FALSE(configuration.use_syslog);
+    EXPECT_EQ(configuration.log_level, LogLevel::notice);
+    EXPECT_EQ(configuration.threads, 3U);
+    EXPECT_EQ(configuration.remove, "a.set");
+    EXPECT_TRUE(configuration.force);
+    EXPECT_TRUE(configuration.remove_pool_set);
+}
+
+TEST_F(Options, EveryShortOption) {
+    const auto file = write("explicit.conf", "log-level = debug\n");
+    const auto configuration = configured({"-c", file, "-r", "a.set", "-f", "-s", "-t", "2"});
+    EXPECT_EQ(configuration.log_level, LogLevel::debug);
+    EXPECT_EQ(configuration.remove, "a.set");
+    EXPECT_TRUE(configuration.force);
+    EXPECT_TRUE(configuration.remove_pool_set);
+    EXPECT_EQ(configuration.threads, 2U);
+}
+
+TEST_F(Options, WhatAnOldClientSends) {
+    const auto configuration = configured({"--remove", "dir/pool.set", "--force"});
+    EXPECT_EQ(configuration.remove, "dir/pool.set");
+    EXPECT_TRUE(configuration.force);
+    EXPECT_FALSE(configuration.remove_pool_set);
+}
+
+TEST_F(Options, SwitchesCanBeTurnedOff) {
+    const auto configuration =
+        configured({"--persist-apm", "--persist-general=no", "--use-syslog=no"});
+    EXPECT_TRUE(configuration.persist_apm);
+    EXPECT_FALSE(configuration.persist_general);
+    EXPECT_FALSE(configuration.use_syslog);
+}
+
+TEST_F(Options, TheLastOfTwoCounts) {
+    EXPECT_EQ(configured({"--log-level", "info", "--log-level", "debug"}).log_level,
+              LogLevel::debug);
+}
+
+TEST_F(Options, HelpTeachesAndChangesNothing) {
+    for (const char* option : {"--help", "-h"}) {
+        const auto result = run({option});
+        ASSERT_TRUE(result) << result.error().text;
+        const std::string& text = std::get<ExitRequest>(*result).text;
+        for (const char* expected :
+             {"-V,--version", "-h,--help", "-c,--config", "-r,--remove", "-f,--force",
+              "-s,--pool-set", "-t,--nthreads", "--log-file", "--poolset-dir", "--persist-apm",
+              "--persist-general", "--use-syslog", "--log-level", "--poolset-outside",
+              "/etc/rpmemd/rpmemd.conf", "RPMEM_CMD", "notice"})
+            EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in\n" << text;
+    }
+}
+
+TEST_F(Options, Version) {
+    for (const char* option : {"--version", "-V"}) {
+        const auto result = run({option});
+        ASSERT_TRUE(result) << result.error().text;
+        EXPECT_EQ(std::get<ExitRequest>(*result).text, "rpmemd 9.8.7\n");
+    }
+}
+
+TEST_F(Options, BadOptions) {
+    EXPECT_EQ(refused({"--unknown"}, "--unknown"), EINVAL);
+    EXPECT_EQ(refused({"stray"}, "stray"), EINVAL);
+    EXPECT_EQ(refused({"--log-level", "foo"}, "err, warn, notice, info or debug"), EINVAL);
+    EXPECT_EQ(refused({"--log-level"}, "--log-level"), EINVAL);
+    EXPECT_EQ(refused({"--log-file", ""}, "log-file"), EINVAL);
+    EXPECT_EQ(refused({"--poolset-dir", "relative"}, "relative"), EINVAL);
+    EXPECT_EQ(refused({"--poolset-dir", ""}, "poolset-dir"), EINVAL);
+    EXPECT_EQ(refused({"--persist-general=no"}, "persist-general"), EINVAL);
+    for (const char* option :
+         {"--persist-apm=perhaps", "--persist-apm=99999999999999999999", "--use-syslog=perhaps"})
+        EXPECT_EQ(refused({option}, "neither yes nor no"), EINVAL) << option;
+    EXPECT_EQ(refused({"--remove", "a.set", "--force=perhaps"}, "--force = perhaps"), EINVAL);
+    EXPECT_EQ(refused({"--force"}, "--remove"), EINVAL);
+    EXPECT_EQ(refused({"--pool-set"}, "--remove"), EINVAL);
+    EXPECT_EQ(refused({"--remove"}, "--remove"), EINVAL);
+    EXPECT_EQ(refused({"--remove", ""}, "--remove"), EINVAL);
+    for (const char* count : {"-1", "x", "1.5", "1025", "99999999999999999999", ""})
+        EXPECT_EQ(refused({"--nthreads", count}, "--nthreads"), EINVAL) << count;
+}
+
+TEST_F(Options, AnEmptyArgumentVectorIsAnError) {
+    const char* const argv[] = {nullptr};
+    const auto result = parse_command_line(0, argv, environment_);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, EINVAL);
+}
+
+TEST_F(Options, TheUsersFileWinsOverTheSystems) {
+    (void)write("system.conf", "log-level = info\npoolset-dir = /system\npersist-apm = yes\n");
+    (void)write("user.conf", "poolset-dir = $HOME/user\n");
+    const auto configuration = configured({});
+    EXPECT_EQ(configuration.poolset_dir, "/home/user/user");
+    EXPECT_EQ(configuration.log_level, LogLevel::info);
+    EXPECT_TRUE(configuration.persist_apm);
+}
+
+TEST_F(Options, TheCommandLineWinsOverFiles) {
+    (void)write("system.conf", "log-level = info\n");
+    (void)write("user.conf", "poolset-dir = /user\nlog-level = debug\npersist-apm = yes\n");
+    const auto configuration =
+        configured({"--poolset-dir", "/option", "--log-level", "warn", "--persist-apm=no"});
+    EXPECT_EQ(configuration.poolset_dir, "/option");
+    EXPECT_EQ(configuration.log_level, LogLevel::warning);
+    EXPECT_FALSE(configuration.persist_apm);
+}
+
+TEST_F(Options, AnExplicitFileReplacesTheDefaultFiles) {
+    (void)write("system.conf", "log-level = info\nthis is broken\n"); // not even read
+    (void)write("user.conf", "poolset-dir = /user\n");
+    const auto file = write("explicit.conf", "persist-apm = yes\n");
+    const auto configuration = configured({"--config", file});
+    EXPECT_TRUE(configuration.persist_apm);
+    EXPECT_EQ(configuration.log_level, LogLevel::error);
+    EXPECT_EQ(configuration.poolset_dir, "/home/user");
+}
+
+TEST_F(Options, ALogFileOnTheCommandLineTurnsTheFilesSyslogOff) {
+    (void)write("system.conf", "use-syslog = yes\n");
+    EXPECT_TRUE(configured({}).use_syslog);
+    EXPECT_FALSE(configured({"--log-file", "/tmp/log"}).use_syslog);
+    EXPECT_TRUE(configured({"--log-file", "/tmp/log", "--use-syslog"}).use_syslog);
+    EXPECT_TRUE(configured({"--use-syslog", "--log-file", "/tmp/log"}).use_syslog);
+}
+
+TEST_F(Options, SyslogOnTheCommandLineWinsOverAFilesLogFile) {
+    (void)write("user.conf", "log-file = /tmp/log\n");
+    EXPECT_FALSE(configured({}).use_syslog);
+    EXPECT_TRUE(configured({"--use-syslog"}).use_syslog);
+}
+
+TEST_F(Options, AMissingExplicitFile) {
+    const auto missing = directory_ / "missing.conf";
+    EXPECT_EQ(refused({"--config", missing}, missing.native()), ENOENT);
+    EXPECT_EQ(refused({"--config", (missing / "deeper").native()}, missing.native()), ENOENT);
+}
+
+TEST_F(Options, ABrokenFileOfEachKindIsNamed) {
+    const auto user = write("user.conf", "log-level = info\noops = 1\n");
+    EXPECT_EQ(refused({}, user.native() + ", line 2: "), EINVAL);
+    (void)write("user.conf", "");
+    const auto system = write("system.conf", "oops\n");
+    EXPECT_EQ(refused({}, system.native() + ", line 1: "), EINVAL);
+    const auto file = write("explicit.conf", "log-file =\n");
+    EXPECT_EQ(refused({"-c", file}, file.native() + ", line 1: "), EINVAL);
+}
+
+TEST_F(Options, FilesThatAreNoFiles) {
+    EXPECT_EQ(refused({"--config", directory_}, directory_.native()), EISDIR);
+    EXPECT_TRUE(run({"--config", "/dev/null"}));
+    EXPECT_EQ(refused({"--config", "/dev/zero"}, "too large"), EFBIG);
+    const auto fifo = directory_ / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    EXPECT_TRUE(run({"--config", fifo})); // empty without a writer, and does not wait for one
+}
+
+TEST_F(Options, TheLargestFile) {
+    std::string text;
+    while (text.size() + 64 <= max_configuration_file_size)
+        text += "#" + std::string(62, '-') + "\n";
+    ASSERT_EQ(text.size(), max_configuration_file_size);
+    const auto file = write("large.conf", text);
+    EXPECT_TRUE(run({"--config", file}));
+    (void)write("large.conf", text + "\n");
+    EXPECT_EQ(refused({"--config", file}, "too large"), EFBIG);
+}
+
+TEST_F(Options, WithoutAHomeADirectoryMustBeNamed) {
+    environment_.home.clear();
+    environment_.user_file.clear();
+    EXPECT_EQ(refused({}, "HOME"), EINVAL);
+    EXPECT_EQ(configured({"--poolset-dir", "/pools"}).poolset_dir, "/pools");
+}
+
+} // namespace
+} // namespace rpmem::target
