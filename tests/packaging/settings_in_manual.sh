@@ -4,8 +4,9 @@
 set -eu
 
 table=$1/common/base/settings.cpp
-page=$(MANWIDTH=200 LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$1/man/librpmem.7" | col -bx |
-    sed -n '/^ENVIRONMENT/,/^NOTES/p')
+# Words that were divided at the end of a line are joined again.
+page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$1/man/librpmem.7" | col -bx |
+    sed -n '/^ENVIRONMENT/,/^NOTES/p' | sed -z 's/‐\n *//g')
 failed=0
 fault() {
     printf '%s\n' "$*" >&2
@@ -17,7 +18,7 @@ told() {
     printf '%s\n' "$page" | awk -v name="$1" '
         /^       [A-Z]/ { inside = ($1 == name) }
         /^       [^ A-Z]/ { inside = 0 }
-        inside'
+        inside' | tr -s ' \n' ' '
 }
 
 rows=0
