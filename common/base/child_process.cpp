@@ -1,0 +1,155 @@
+#include "base/child_process.hpp"
+
+#include "base/io.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+extern char** environ;
+
+namespace rpmem {
+namespace {
+
+class FileActions {
+public:
+    FileActions() { posix_spawn_file_actions_init(&actions_); }
+    ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+    FileActions(const FileActions&) = delete;
+    FileActions& operator=(const FileActions&) = delete;
+    posix_spawn_file_actions_t* get() { return &actions_; }
+
+private:
+    posix_spawn_file_actions_t actions_{};
+};
+
+class Attributes {
+public:
+    Attributes() { posix_spawnattr_init(&attributes_); }
+    ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+    Attributes(const Attributes&) = delete;
+    Attributes& operator=(const Attributes&) = delete;
+    posix_spawnattr_t* get() { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
+int set_up(FileActions& actions, Attributes& attributes, int input, int output, int error) {
+    // Descriptors of the application may lie anywhere: none but the three may pass.
+    int status = posix_spawn_file_actions_adddup2(actions.get(), input, STDIN_FILENO);
+    if (status == 0)
+        status = posix_spawn_file_actions_adddup2(actions.get(), output, STDOUT_FILENO);
+    if (status == 0)
+        status = posix_spawn_file_actions_adddup2(actions.get(), error, STDERR_FILENO);
+    if (status == 0)
+        status = posix_spawn_file_actions_addclosefrom_np(actions.get(), STDERR_FILENO + 1);
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (status == 0)
+        status = posix_spawnattr_setsigmask(attributes.get(), &none);
+    if (status == 0)
+        status = posix_spawnattr_setsigdefault(attributes.get(), &all);
+    if (status == 0)
+        status = posix_spawnattr_setpgroup(attributes.get(), 0);
+    if (status == 0)
+        status = posix_spawnattr_setflags(
+            attributes.get(), static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                 POSIX_SPAWN_SETPGROUP));
+    return status;
+}
+
+// The descriptors to hand over could be 0, 1 or 2 themselves, in an application that closed its
+// own: duplicates out of the way keep one dup2() from overwriting the source of the next.
+Result<UniqueFd> moved_up(int fd) {
+    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!copy)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot duplicate a descriptor (see the limit 'ulimit -n')");
+    return copy;
+}
+
+} // namespace
+
+std::string ExitStatus::text() const {
+    if (!known)
+        return "ended with a status that somebody else has collected";
+    if (signal != 0)
+        return fmt::format("was ended by signal {}", signal);
+    return fmt::format("ended with status {}", code);
+}
+
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments, int input,
+                                         int output, int error) {
+    std::array<UniqueFd, 3> standard;
+    const std::array<int, 3> given = {input, output, error};
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        auto copy = moved_up(given[i]);
+        if (!copy)
+            return propagate(std::move(copy));
+        standard[i] = std::move(*copy);
+    }
+    FileActions actions;
+    Attributes attributes;
+    std::vector<char*> argv;
+    for (const std::string& argument : arguments)
+        argv.push_back(const_cast<char*>(argument.c_str())); // posix_spawn(3) does not write there
+    argv.push_back(nullptr);
+    pid_t pid = -1;
+    int status =
+        set_up(actions, attributes, standard[0].get(), standard[1].get(), standard[2].get());
+    if (status == 0)
+        status = posix_spawnp(&pid, argv[0], actions.get(), attributes.get(), argv.data(), environ);
+    if (status != 0)
+        return fail_errno(ErrorClass::caller_fault, status, "cannot start '{}'", arguments[0]);
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd) {
+        const int code = errno;
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+        return fail_errno(ErrorClass::resource_limit, code, "cannot watch the process '{}'",
+                          arguments[0]);
+    }
+    return ChildProcess(pid, std::move(pidfd));
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), status_(other.status_) {
+}
+
+ChildProcess::~ChildProcess() {
+    if (pid_ < 0 || status_)
+        return;
+    // Through the pidfd first: only while that works does the number still mean our child, and its
+    // process group the helpers that it may have started.
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) == 0)
+        ::kill(-pid_, SIGKILL);
+    (void)wait(Deadline(std::chrono::seconds(5)));
+}
+
+std::optional<ExitStatus> ChildProcess::wait(const Deadline& deadline) {
+    if (status_)
+        return status_;
+    const Result<bool> ended = wait_readable(pidfd_.get(), deadline);
+    if (!ended || !*ended)
+        return std::nullopt;
+    siginfo_t info{};
+    if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0)
+        status_ = ExitStatus{0, 0, false};
+    else if (info.si_code == CLD_EXITED)
+        status_ = ExitStatus{info.si_status, 0, true};
+    else
+        status_ = ExitStatus{0, info.si_status, true};
+    return status_;
+}
+
+} // namespace rpmem

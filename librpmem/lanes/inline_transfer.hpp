@@ -1,0 +1,26 @@
+// A range sent inside messages, which the target copies word by word.
+#pragma once
+
+#include "lanes/lane.hpp"
+
+#include <algorithm>
+
+namespace rpmem {
+
+// RDMA writes may be placed, and a network's packets cut, at any byte. Strict calls therefore send
+// their data in messages, each of which ends at a word boundary of the target: what the target
+// copies with one store per word is never torn.
+inline int persist_inline(Lane& lane, std::size_t offset, std::size_t length) {
+    constexpr std::size_t word_size = 8;
+    const std::size_t whole = lane.inline_size() / word_size * word_size;
+    while (length > 0) {
+        const std::size_t size = std::min(length, whole - offset % word_size);
+        if (const int code = lane.request(wire::PersistMode::inline_data, offset, size))
+            return code;
+        offset += size;
+        length -= size;
+    }
+    return 0;
+}
+
+} // namespace rpmem

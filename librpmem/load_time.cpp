@@ -1,0 +1,44 @@
+#include "load_time.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace rpmem {
+namespace {
+
+struct Kept {
+    const char* name;
+    char* value;
+};
+
+// Plain data: nothing runs at load but the copying, and nothing at unload but the freeing.
+constinit std::array<Kept, 3> kept = {{
+    {"RPMEM_CMD", nullptr},
+    {"RPMEM_MAX_NLANES", nullptr},
+    {"RPMEM_WORK_QUEUE_SIZE", nullptr},
+}};
+
+__attribute__((constructor)) void keep_values() {
+    for (Kept& entry : kept)
+        if (const char* value = std::getenv(entry.name))
+            entry.value = strdup(value);
+}
+
+__attribute__((destructor)) void free_values() {
+    for (Kept& entry : kept) {
+        std::free(entry.value);
+        entry.value = nullptr;
+    }
+}
+
+} // namespace
+
+const char* setting_from_environment(const char* name) {
+    for (const Kept& entry : kept)
+        if (std::strcmp(entry.name, name) == 0)
+            return entry.value;
+    return std::getenv(name);
+}
+
+} // namespace rpmem

@@ -1,0 +1,109 @@
+#include "monitor.hpp"
+
+#include <poll.h>
+
+#include <csignal>
+
+namespace rpmem {
+namespace {
+
+using EventKind = fabric::ConnectionEvent::Kind;
+
+// When a lane ends, the session's end, which can say why, is usually close behind.
+constexpr std::chrono::milliseconds explanation_time(1000);
+
+} // namespace
+
+Result<std::unique_ptr<Monitor>> Monitor::make() {
+    auto lost = Event::make();
+    if (!lost)
+        return propagate(std::move(lost));
+    auto stop = Event::make();
+    if (!stop)
+        return propagate(std::move(stop));
+    return std::unique_ptr<Monitor>(new Monitor(std::move(*lost), std::move(*stop)));
+}
+
+Monitor::~Monitor() { stop(); }
+
+void Monitor::start(Session& session, const fabric::EventQueue& events) {
+    // Signals are for the application's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this, &session, &events] { watch(session, events); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Monitor::stop() {
+    stop_event_.raise();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void Monitor::declare_lost(std::string reason) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (reason_.empty())
+            reason_ = std::move(reason);
+        lost_.store(true, std::memory_order_release);
+    }
+    told_.notify_all();
+    lost_event_.raise();
+}
+
+std::string Monitor::reason(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    told_.wait_for(lock, patience, [this] { return !reason_.empty(); });
+    return reason_;
+}
+
+void Monitor::watch(Session& session, const fabric::EventQueue& events) {
+    while (true) {
+        if (!events.prepare_sleep()) {
+            if (look_at_lanes(session, events))
+                return;
+            continue;
+        }
+        pollfd fds[4] = {{stop_event_.fd(), POLLIN, 0},
+                         {session.output_fd(), POLLIN, 0},
+                         {events.fd(), POLLIN, 0},
+                         {session.error_fd(), POLLIN, 0}};
+        if (::poll(fds, 4, -1) < 0)
+            continue; // EINTR
+        if (fds[0].revents != 0)
+            return;
+        if (fds[3].revents != 0)
+            session.collect_error_text();
+        if (fds[1].revents != 0) {
+            if (std::string loss = session.loss(); !loss.empty())
+                return declare_lost(std::move(loss));
+        }
+        if (fds[2].revents != 0 && look_at_lanes(session, events))
+            return;
+    }
+}
+
+// True: the session is lost.
+bool Monitor::look_at_lanes(Session& session, const fabric::EventQueue& events) {
+    const auto event = events.read();
+    std::string what;
+    if (!event)
+        what = event.error().text;
+    else if (!*event)
+        return false;
+    else if ((*event)->kind == EventKind::shut_down)
+        what = "the target closed a lane";
+    else if ((*event)->kind == EventKind::failed)
+        what = "a lane failed: " + (*event)->text;
+    else
+        return false;
+    pollfd fds[2] = {{session.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
+    ::poll(fds, 2, static_cast<int>(explanation_time.count()));
+    std::string loss = fds[0].revents != 0 ? session.loss() : std::string();
+    declare_lost(loss.empty() ? session.ending(what) : std::move(loss));
+    return true;
+}
+
+} // namespace rpmem

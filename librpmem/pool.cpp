@@ -1,0 +1,290 @@
+#include "pool.hpp"
+
+#include "lanes/appliance.hpp"
+#include "lanes/general_purpose.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rpmem {
+namespace {
+
+// Bytes of data in one message; what 1.12.1 asks for too.
+constexpr std::size_t inline_size = 8192;
+
+// The header of a pool, which only rpmem_set_attr() writes.
+constexpr std::size_t header_size = 4096;
+
+// How long a lane waits for the monitor to say why the link was lost.
+constexpr std::chrono::milliseconds explanation_time(3000);
+
+bool has_header(const rpmem_pool_attr& attributes) {
+    static constexpr rpmem_pool_attr none{};
+    return std::memcmp(&attributes, &none, sizeof(none)) != 0;
+}
+
+wire::Provider on_the_wire(fabric::ProviderKind kind) {
+    return kind == fabric::ProviderKind::verbs ? wire::Provider::verbs : wire::Provider::sockets;
+}
+
+// The target is not to be trusted with what the lanes will use.
+Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked) {
+    const auto bad = [](std::string what) {
+        return fail(ErrorClass::target_refused, EPROTO, "the target's answer makes no sense: {}",
+                    what);
+    };
+    if (in_band.port == 0 || in_band.port > UINT16_MAX)
+        return bad(fmt::format("port {}", in_band.port));
+    if (in_band.method != wire::PersistMethod::general_purpose &&
+        in_band.method != wire::PersistMethod::appliance)
+        return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
+    if (in_band.lanes == 0 || in_band.lanes > asked)
+        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked));
+    if (in_band.raddr > UINT64_MAX - size)
+        return bad(fmt::format("remote address {:#x}", in_band.raddr));
+    return {};
+}
+
+} // namespace
+
+Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
+    auto target = parse_target(arguments.target);
+    if (!target)
+        return propagate(std::move(target));
+    host_ = target->host;
+    auto provider = choose_provider(host_, settings_);
+    if (!provider)
+        return provider;
+    const bool force_ipv4 = provider->kind == fabric::ProviderKind::sockets &&
+                            fabric::destination_family(*provider) == AF_INET;
+    auto session = Session::start(*target, arguments.command, force_ipv4, settings_);
+    if (!session)
+        return propagate(std::move(session));
+    session_ = std::move(*session);
+    return provider;
+}
+
+Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
+                       unsigned asked, fabric::ProviderKind kind) {
+    RPMEM_TRY(check_answer(in_band, size_, asked));
+    appliance_ = in_band.method == wire::PersistMethod::appliance;
+    auto monitor = Monitor::make();
+    if (!monitor)
+        return propagate(std::move(monitor));
+    monitor_ = std::move(*monitor);
+    auto connection = Connection::open(kind,
+                                       {.host = host_,
+                                        .port = static_cast<std::uint16_t>(in_band.port),
+                                        .pool = arguments.address,
+                                        .pool_size = arguments.size,
+                                        .remote = {in_band.raddr, in_band.rkey},
+                                        .lanes = in_band.lanes,
+                                        .inline_size = inline_size,
+                                        .lost_fd = monitor_->lost_fd(),
+                                        .session_fd = session_->output_fd()},
+                                       settings_);
+    if (!connection) {
+        Error error = std::move(connection).error();
+        if (std::string why = session_->loss(); !why.empty())
+            error.text += "; " + why;
+        return Failure(std::move(error));
+    }
+    connection_ = std::move(*connection);
+    lane_count_ = connection_->lanes();
+    monitor_->start(*session_, connection_->events());
+    return {};
+}
+
+namespace {
+
+unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings) {
+    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted)});
+}
+
+} // namespace
+
+Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
+                                           const rpmem_pool_attr& attributes,
+                                           const Settings& settings) {
+    std::unique_ptr<Pool> pool(new Pool(arguments.address, arguments.size, settings));
+    const auto provider = pool->start_session(arguments);
+    if (!provider)
+        return Failure(provider.error());
+    const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
+    const auto response =
+        pool->session_->create({arguments.size, asked, on_the_wire(provider->kind), inline_size,
+                                attributes, arguments.pool_set});
+    if (!response)
+        return Failure(response.error());
+    pool->first_writable_ = has_header(attributes) ? header_size : 0;
+    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, provider->kind));
+    return pool;
+}
+
+Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
+                                         rpmem_pool_attr* attributes, const Settings& settings) {
+    std::unique_ptr<Pool> pool(new Pool(arguments.address, arguments.size, settings));
+    const auto provider = pool->start_session(arguments);
+    if (!provider)
+        return Failure(provider.error());
+    const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
+    const auto response = pool->session_->open(
+        {arguments.size, asked, on_the_wire(provider->kind), inline_size, arguments.pool_set});
+    if (!response)
+        return Failure(response.error());
+    pool->first_writable_ = has_header(response->attributes) ? header_size : 0;
+    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, provider->kind));
+    if (attributes)
+        *attributes = response->attributes;
+    return pool;
+}
+
+Pool::~Pool() {
+    if (monitor_)
+        monitor_->stop();
+    connection_.reset();
+}
+
+bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
+                       unsigned flags) const {
+    return lane < lane_count_ && offset >= first_writable_ && offset < size_ &&
+           length <= size_ - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
+}
+
+Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
+    if (!is_writable(offset, length, lane, flags))
+        return bad_range("rpmem_persist", offset, length, lane, flags);
+    if (monitor_->lost())
+        return lost("rpmem_persist");
+    if (length == 0)
+        return {};
+    const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
+    Lane& own = connection_->lane(lane);
+    return concluded("rpmem_persist", appliance_
+                                          ? appliance::persist(own, offset, length, relaxed)
+                                          : general_purpose::persist(own, offset, length, relaxed));
+}
+
+Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
+    if (!is_writable(offset, length, lane, 0))
+        return bad_range("rpmem_deep_persist", offset, length, lane, 0);
+    if (monitor_->lost())
+        return lost("rpmem_deep_persist");
+    if (length == 0)
+        return {};
+    Lane& own = connection_->lane(lane);
+    return concluded("rpmem_deep_persist",
+                     appliance_ ? appliance::deep_persist(own, offset, length)
+                                : general_purpose::deep_persist(own, offset, length));
+}
+
+Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
+    if (!is_writable(offset, length, lane, flags))
+        return bad_range("rpmem_flush", offset, length, lane, flags);
+    if (monitor_->lost())
+        return lost("rpmem_flush");
+    if (length == 0)
+        return {};
+    const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
+    Lane& own = connection_->lane(lane);
+    return concluded("rpmem_flush", appliance_
+                                        ? appliance::flush(own, offset, length, relaxed)
+                                        : general_purpose::flush(own, offset, length, relaxed));
+}
+
+Result<> Pool::drain(unsigned lane, unsigned flags) {
+    if (flags != 0)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "rpmem_drain: flags {:#x} are not known; 0 is the only value", flags);
+    if (lane >= lane_count_)
+        return bad_lane("rpmem_drain", lane);
+    if (monitor_->lost())
+        return lost("rpmem_drain");
+    Lane& own = connection_->lane(lane);
+    return concluded("rpmem_drain",
+                     appliance_ ? appliance::drain(own) : general_purpose::drain(own));
+}
+
+Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
+    if (lane >= lane_count_)
+        return bad_lane("rpmem_read", lane);
+    if (offset >= size_ || length > size_ - offset)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
+                    offset, size_);
+    if (monitor_->lost())
+        return lost("rpmem_read");
+    return concluded("rpmem_read", connection_->lane(lane).read(destination, offset, length));
+}
+
+Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+    if (monitor_->lost())
+        return lost("rpmem_set_attr");
+    auto set = session_->set_attributes({attributes});
+    if (!set && set.error().kind == ErrorClass::link_lost)
+        monitor_->declare_lost(set.error().text);
+    return set;
+}
+
+Result<> Pool::close() {
+    const bool was_lost = monitor_->lost();
+    int code = 0;
+    for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane) {
+        Lane& own = connection_->lane(lane);
+        code = appliance_ ? appliance::drain(own) : general_purpose::drain(own);
+    }
+    auto drained = was_lost ? Result<>(lost("rpmem_close")) : concluded("rpmem_close", code);
+    monitor_->stop();
+    connection_.reset();
+    if (!drained)
+        return drained;
+    return session_->close();
+}
+
+Failure Pool::bad_lane(const char* call, unsigned lane) const {
+    return fail(ErrorClass::caller_fault, EINVAL,
+                "{}: there is no lane {}; the lanes of this pool are 0 to {}", call, lane,
+                lane_count_ - 1);
+}
+
+Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
+                        unsigned flags) const {
+    if ((flags & ~RPMEM_PERSIST_RELAXED) != 0)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "{}: flags {:#x} are not known; 0 and 1 (relaxed) are", call, flags);
+    if (lane >= lane_count_)
+        return bad_lane(call, lane);
+    if (offset < first_writable_)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "{}: offset {} is within the first {} bytes, where the target keeps the pool's "
+                    "header; rpmem_set_attr() writes it",
+                    call, offset, header_size);
+    return fail(ErrorClass::caller_fault, EINVAL,
+                "{}: {} bytes at offset {} are not within the pool of {} bytes", call, length,
+                offset, size_);
+}
+
+Failure Pool::lost(const char* call) {
+    return fail(ErrorClass::link_lost, ECONNRESET, "{}: {}", call,
+                monitor_->reason(std::chrono::milliseconds(0)));
+}
+
+Result<> Pool::concluded(const char* call, int code) {
+    if (code == 0)
+        return {};
+    if (code == ETIMEDOUT) {
+        monitor_->declare_lost(
+            fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
+                        host_, settings_.operation_timeout.count()));
+        return fail(ErrorClass::link_lost, ETIMEDOUT, "{}: {}", call,
+                    monitor_->reason(std::chrono::milliseconds(0)));
+    }
+    // A lane that breaks does so because the session ends, as a rule, and the monitor will know.
+    if (monitor_->reason(explanation_time).empty())
+        monitor_->declare_lost(session_->ending("a lane failed: " + std::string(strerror(code))));
+    return lost(call);
+}
+
+} // namespace rpmem

@@ -1,0 +1,79 @@
+// One replicated pool: a session with the target, its lanes, and the state of both.
+#pragma once
+
+#include "base/settings.hpp"
+#include "lanes/connection.hpp"
+#include "monitor.hpp"
+#include "session/session.hpp"
+#include "wire/control_messages.hpp"
+
+#include <librpmem.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace rpmem {
+
+struct PoolArguments {
+    std::string target;
+    std::string pool_set;
+    std::byte* address;
+    std::size_t size;
+    unsigned lanes;      // wanted
+    std::string command; // that starts the daemon
+};
+
+class Pool {
+public:
+    static Result<std::unique_ptr<Pool>> create(const PoolArguments& arguments,
+                                                const rpmem_pool_attr& attributes,
+                                                const Settings& settings);
+    // ATTRIBUTES, if not null, receives the pool's.
+    static Result<std::unique_ptr<Pool>>
+    open(const PoolArguments& arguments, rpmem_pool_attr* attributes, const Settings& settings);
+
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    [[nodiscard]] unsigned lanes() const { return lane_count_; }
+
+    Result<> persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
+    Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
+    Result<> flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
+    Result<> drain(unsigned lane, unsigned flags);
+    Result<> read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane);
+    Result<> set_attributes(const rpmem_pool_attr& attributes);
+    // Whatever it returns, the pool can only be destroyed afterwards.
+    Result<> close();
+
+private:
+    Pool(std::byte* address, std::size_t size, const Settings& settings)
+        : address_(address), size_(size), settings_(settings) {}
+    Result<fabric::Provider> start_session(const PoolArguments& arguments);
+    Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
+                     unsigned asked, fabric::ProviderKind kind);
+
+    [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
+                                   unsigned flags) const;
+    [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,
+                                    unsigned lane, unsigned flags) const;
+    [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
+    [[nodiscard]] Failure lost(const char* call);
+    // The end of an operation: CODE is what the lane returned.
+    [[nodiscard]] Result<> concluded(const char* call, int code);
+
+    std::byte* address_;
+    std::size_t size_;
+    Settings settings_;
+    std::string host_;
+    bool appliance_ = false;         // persist method, as the target said
+    std::size_t first_writable_ = 0; // behind the header that the target keeps
+    unsigned lane_count_ = 0;
+    std::unique_ptr<Session> session_;
+    std::unique_ptr<Monitor> monitor_;
+    std::unique_ptr<Connection> connection_; // lanes use the monitor's descriptor: goes first
+};
+
+} // namespace rpmem

@@ -1,0 +1,55 @@
+#include "session/remote_command.hpp"
+
+#include <algorithm>
+
+namespace rpmem {
+namespace {
+
+bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
+}
+
+// Names that need no quotes go as they are, as 1.12.1 sent them.
+std::string quoted(std::string_view word) {
+    if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain))
+        return std::string(word);
+    std::string result = "'";
+    for (const char c : word) {
+        if (c == '\'')
+            result += "'\\''";
+        else
+            result += c;
+    }
+    return result + "'";
+}
+
+} // namespace
+
+std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
+                                       bool force_ipv4, const std::string& command) {
+    std::vector<std::string> arguments = {ssh};
+    if (target.port) {
+        arguments.emplace_back("-p");
+        arguments.push_back(std::to_string(*target.port));
+    }
+    arguments.emplace_back("-T");
+    if (force_ipv4)
+        arguments.emplace_back("-4");
+    arguments.emplace_back("-oBatchMode=yes");
+    arguments.push_back(target.login());
+    arguments.push_back(command);
+    return arguments;
+}
+
+std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
+                           bool remove_pool_set) {
+    std::string result = command + " --remove " + quoted(pool_set);
+    if (force)
+        result += " --force";
+    if (remove_pool_set)
+        result += " --pool-set";
+    return result;
+}
+
+} // namespace rpmem

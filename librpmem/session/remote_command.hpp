@@ -1,0 +1,21 @@
+// What ssh is started with.
+#pragma once
+
+#include "session/target.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rpmem {
+
+// SSH, its options, the login, and COMMAND as one argument. FORCE_IPV4: the lanes will use IPv4,
+// so ssh must arrive at the same address.
+std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
+                                       bool force_ipv4, const std::string& command);
+
+// COMMAND with the options that remove a pool. The name is quoted for the remote shell if needed.
+std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
+                           bool remove_pool_set);
+
+} // namespace rpmem

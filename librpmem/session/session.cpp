@@ -1,0 +1,236 @@
+#include "session/session.hpp"
+
+#include "base/io.hpp"
+#include "session/remote_command.hpp"
+
+#include <poll.h>
+
+#include <array>
+
+namespace rpmem {
+namespace {
+
+using wire::MessageType;
+
+// A command that has ended, or is about to: how long its last words may take to arrive.
+constexpr std::chrono::seconds last_words_time(2);
+
+// What a shell returns for a command that it does not find; see sh(1).
+constexpr int shell_not_found = 127;
+// What ssh returns for its own failures; see ssh(1).
+constexpr int ssh_failed = 255;
+
+std::string with_text(std::string message, const std::string& remote_text) {
+    return remote_text.empty() ? message : message + ": " + remote_text;
+}
+
+std::string advice_for(const ExitStatus& status) {
+    if (status.known && status.signal == 0 && status.code == shell_not_found)
+        return " (install rpmemd on the target, or name it in RPMEM_CMD)";
+    if (status.known && status.signal == 0 && status.code == ssh_failed)
+        return " (try the same login by hand: it must work without a password)";
+    return "";
+}
+
+} // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
+                                                bool force_ipv4, const Settings& settings) {
+    auto channel = start_process_channel(ssh_arguments(settings.ssh, target, force_ipv4, command));
+    if (!channel)
+        return Failure(in_context("out-of-band connection to " + target.host + " failed",
+                                  std::move(channel).error()));
+    std::unique_ptr<Session> session(new Session(std::move(*channel), target, settings));
+    RPMEM_TRY(session->await_ready());
+    return session;
+}
+
+Result<> Session::await_ready() {
+    std::array<std::byte, wire::initial_status_size> bytes;
+    const auto got = channel_->receive(bytes, Deadline(login_time_));
+    if (!got)
+        return timed_out("for rpmemd to start", login_time_, "RPMEM_CONNECT_TIMEOUT");
+    if (*got < bytes.size())
+        return ended_early("rpmemd was ready");
+    const auto status = wire::decode_initial_status(bytes);
+    if (!status)
+        return Failure(status.error());
+    if (*status == 0)
+        return {};
+    const int code = *status > 0 && *status < 4096 ? *status : EREMOTEIO;
+    return fail(
+        ErrorClass::target_refused, code, "{}",
+        with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(code))));
+}
+
+Failure Session::ended_early(std::string_view when) {
+    const auto status = channel_->finish(Deadline(last_words_time));
+    const std::string how = status ? status->text() : "does not end";
+    return fail(ErrorClass::link_lost, ECONNRESET, "{}{}",
+                with_text(fmt::format("out-of-band connection to {} failed: the remote command {} "
+                                      "before {}",
+                                      host_, how, when),
+                          channel_->error_text()),
+                status ? advice_for(*status) : "");
+}
+
+Failure Session::timed_out(std::string_view when, std::chrono::milliseconds time,
+                           const char* setting) {
+    channel_->collect_error_text();
+    return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
+                with_text(fmt::format("waited {} ms {} on {}; {} sets the limit", time.count(),
+                                      when, host_, setting),
+                          channel_->error_text()));
+}
+
+// For a daemon that has said all it had to say and ends.
+std::string Session::with_error_text(std::string text) {
+    const Deadline deadline(last_words_time);
+    while (channel_->error_fd() >= 0) {
+        const auto ready = wait_readable(channel_->error_fd(), deadline);
+        if (!ready || !*ready)
+            break;
+        channel_->collect_error_text();
+    }
+    return with_text(std::move(text), channel_->error_text());
+}
+
+Failure Session::refused(wire::Status status, const char* request) {
+    return fail(
+        ErrorClass::target_refused, wire::errno_of(status), "{}",
+        with_error_text(fmt::format("{} refused {}: {}", host_, request, wire::describe(status))));
+}
+
+// The body of the response. The mutex is held by the caller.
+Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType response,
+                                      wire::ResponseHeader& header) {
+    const Deadline deadline(request_time_);
+    if (!channel_->send(request, deadline))
+        return ended_early("it took the request");
+    wire::Bytes bytes(wire::response_header_size);
+    auto got = channel_->receive(bytes, deadline);
+    if (!got)
+        return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
+    if (*got < bytes.size())
+        return ended_early("it answered");
+    const auto decoded = wire::decode_response_header(bytes, response);
+    if (!decoded)
+        return Failure(in_context("answer of rpmemd on " + host_, decoded.error()));
+    header = *decoded;
+    wire::Bytes body(header.size - bytes.size());
+    got = channel_->receive(body, deadline);
+    if (!got)
+        return timed_out("for the rest of an answer of rpmemd", request_time_,
+                         "RPMEM_OPERATION_TIMEOUT");
+    if (*got < body.size())
+        return ended_early("its answer was complete");
+    return body;
+}
+
+Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
+    const std::lock_guard lock(mutex_);
+    wire::ResponseHeader header;
+    const auto body = exchange(wire::encode(request), MessageType::create_response, header);
+    if (!body)
+        return Failure(body.error());
+    if (header.status != wire::Status::success)
+        return refused(header.status, "to create the pool");
+    return wire::decode_create_response(header, *body);
+}
+
+Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
+    const std::lock_guard lock(mutex_);
+    wire::ResponseHeader header;
+    const auto body = exchange(wire::encode(request), MessageType::open_response, header);
+    if (!body)
+        return Failure(body.error());
+    if (header.status != wire::Status::success)
+        return refused(header.status, "to open the pool");
+    return wire::decode_open_response(header, *body);
+}
+
+Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
+    const std::lock_guard lock(mutex_);
+    wire::ResponseHeader header;
+    const auto body = exchange(wire::encode(request), MessageType::set_attributes_response, header);
+    if (!body)
+        return Failure(body.error());
+    if (header.status == wire::Status::success)
+        return {};
+    // The session goes on, so there is no end of the error text to wait for.
+    channel_->collect_error_text();
+    return fail(ErrorClass::target_refused, wire::errno_of(header.status), "{}",
+                with_text(fmt::format("{} refused to set the attributes: {}", host_,
+                                      wire::describe(header.status)),
+                          channel_->error_text()));
+}
+
+Result<> Session::close() {
+    const std::lock_guard lock(mutex_);
+    wire::ResponseHeader header;
+    const auto body =
+        exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response, header);
+    if (!body)
+        return Failure(body.error());
+    if (header.status != wire::Status::success)
+        return refused(header.status, "to close the pool");
+    const auto status = channel_->finish(Deadline(request_time_));
+    if (!status)
+        return Failure(in_context("closing the pool on " + host_, status.error()));
+    return {};
+}
+
+int Session::error_fd() {
+    const std::lock_guard lock(mutex_);
+    return channel_->error_fd();
+}
+
+void Session::collect_error_text() {
+    const std::lock_guard lock(mutex_);
+    channel_->collect_error_text();
+}
+
+std::string Session::loss() {
+    const std::lock_guard lock(mutex_);
+    pollfd fd = {channel_->output_fd(), POLLIN, 0};
+    if (::poll(&fd, 1, 0) <= 0)
+        return {};
+    std::byte byte;
+    const auto got = channel_->receive(std::span(&byte, 1), Deadline(std::chrono::seconds(1)));
+    const bool spoke = got && *got == 1;
+    return with_error_text(fmt::format("the session with {} is lost: {}", host_,
+                                       spoke ? "rpmemd sent something that nobody asked for"
+                                             : "rpmemd, or the ssh connection to it, has ended"));
+}
+
+std::string Session::ending(std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    channel_->collect_error_text();
+    return with_text(fmt::format("the session with {} is lost: {}", host_, what),
+                     channel_->error_text());
+}
+
+Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {
+    auto started = start_process_channel(ssh_arguments(settings.ssh, target, false, command));
+    if (!started)
+        return propagate(std::move(started));
+    Channel& channel = **started;
+    const auto status = channel.finish(Deadline(settings.operation_timeout));
+    if (!status)
+        return Failure(in_context("command on " + target.host, status.error()));
+    if (status->known && status->signal == 0 && status->code == 0)
+        return {};
+    const bool is_errno =
+        status->known && status->signal == 0 && status->code < shell_not_found && status->code > 0;
+    const int code = is_errno                                           ? status->code
+                     : status->known && status->code == shell_not_found ? ENOENT
+                                                                        : ECONNRESET;
+    return fail(is_errno ? ErrorClass::target_refused : ErrorClass::link_lost, code, "{}{}",
+                with_text(is_errno ? fmt::format("{} reports: {}", target.host, strerror(code))
+                                   : fmt::format("the remote command on {} {}", target.host,
+                                                 status->text()),
+                          channel.error_text()),
+                advice_for(*status));
+}
+
+} // namespace rpmem

@@ -1,0 +1,64 @@
+// An out-of-band session with rpmemd: one request, one response.
+#pragma once
+
+#include "base/settings.hpp"
+#include "session/channel.hpp"
+#include "session/target.hpp"
+#include "wire/control_messages.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace rpmem {
+
+class Session {
+public:
+    // Logs in, starts COMMAND and waits until the daemon is ready.
+    static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
+                                                  bool force_ipv4, const Settings& settings);
+
+    // The target's refusal is an Error with the errno of its status, and with its reason if it
+    // gave one.
+    Result<wire::CreateResponse> create(const wire::CreateRequest& request);
+    Result<wire::OpenResponse> open(const wire::OpenRequest& request);
+    Result<> set_attributes(const wire::SetAttributesRequest& request);
+    // Also waits for the daemon to end.
+    Result<> close();
+
+    [[nodiscard]] const std::string& host() const { return host_; }
+
+    // For the monitor: descriptors that become readable when the session ends or says something.
+    [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
+    [[nodiscard]] int error_fd();
+    void collect_error_text();
+    // After output_fd() became readable: why the session is lost; empty if it is not (a response to
+    // a request had come).
+    std::string loss();
+    // Why the session was lost, with the daemon's own words.
+    std::string ending(std::string_view what);
+
+private:
+    Session(std::unique_ptr<Channel> channel, const Target& target, const Settings& settings)
+        : channel_(std::move(channel)), host_(target.host), login_time_(settings.connect_timeout),
+          request_time_(settings.operation_timeout) {}
+
+    Result<> await_ready();
+    Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,
+                                 wire::ResponseHeader& header);
+    Failure refused(wire::Status status, const char* request);
+    Failure ended_early(std::string_view when);
+    Failure timed_out(std::string_view when, std::chrono::milliseconds time, const char* setting);
+    [[nodiscard]] std::string with_error_text(std::string text);
+
+    std::mutex mutex_; // the channel: the application's requests, and the monitor
+    std::unique_ptr<Channel> channel_;
+    std::string host_;
+    std::chrono::milliseconds login_time_;
+    std::chrono::milliseconds request_time_;
+};
+
+// Runs COMMAND on the target, and returns 0 or the failure that its exit status stands for.
+Result<> run_remote(const Target& target, const std::string& command, const Settings& settings);
+
+} // namespace rpmem
