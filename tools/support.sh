@@ -96,8 +96,9 @@ require_space() {
 prepare_build_directory() {
     mkdir -p "$1" 2>/dev/null || true
     if [ ! -w "$1" ] || { [ -e "$1/CMakeCache.txt" ] && [ ! -w "$1/CMakeCache.txt" ]; }; then
-        die "$1 cannot be written; was it built by another user (root)?" \
-            "Remove it as that user, or with sudo: rm -rf '$1'"
+        die "$1 cannot be written: the source tree, or an older build, belongs to another user." \
+            "Remove the build as that user or with sudo (rm -rf '$1')," \
+            "or work in a copy of the sources that is yours."
     fi
     require_space "$1" 1024 "a build"
 }
