@@ -66,7 +66,7 @@ static void report(const char* verb, size_t done, double started) {
         printf(" in %.2f s", seconds() - started);
     if (last || !terminal)
         printf("\n");
-    fflush(stdout);
+    (void)fflush(stdout);
 }
 
 static void replicate_all(RPMEMpool* rpp) {

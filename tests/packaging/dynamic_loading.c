@@ -19,7 +19,7 @@ static const char* const names[] = {
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "line %d: not true: %s\n", __LINE__, #condition);                      \
+            (void)fprintf(stderr, "line %d: not true: %s\n", __LINE__, #condition);                \
             exit(EXIT_FAILURE);                                                                    \
         }                                                                                          \
     } while (0)
@@ -72,7 +72,7 @@ static void* use_and_outlive(void* argument) {
 static void* load(const char* path) {
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        fprintf(stderr, "dlopen: %s\n", dlerror());
+        (void)fprintf(stderr, "dlopen: %s\n", dlerror());
         exit(EXIT_FAILURE);
     }
     return library;
@@ -92,7 +92,7 @@ static void round_of_thread(const char* path) {
 
 int main(int argc, char* argv[]) {
     if (argc != 2) {
-        fprintf(stderr, "usage: %s LIBRARY\n", argv[0]);
+        (void)fprintf(stderr, "usage: %s LIBRARY\n", argv[0]);
         return EXIT_FAILURE;
     }
     for (int round = 0; round < 3; round++) {
