@@ -38,11 +38,9 @@ Result<> check_unused(const PartFile& part) {
         return tl::unexpected(header.error());
     if (is_all_zero(*header))
         return {};
-    return fail(
-        ErrorClass::caller_fault, EEXIST,
-        "part {} is in use by a pool already, or has data where the header would be; remove "
-        "it first",
-        part.path().native());
+    return fail(ErrorClass::caller_fault, EEXIST,
+                "part {} holds a pool, or data where the header would be; remove it first",
+                part.path().native());
 }
 
 } // namespace

@@ -75,7 +75,7 @@ int allocate_space(int fd, std::uint64_t size) {
     int code = EINTR;
     while (code == EINTR)
         code = posix_fallocate(fd, 0, static_cast<off_t>(size));
-    return code;
+    return code == EFBIG ? ENOSPC : code; // EFBIG stands for a pool that is too small
 }
 
 // The few codes that the store promises, where the system has more.
@@ -128,7 +128,8 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     if (result)
         result = part.allocate();
     if (!result) {
-        unlink(path.c_str());
+        if (part.is_still_at_path())
+            unlink(path.c_str());
         return propagate(std::move(result));
     }
     return part;
@@ -138,11 +139,18 @@ Result<> PartFile::lock() const {
     if (flock(fd(), LOCK_EX | LOCK_NB) != 0)
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());
-    struct stat status {};
-    if (fstat(fd(), &status) == 0 && status.st_nlink == 0)
+    if (!is_still_at_path())
         return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
                     path_.native());
     return {};
+}
+
+// Between opening and locking, another session may have removed the file, and made a new one.
+bool PartFile::is_still_at_path() const {
+    struct stat ours {};
+    struct stat named {};
+    return fstat(fd(), &ours) == 0 && stat(path_.c_str(), &named) == 0 &&
+           ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
 Result<> PartFile::examine() {
@@ -231,6 +239,8 @@ Result<> PartFile::publish() const {
 Result<> PartFile::remove(bool has_header) const {
     if (device_dax_)
         return has_header ? write_header(PoolHeader{}) : Result<>{};
+    if (!is_still_at_path())
+        return path_failure(ENOENT, "remove", path_);
     if (unlink(path_.c_str()) != 0)
         return path_failure(errno, "remove", path_);
     return sync_directory_of(path_);

@@ -40,6 +40,7 @@ private:
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
     Result<> lock() const;
+    [[nodiscard]] bool is_still_at_path() const;
     Result<> examine();
 
     UniqueFd fd_;

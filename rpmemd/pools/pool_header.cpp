@@ -139,7 +139,8 @@ ArchFlags machine_arch_flags() {
 Uuid random_uuid() {
     Uuid uuid{};
     arc4random_buf(uuid.data(), uuid.size());
-    uuid[6] = static_cast<unsigned char>((uuid[6] & 0x0f) | 0x40); // RFC 4122, version 4
+    // RFC 4122, version 4; the third field is little-endian on media.
+    uuid[7] = static_cast<unsigned char>((uuid[7] & 0x0f) | 0x40);
     uuid[8] = static_cast<unsigned char>((uuid[8] & 0x3f) | 0x80);
     return uuid;
 }

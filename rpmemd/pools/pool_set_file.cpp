@@ -79,8 +79,8 @@ private:
     }
 
     [[nodiscard]] Failure wrong(std::string_view why) const {
-        return fail(ErrorClass::caller_fault, EINVAL, "{}:{}: {}: \"{}\"", name_, line_number_, why,
-                    quoted(line_));
+        return fail(ErrorClass::caller_fault, EINVAL, "{}:{}: {}: \"{}\"", name_,
+                    std::max<std::size_t>(line_number_, 1), why, quoted(line_));
     }
 
     Result<> parse_line() {

@@ -41,7 +41,13 @@ Pool& Pool::operator=(Pool&& other) noexcept {
     return *this;
 }
 
-Pool::~Pool() { static_cast<void>(close()); }
+Pool::~Pool() {
+    if (!mapped_)
+        return;
+    const auto log = mapped_->log;
+    if (const auto closed = close(); !closed)
+        log.warning("closing a pool: {}", closed.error().text);
+}
 
 std::byte* Pool::address() const { return mapped_->memory.address(); }
 std::size_t Pool::size() const { return mapped_->memory.size(); }

@@ -26,7 +26,7 @@ public:
     explicit Pool(std::unique_ptr<MappedPool> mapped);
     Pool(Pool&&) noexcept;
     Pool& operator=(Pool&&) noexcept;
-    ~Pool(); // as close(), errors ignored
+    ~Pool(); // as close(), errors go to the log
 
     [[nodiscard]] std::byte* address() const;
     [[nodiscard]] std::size_t size() const; // usable bytes: header page of the first part included
@@ -34,7 +34,8 @@ public:
     [[nodiscard]] bool has_headers() const; // false for OPTION NOHDRS
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
-    // EINVAL without headers (unless ATTRIBUTES are all zero) or with all-zero attributes.
+    // EINVAL without headers (unless ATTRIBUTES are all zero), with all-zero attributes, or if
+    // their feature SINGLEHDR does not suit the pool set.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
     Result<> close();  // marks a clean shutdown, unmaps, unlocks

@@ -1,0 +1,147 @@
+#include "base/unique_fd.hpp"
+#include "pool_fixture.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Another process that holds the lock of a file until it is destroyed.
+class LockingProcess {
+public:
+    explicit LockingProcess(const fs::path& path) {
+        int ends[2];
+        EXPECT_EQ(pipe(ends), 0);
+        const UniqueFd reader(ends[0]);
+        UniqueFd writer(ends[1]);
+        child_ = fork();
+        if (child_ == 0) {
+            const int fd = ::open(path.c_str(), O_RDWR);
+            const char locked = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 'y' : 'n';
+            if (write(writer.get(), &locked, 1) != 1)
+                _exit(1);
+            while (true)
+                pause();
+        }
+        char locked = 'n';
+        EXPECT_EQ(read(reader.get(), &locked, 1), 1);
+        EXPECT_EQ(locked, 'y');
+    }
+    LockingProcess(const LockingProcess&) = delete;
+    LockingProcess& operator=(const LockingProcess&) = delete;
+    ~LockingProcess() {
+        kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+    }
+
+private:
+    pid_t child_ = -1;
+};
+
+class PoolLock : public PoolFixture {
+protected:
+    void SetUp() override {
+        PoolFixture::SetUp();
+        pool_set("pool.set", "2M @/part0\n2M @/part1\n");
+    }
+};
+
+TEST_F(PoolLock, AnOpenPoolIsBusy) {
+    auto pool = create("pool.set", 0, golden_attributes(2));
+    ASSERT_TRUE(succeeded(pool));
+    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
+    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY));
+    EXPECT_TRUE(failed(remove("pool.set"), EAGAIN));
+    ASSERT_TRUE(succeeded(pool->close()));
+    auto again = open("pool.set");
+    ASSERT_TRUE(succeeded(again));
+    EXPECT_TRUE(failed(open("pool.set"), EBUSY));
+}
+
+TEST_F(PoolLock, AnotherProcessMayHoldAnyPart) {
+    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    {
+        const LockingProcess other(part("part1"));
+        EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part1"));
+        EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY, "part1"));
+        EXPECT_TRUE(failed(remove("pool.set"), EAGAIN, "part1"));
+        EXPECT_TRUE(fs::exists(part("part0"))) << "removed though part1 is in use";
+    }
+    EXPECT_TRUE(succeeded(open("pool.set")));
+}
+
+TEST_F(PoolLock, ABusyPartKeepsNewOnesFromBeingMade) {
+    make_part("part1", 2 * MiB);
+    const LockingProcess other(part("part1"));
+    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY));
+    EXPECT_FALSE(fs::exists(part("part0")));
+    EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, '\0'));
+}
+
+TEST_F(PoolLock, OneFileUnderTwoNamesIsRefused) {
+    make_part("part0", 2 * MiB);
+    fs::create_hard_link(part("part0"), part("part1"));
+    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY, "part1"));
+    EXPECT_EQ(read_file(part("part0")), std::string(2 * MiB, '\0'));
+}
+
+TEST_F(PoolLock, AFileThatTookThePlaceOfAPartIsNotRemoved) {
+    auto pool = create("pool.set", 0, golden_attributes(2));
+    ASSERT_TRUE(succeeded(pool));
+    fs::remove(part("part0"));
+    make_part("part0", 10, "not ours");
+    EXPECT_TRUE(failed(pool->remove(), ENOENT, "part0"));
+    EXPECT_EQ(read_file(part("part0")).substr(0, 8), "not ours");
+    EXPECT_FALSE(fs::exists(part("part1")));
+}
+
+TEST_F(PoolLock, ChildProcessesDoNotInheritIt) {
+    auto pool = create("pool.set", 0, golden_attributes(2));
+    ASSERT_TRUE(succeeded(pool));
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+        std::error_code error;
+        const auto target = fs::read_symlink(entry.path(), error);
+        if (!error && target.native().starts_with(root.native())) {
+            EXPECT_NE(fcntl(std::stoi(entry.path().filename()), F_GETFD) & FD_CLOEXEC, 0) << target;
+        }
+    }
+}
+
+TEST_F(PoolLock, OnlyOneOfManyCreates) {
+    constexpr int count = 8;
+    std::array<int, count> codes{};
+    std::array<std::optional<Pool>, count> pools;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i)
+        threads.emplace_back([&, i] {
+            Log silent;
+            auto pool = create_pool(options, "pool.set", 0, golden_attributes(2), silent);
+            codes[i] = pool ? 0 : pool.error().code;
+            if (pool)
+                pools[i] = std::move(*pool);
+        });
+    for (auto& thread : threads)
+        thread.join();
+    // Two that meet halfway may both give up, but never both succeed.
+    EXPECT_LE(std::ranges::count(codes, 0), 1);
+    for (const int code : codes)
+        EXPECT_TRUE(code == 0 || code == EBUSY || code == EEXIST || code == ENOENT) << code;
+    if (std::ranges::count(codes, 0) == 0) {
+        EXPECT_FALSE(fs::exists(part("part0")));
+        EXPECT_FALSE(fs::exists(part("part1")));
+    } else {
+        EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");
+        EXPECT_EQ(read_file(part("part1")).substr(0, 8), "GOLDEN_1");
+    }
+}
+
+} // namespace
+} // namespace rpmem::target

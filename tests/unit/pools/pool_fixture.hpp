@@ -1,0 +1,137 @@
+// A directory with pool sets and parts, gone at the end, and what the tests need to look at bytes.
+#pragma once
+
+#include "base/log.hpp"
+#include "pools/pool_header.hpp"
+#include "pools/store.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <librpmem.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+inline constexpr std::size_t MiB = std::size_t{1} << 20;
+
+inline std::string read_file(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    EXPECT_TRUE(stream) << path;
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write_file(const std::filesystem::path& path, const std::string& bytes) {
+    std::ofstream stream(path, std::ios::binary);
+    stream << bytes;
+    ASSERT_TRUE(stream.flush()) << path;
+}
+
+inline PoolHeader header_of(const std::string& bytes) {
+    PoolHeader header{};
+    EXPECT_GE(bytes.size(), sizeof(header));
+    std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof(header)));
+    return header;
+}
+
+inline std::string bytes_of(const PoolHeader& header) {
+    return {reinterpret_cast<const char*>(&header), sizeof(header)};
+}
+
+inline std::string golden(const std::string& name) {
+    return read_file(std::filesystem::path(HEADER_DATA_DIR) / ("hdr-" + name + ".bin"));
+}
+
+// The attributes that the golden headers were made with: every byte tells which one it is.
+inline rpmem_pool_attr golden_attributes(std::uint32_t incompat, unsigned char base = 0x10) {
+    rpmem_pool_attr attributes{};
+    std::memcpy(attributes.signature, base == 0x10 ? "GOLDEN_1" : "GOLDEN_2", 8);
+    attributes.major = 0x01020304U + base;
+    attributes.compat_features = 0x11223344;
+    attributes.incompat_features = incompat;
+    attributes.ro_compat_features = 0x55667788;
+    unsigned char* const fields[] = {attributes.poolset_uuid, attributes.uuid, attributes.next_uuid,
+                                     attributes.prev_uuid, attributes.user_flags};
+    for (unsigned char* field : fields) {
+        std::iota(field, field + 16, base);
+        base = static_cast<unsigned char>(base + 0x10);
+    }
+    return attributes;
+}
+
+inline bool same_attributes(const rpmem_pool_attr& left, const rpmem_pool_attr& right) {
+    return std::memcmp(&left, &right, sizeof(left)) == 0;
+}
+
+class PoolFixture : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = std::filesystem::temp_directory_path() / "rpmem-pools-XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root = name;
+        options.poolset_dir = root / "sets";
+        std::filesystem::create_directory(options.poolset_dir);
+    }
+    void TearDown() override { std::filesystem::remove_all(root); }
+
+    // Writes a pool set file; "@" in TEXT stands for the directory of the parts.
+    void pool_set(const std::string& name, std::string text) {
+        for (auto at = text.find('@'); at != std::string::npos; at = text.find('@', at))
+            text.replace(at, 1, root.native());
+        write_file(options.poolset_dir / name, "PMEMPOOLSET\n" + text);
+    }
+
+    [[nodiscard]] std::filesystem::path part(const std::string& name) const { return root / name; }
+
+    // A part file of SIZE bytes that starts with BYTES.
+    void make_part(const std::string& name, std::size_t size, const std::string& bytes = {}) {
+        write_file(part(name), bytes);
+        std::filesystem::resize_file(part(name), size);
+    }
+
+    Result<Pool> create(const std::string& name, std::size_t size,
+                        const rpmem_pool_attr& attributes) {
+        return create_pool(options, name, size, attributes, log);
+    }
+    Result<Pool> open(const std::string& name, std::size_t size = 0) {
+        return open_pool(options, name, size, log);
+    }
+    Result<> remove(const std::string& name, const RemoveOptions& flags = {}) {
+        return remove_pool(options, name, flags, log);
+    }
+
+    std::filesystem::path root;
+    StoreOptions options;
+    Log log;
+};
+
+template <typename T>
+testing::AssertionResult succeeded(const Result<T>& result) {
+    if (result)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << result.error().text << " [" << result.error().code << "]";
+}
+
+// Failed with CODE and a text in which TEXT occurs.
+template <typename T>
+testing::AssertionResult failed(const Result<T>& result, int code, const std::string& text = {}) {
+    if (result)
+        return testing::AssertionFailure() << "no error";
+    if (result.error().code != code || result.error().text.find(text) == std::string::npos)
+        return testing::AssertionFailure() << result.error().text << " [" << result.error().code
+                                           << "], expected " << code << " and " << text;
+    return testing::AssertionSuccess();
+}
+
+} // namespace rpmem::target
