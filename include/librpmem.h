@@ -82,28 +82,28 @@ struct rpmem_pool_attr {
  *   ENOMEM           a limit of memory or of locked memory
  * After a failure nothing is left behind on either side.
  */
-RPMEMpool *rpmem_create(const char *target, const char *pool_set_name, void *pool_addr,
-                        size_t pool_size, unsigned *nlanes,
-                        const struct rpmem_pool_attr *create_attr);
+RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
+                        size_t pool_size, unsigned* nlanes,
+                        const struct rpmem_pool_attr* create_attr);
 
 /*
  * Opens an existing pool; as rpmem_create() otherwise. OPEN_ATTR, if not NULL, receives the
  * attributes of the pool (all zero for OPTION NOHDRS). ENOENT: a part does not exist.
  */
-RPMEMpool *rpmem_open(const char *target, const char *pool_set_name, void *pool_addr,
-                      size_t pool_size, unsigned *nlanes, struct rpmem_pool_attr *open_attr);
+RPMEMpool* rpmem_open(const char* target, const char* pool_set_name, void* pool_addr,
+                      size_t pool_size, unsigned* nlanes, struct rpmem_pool_attr* open_attr);
 
 /*
  * Overwrites the attributes in all headers of the pool; NULL stands for zeros, which only a pool
  * with OPTION NOHDRS takes. 0, or -1 with errno EINVAL (the target refuses) or ECONNRESET.
  */
-int rpmem_set_attr(RPMEMpool *rpp, const struct rpmem_pool_attr *attr);
+int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* attr);
 
 /*
  * Waits for what is in flight, ends the session and frees RPP, also when it returns -1: errno is
  * ECONNRESET if the session had broken before, ETIMEDOUT if the target does not answer.
  */
-int rpmem_close(RPMEMpool *rpp);
+int rpmem_close(RPMEMpool* rpp);
 
 /*
  * Makes [offset, offset + length) of the local pool durable on the target, with everything that
@@ -115,41 +115,41 @@ int rpmem_close(RPMEMpool *rpp);
  *   ETIMEDOUT    the target did not answer within RPMEM_OPERATION_TIMEOUT
  *   EREMOTEIO    the target reported an error
  */
-int rpmem_persist(RPMEMpool *rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
+int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 
 /* As rpmem_persist() with flags 0, down to the lowest persistence domain of the target. */
-int rpmem_deep_persist(RPMEMpool *rpp, size_t offset, size_t length, unsigned lane);
+int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane);
 
 /*
  * Starts to make a range durable; rpmem_drain() of the same lane completes it. The memory must
  * not change in between. Flags and errors as rpmem_persist().
  */
-int rpmem_flush(RPMEMpool *rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
+int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 
 /* All that this lane flushed before is durable on return. FLAGS must be 0. */
-int rpmem_drain(RPMEMpool *rpp, unsigned lane, unsigned flags);
+int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags);
 
 /*
  * Reads LENGTH bytes at OFFSET of the target's pool, the header included, into BUFF. Sees
  * everything that this lane flushed before. Errors as rpmem_persist().
  */
-int rpmem_read(RPMEMpool *rpp, void *buff, size_t offset, size_t length, unsigned lane);
+int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length, unsigned lane);
 
 /*
  * Removes the parts of a pool on the target. FLAGS: RPMEM_REMOVE_FORCE, RPMEM_REMOVE_POOL_SET.
  * 0, or -1 with errno: EINVAL for an argument, otherwise what the target reports (ENOENT,
  * EAGAIN if the pool is in use, EBADF for an absolute name, ...) or a failure of ssh.
  */
-int rpmem_remove(const char *target, const char *pool_set, int flags);
+int rpmem_remove(const char* target, const char* pool_set, int flags);
 
 /* NULL if the library can serve a program built for this API version, else why not. */
-const char *rpmem_check_version(unsigned major_required, unsigned minor_required);
+const char* rpmem_check_version(unsigned major_required, unsigned minor_required);
 
 /*
  * What the last failing call of this thread reported; never NULL, empty before the first failure.
  * Valid until the next failing call of the thread.
  */
-const char *rpmem_errormsg(void);
+const char* rpmem_errormsg(void);
 
 #ifdef __cplusplus
 }
