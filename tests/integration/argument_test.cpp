@@ -1,0 +1,126 @@
+// Arguments: what is refused, with which errno and text, and that nothing is spoiled by it.
+#include "environment.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace rpmem::test {
+namespace {
+
+class Arguments : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+    LocalPool local{8 * mebibyte};
+    rpmem_pool_attr attributes = sample_attributes();
+};
+
+// The call has failed with this errno, and its text holds WORDS.
+#define EXPECT_ERROR(failed, code, words)                                                          \
+    do {                                                                                           \
+        errno = 0;                                                                                 \
+        EXPECT_TRUE(failed);                                                                       \
+        EXPECT_EQ(errno, code) << rpmem_errormsg();                                                \
+        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos)                    \
+            << rpmem_errormsg();                                                                   \
+    } while (false)
+
+TEST_F(Arguments, CreateAndOpenCheckTheirs) {
+    unsigned lanes = 1;
+    const auto refused = [&](const char* node, const char* set, void* address, std::size_t size,
+                             unsigned* count) {
+        const bool create_refused =
+            rpmem_create(node, set, address, size, count, &attributes) == nullptr;
+        const int code = errno;
+        const std::string text = rpmem_errormsg();
+        const bool open_refused = rpmem_open(node, set, address, size, count, nullptr) == nullptr;
+        EXPECT_EQ(errno, code);
+        EXPECT_EQ(rpmem_errormsg(), text);
+        return create_refused && open_refused;
+    };
+    std::byte* const address = local.data();
+    const std::size_t size = local.size();
+    EXPECT_ERROR(refused(nullptr, "pool.set", address, size, &lanes), EINVAL, "NULL");
+    EXPECT_ERROR(refused(target.c_str(), nullptr, address, size, &lanes), EINVAL, "NULL");
+    EXPECT_ERROR(refused(target.c_str(), "", address, size, &lanes), EINVAL, "empty");
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", nullptr, size, &lanes), EINVAL, "address");
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", address + 1, size, &lanes), EINVAL,
+                 "page size");
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", address, 0, &lanes), EINVAL, "size");
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", address, size - 1, &lanes), EINVAL,
+                 "page size");
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", address, size, nullptr), EINVAL, "lanes");
+    lanes = 0;
+    EXPECT_ERROR(refused(target.c_str(), "pool.set", address, size, &lanes), EINVAL, "lanes");
+    lanes = 1;
+    EXPECT_ERROR(refused("host:70000", "pool.set", address, size, &lanes), EINVAL, "65535");
+    EXPECT_ERROR(refused("-oProxyCommand=x", "pool.set", address, size, &lanes), EINVAL, "'-'");
+    EXPECT_EQ(daemon_log(), ""); // nobody was bothered
+}
+
+TEST_F(Arguments, RangesFlagsAndLanes) {
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    const std::size_t size = local.size();
+    EXPECT_ERROR(rpmem_persist(pool, 0, 8, 0, 0) == -1, EINVAL, "header");
+    EXPECT_ERROR(rpmem_persist(pool, 4095, 8, 0, 0) == -1, EINVAL, "header");
+    EXPECT_ERROR(rpmem_flush(pool, 4095, 8, 0, 0) == -1, EINVAL, "header");
+    EXPECT_ERROR(rpmem_deep_persist(pool, 4095, 8, 0) == -1, EINVAL, "header");
+    EXPECT_ERROR(rpmem_persist(pool, size, 0, 0, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_persist(pool, size - 8, 9, 0, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_persist(pool, 8192, SIZE_MAX, 0, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_flush(pool, SIZE_MAX, 2, 0, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_deep_persist(pool, 8192, size, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_persist(pool, 8192, 8, 2, 0) == -1, EINVAL, "lane 2");
+    EXPECT_ERROR(rpmem_flush(pool, 8192, 8, 99, 0) == -1, EINVAL, "lane 99");
+    EXPECT_ERROR(rpmem_drain(pool, 2, 0) == -1, EINVAL, "lane 2");
+    EXPECT_ERROR(rpmem_drain(pool, 0, 1) == -1, EINVAL, "flags");
+    EXPECT_ERROR(rpmem_persist(pool, 8192, 8, 0, 2) == -1, EINVAL, "flags");
+    EXPECT_ERROR(rpmem_flush(pool, 8192, 8, 0, 4) == -1, EINVAL, "flags");
+    std::byte buffer[16];
+    EXPECT_ERROR(rpmem_read(pool, buffer, size, 1, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_read(pool, buffer, size - 8, 16, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_read(pool, buffer, SIZE_MAX - 4, 16, 0) == -1, EINVAL, "within the pool");
+    EXPECT_ERROR(rpmem_read(pool, buffer, 0, 16, 2) == -1, EINVAL, "lane 2");
+    EXPECT_ERROR(rpmem_read(pool, nullptr, 0, 16, 0) == -1, EINVAL, "NULL");
+    EXPECT_ERROR(rpmem_persist(nullptr, 8192, 8, 0, 0) == -1, EINVAL, "handle");
+    EXPECT_ERROR(rpmem_close(nullptr) == -1, EINVAL, "handle");
+
+    // The handle is as good as before, and lengths of 0 do nothing.
+    EXPECT_EQ(rpmem_persist(pool, 8192, 0, 0, 0), 0);
+    EXPECT_EQ(rpmem_flush(pool, 8192, 0, 0, 0), 0);
+    ASSERT_EQ(rpmem_persist(pool, 8192, 100, 1, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
+}
+
+TEST_F(Arguments, RemoveChecksItsOwn) {
+    EXPECT_ERROR(rpmem_remove(nullptr, "pool.set", 0) == -1, EINVAL, "NULL");
+    EXPECT_ERROR(rpmem_remove(target.c_str(), nullptr, 0) == -1, EINVAL, "NULL");
+    EXPECT_ERROR(rpmem_remove(target.c_str(), "pool.set", 4) == -1, EINVAL, "flags");
+    EXPECT_ERROR(rpmem_remove("host:", "pool.set", 0) == -1, EINVAL, "port");
+}
+
+TEST_F(Arguments, Versions) {
+    EXPECT_EQ(rpmem_check_version(1, 0), nullptr);
+    EXPECT_EQ(rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION), nullptr);
+    const char* newer = rpmem_check_version(1, RPMEM_MINOR_VERSION + 1);
+    ASSERT_NE(newer, nullptr);
+    EXPECT_NE(std::string(newer).find("1.4"), std::string::npos);
+    EXPECT_NE(std::string(newer).find("1.3"), std::string::npos);
+    EXPECT_NE(rpmem_check_version(2, 0), nullptr);
+    EXPECT_NE(rpmem_check_version(0, 0), nullptr);
+}
+
+TEST_F(Arguments, MoreLanesThanPossibleIsNoError) {
+    RPMEMpool* pool = create(local, 4000000000U);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_GE(lanes_in_force, 1U);
+    EXPECT_LT(lanes_in_force, 4000000000U);
+    ASSERT_EQ(rpmem_persist(pool, 8192, 100, lanes_in_force - 1, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
+}
+
+} // namespace
+} // namespace rpmem::test

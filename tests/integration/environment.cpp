@@ -1,0 +1,145 @@
+#include "environment.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace rpmem::test {
+
+namespace fs = std::filesystem;
+
+LocalPool::LocalPool(std::size_t size) : size_(size) {
+    void* const memory =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        std::abort();
+    data_ = static_cast<std::byte*>(memory);
+    fill(1);
+}
+
+LocalPool::~LocalPool() { ::munmap(data_, size_); }
+
+void LocalPool::fill(std::uint64_t seed) {
+    // A multiplicative generator: every aligned word differs from its neighbours.
+    std::uint64_t value = seed * 0x9e3779b97f4a7c15U + 1;
+    for (std::size_t at = 0; at + sizeof(value) <= size_; at += sizeof(value)) {
+        value = value * 6364136223846793005U + 1442695040888963407U;
+        std::memcpy(data_ + at, &value, sizeof(value));
+    }
+}
+
+std::vector<std::byte> bytes_of(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::vector<char> text((std::istreambuf_iterator<char>(stream)), {});
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+}
+
+rpmem_pool_attr sample_attributes() {
+    rpmem_pool_attr attributes{};
+    std::memcpy(attributes.signature, "SAMPLE_1", sizeof(attributes.signature));
+    attributes.major = 1;
+    attributes.incompat_features = 2;
+    std::memset(attributes.poolset_uuid, 0x10, sizeof(attributes.poolset_uuid));
+    std::memset(attributes.uuid, 0x20, sizeof(attributes.uuid));
+    std::memset(attributes.next_uuid, 0x30, sizeof(attributes.next_uuid));
+    std::memset(attributes.prev_uuid, 0x40, sizeof(attributes.prev_uuid));
+    std::memset(attributes.user_flags, 0x50, sizeof(attributes.user_flags));
+    return attributes;
+}
+
+const char* variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (!value)
+        ADD_FAILURE() << name << " is not set: run this through tests/integration/run_tests.sh";
+    return value ? value : "";
+}
+
+TargetTest::TargetTest() {
+    directory_ = fs::path(variable("RPMEM_TEST_DIR")) /
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::create_directories(directory_);
+    set_daemon("");
+}
+
+TargetTest::~TargetTest() {
+    if (HasFailure())
+        ADD_FAILURE() << "the daemon's log:\n" << daemon_log();
+    fs::remove_all(directory_);
+}
+
+void TargetTest::write_pool_set(const std::string& name, const std::string& text) const {
+    std::ofstream file(directory_ / name);
+    file << "PMEMPOOLSET\n";
+    for (const char c : text) {
+        if (c == '%')
+            file << directory_.string();
+        else
+            file << c;
+    }
+    file << '\n';
+}
+
+void TargetTest::write_simple_pool_set(unsigned mebibytes) const {
+    write_pool_set("pool.set", std::to_string(mebibytes) + "M %/part0");
+}
+
+void TargetTest::set_command(const std::string& shell_script) const {
+    const fs::path file = variable("RPMEM_TEST_COMMAND_FILE");
+    std::ofstream(file) << "#!/bin/sh\n" << shell_script << '\n';
+    fs::permissions(file, fs::perms::owner_all);
+}
+
+void TargetTest::set_daemon(const std::string& options, const std::string& variables) const {
+    set_command(variables + " exec " + variable("RPMEM_TEST_DAEMON") + " --poolset-dir " +
+                directory_.string() + " --log-file " + (directory_ / "log").string() +
+                " --log-level debug " + options + " \"$@\"");
+}
+
+std::vector<std::byte> TargetTest::part(unsigned number) const {
+    return bytes_of(directory_ / ("part" + std::to_string(number)));
+}
+
+std::string TargetTest::daemon_log() const {
+    std::ostringstream text;
+    text << std::ifstream(directory_ / "log").rdbuf();
+    return text.str();
+}
+
+bool TargetTest::part_gets_unlocked(unsigned number) const {
+    const std::string path = directory_ / ("part" + std::to_string(number));
+    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool locked = false;
+    for (int i = 0; i < 100 && !locked; ++i) {
+        locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (!locked)
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ::close(fd);
+    return locked;
+}
+
+RPMEMpool* TargetTest::create(LocalPool& pool, unsigned lanes, const char* pool_set) {
+    const rpmem_pool_attr attributes = sample_attributes();
+    lanes_in_force = lanes;
+    return rpmem_create(target.c_str(), pool_set, pool.data(), pool.size(), &lanes_in_force,
+                        &attributes);
+}
+
+RPMEMpool* TargetTest::open(LocalPool& pool, unsigned lanes, const char* pool_set) {
+    lanes_in_force = lanes;
+    return rpmem_open(target.c_str(), pool_set, pool.data(), pool.size(), &lanes_in_force, nullptr);
+}
+
+} // namespace rpmem::test

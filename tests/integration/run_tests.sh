@@ -1,0 +1,30 @@
+#!/bin/bash
+# run_tests.sh TESTS DAEMON [ARGUMENT...]: the integration tests against DAEMON, through a private
+# sshd. Settings of RPMEM_* in the environment are left alone, so that a caller chooses providers.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+tests=$1
+export RPMEM_TEST_DAEMON=$2
+shift 2
+if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
+    exec "$here/../support/with-sshd" "$0" "$tests" "$RPMEM_TEST_DAEMON" "$@"
+fi
+# RPMEM_CMD is read when the library is loaded, so it is a file that each test rewrites.
+export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/command
+export RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE
+# What ssh is started with can only be seen from between.
+cat >"$RPMEM_TEST_DIR/ssh" <<EOF
+#!/bin/bash
+[ -z "\${RPMEM_TEST_LIST_DESCRIPTORS:-}" ] || {
+    # Bash has this script as 255, and its own look at the directory is gone by the time of [ -e ].
+    list=
+    for fd in /proc/\$\$/fd/*; do
+        [ "\${fd##*/}" = 255 ] || [ ! -e "\$fd" ] || list="\$list \${fd##*/}"
+    done
+    echo "\$list" >"\$RPMEM_TEST_LIST_DESCRIPTORS"
+}
+exec "$RPMEM_SSH" "\$@"
+EOF
+chmod 755 "$RPMEM_TEST_DIR/ssh"
+export RPMEM_SSH=$RPMEM_TEST_DIR/ssh
+exec "$tests" "$@"

@@ -1,0 +1,226 @@
+// Data: what was persisted is in the part files of the target, and nothing else is.
+#include "environment.hpp"
+
+#include <cstring>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+struct Method {
+    const char* name;
+    const char* options;
+    const char* variables;
+};
+
+// Both persist methods, and both means of the first.
+class Transfer : public TargetTest, public ::testing::WithParamInterface<Method> {
+protected:
+    void SetUp() override {
+        set_daemon(GetParam().options, GetParam().variables);
+        write_simple_pool_set(16);
+    }
+
+    // Fails unless exactly [offset, offset + length) of the target equals the local pool.
+    void expect_only(std::size_t offset, std::size_t length) const {
+        const auto media = part(0);
+        ASSERT_EQ(media.size(), local.size());
+        EXPECT_EQ(std::memcmp(media.data() + offset, local.data() + offset, length), 0);
+        for (std::size_t at = header_size; at < media.size(); ++at)
+            if ((at < offset || at >= offset + length) && media[at] != std::byte{0})
+                FAIL() << "byte " << at << " was written, outside " << offset << "+" << length;
+    }
+
+    LocalPool local{16 * mebibyte};
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Methods, Transfer,
+    ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
+                      Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"}),
+    [](const auto& parameter) { return parameter.param.name; });
+
+TEST_P(Transfer, PersistReachesTheMediaAndNothingElse) {
+    for (const unsigned flags : {0U, RPMEM_PERSIST_RELAXED}) {
+        RPMEMpool* pool = create(local, 1);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        ASSERT_EQ(rpmem_persist(pool, 12345, 3 * 8192 + 77, 0, flags), 0) << rpmem_errormsg();
+        expect_only(12345, 3 * 8192 + 77);
+        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        expect_only(12345, 3 * 8192 + 77);
+        ASSERT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+    }
+}
+
+TEST_P(Transfer, EverySizeAndAlignment) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    std::vector<std::byte> expected(local.size());
+    std::size_t offset = header_size;
+    for (const std::size_t length : {1, 2, 7, 8, 9, 63, 64, 65, 4096, 8191, 8192, 8193, 100000})
+        for (const std::size_t shift : {0, 1, 7}) {
+            offset += shift;
+            ASSERT_EQ(rpmem_persist(pool, offset, length, 0, shift & 1U), 0) << rpmem_errormsg();
+            std::memcpy(expected.data() + offset, local.data() + offset, length);
+            offset += length + 3;
+        }
+    ASSERT_EQ(rpmem_persist(pool, local.size() - 1, 1, 0, 0), 0) << rpmem_errormsg();
+    expected.back() = local.data()[local.size() - 1];
+    const auto media = part(0);
+    EXPECT_EQ(std::memcmp(media.data() + header_size, expected.data() + header_size,
+                          expected.size() - header_size),
+              0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, FlushesBeyondTheWorkQueueAndOneDrain) {
+    for (const unsigned flags : {0U, RPMEM_FLUSH_RELAXED}) {
+        RPMEMpool* pool = create(local, 2);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        constexpr std::size_t step = 8000;
+        constexpr std::size_t count = 500; // ten times the default queue
+        for (std::size_t i = 0; i < count; ++i)
+            ASSERT_EQ(rpmem_flush(pool, header_size + i * step, step, 1, flags), 0)
+                << rpmem_errormsg();
+        ASSERT_EQ(rpmem_drain(pool, 1, 0), 0) << rpmem_errormsg();
+        expect_only(header_size, count * step);
+        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        ASSERT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+    }
+}
+
+TEST_P(Transfer, PersistConfirmsWhatWasFlushedBefore) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_flush(pool, 8192, 1000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 8192 + 1000, 1000, 0, 0), 0) << rpmem_errormsg();
+    expect_only(8192, 2000);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, CloseWithoutDrainLosesNothing) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_flush(pool, 8192, 500000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_only(8192, 500000);
+}
+
+TEST_P(Transfer, DeepPersist) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_deep_persist(pool, 20001, 30000, 0), 0) << rpmem_errormsg();
+    expect_only(20001, 30000);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, ReadReturnsTheTargetsBytes) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(
+        rpmem_persist(pool, header_size, local.size() - header_size, 0, RPMEM_PERSIST_RELAXED), 0)
+        << rpmem_errormsg();
+    std::vector<std::byte> back(local.size());
+    ASSERT_EQ(rpmem_read(pool, back.data(), 0, back.size(), 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(back, part(0)); // the header included
+    EXPECT_EQ(std::memcmp(back.data(), "SAMPLE_1", 8), 0);
+
+    // Into the pool itself, and a small piece.
+    const std::vector<std::byte> before(local.data(), local.data() + local.size());
+    std::memset(local.data(), 0, local.size());
+    ASSERT_EQ(rpmem_read(pool, local.data() + 8000, 8000, 5000, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(local.data() + 8000, before.data() + 8000, 5000), 0);
+    EXPECT_EQ(local.data()[7999], std::byte{0});
+    EXPECT_EQ(local.data()[13000], std::byte{0});
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, LanesInParallel) {
+    constexpr unsigned wanted = 4;
+    RPMEMpool* pool = create(local, wanted);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(lanes_in_force, wanted);
+    const std::size_t share = (local.size() - header_size) / wanted / 4096 * 4096;
+    std::vector<std::thread> threads;
+    std::vector<int> failures(wanted);
+    for (unsigned lane = 0; lane < wanted; ++lane)
+        threads.emplace_back([&, lane] {
+            const std::size_t begin = header_size + lane * share;
+            for (std::size_t at = 0; at < share; at += 65536) {
+                const std::size_t length = std::min<std::size_t>(65536, share - at);
+                const unsigned flags = at % 131072 == 0 ? 0 : RPMEM_PERSIST_RELAXED;
+                failures[lane] += rpmem_persist(pool, begin + at, length, lane, flags) != 0;
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(failures, std::vector<int>(wanted));
+    expect_only(header_size, wanted * share);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, PartsHoldTheirShareOfThePool) {
+    write_pool_set("pool.set", "8M %/part0\n10M %/part1\n12M %/part2");
+    LocalPool large(28 * mebibyte);
+    RPMEMpool* pool = create(large, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(
+        rpmem_persist(pool, header_size, large.size() - header_size, 0, RPMEM_PERSIST_RELAXED), 0)
+        << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    std::size_t at = 0;
+    for (unsigned number = 0; number < 3; ++number) {
+        const auto media = part(number);
+        const std::size_t skipped = number == 0 ? 0 : header_size;
+        const std::size_t share = std::min(media.size() - skipped, large.size() - at);
+        const std::size_t own = number == 0 ? header_size : 0;
+        EXPECT_EQ(std::memcmp(media.data() + skipped + own, large.data() + at + own, share - own),
+                  0)
+            << "part " << number;
+        EXPECT_EQ(std::memcmp(media.data(), "SAMPLE_1", 8), 0) << "part " << number;
+        at += share;
+    }
+    EXPECT_EQ(at, large.size());
+}
+
+TEST_P(Transfer, WithoutHeadersTheFirstByteIsData) {
+    write_pool_set("bare.set", "OPTION NOHDRS\n8M %/part0");
+    LocalPool small(8 * mebibyte);
+    lanes_in_force = 1;
+    RPMEMpool* pool = rpmem_create(target.c_str(), "bare.set", small.data(), small.size(),
+                                   &lanes_in_force, nullptr);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 0, 5000, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_deep_persist(pool, 1, 10, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data(), small.data(), 5000), 0);
+
+    rpmem_pool_attr attributes;
+    std::memset(&attributes, 0xff, sizeof(attributes));
+    pool = rpmem_open(target.c_str(), "bare.set", small.data(), small.size(), &lanes_in_force,
+                      &attributes);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    const rpmem_pool_attr none{};
+    EXPECT_EQ(std::memcmp(&attributes, &none, sizeof(none)), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, TheLogNamesThePolicy) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    const std::string log = daemon_log();
+    const std::string name = GetParam().name;
+    EXPECT_NE(log.find("persistency policy:"), std::string::npos);
+    EXPECT_NE(log.find(name == "Appliance"
+                           ? "    persist method: Appliance Persistency Method"
+                           : "    persist method: General Purpose Server Persistency Method"),
+              std::string::npos);
+    EXPECT_NE(log.find(name == "Msync"  ? "    persist flush: pmem_msync"
+                       : name == "Pmem" ? "    persist flush: pmem_persist"
+                                        : "    persist flush: none"),
+              std::string::npos);
+}
+
+} // namespace
+} // namespace rpmem::test
