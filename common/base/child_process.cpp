@@ -101,6 +101,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
     FileActions actions;
     Attributes attributes;
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (const std::string& argument : arguments)
         argv.push_back(const_cast<char*>(argument.c_str())); // posix_spawn(3) does not write there
     argv.push_back(nullptr);
