@@ -1,0 +1,44 @@
+#!/bin/bash
+# remove.sh GEOMETRY: pmempool rm removes the remote pool, with and without the pool set files.
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+RPMEM_CMD=$(target_make 1)
+export RPMEM_CMD
+write_pool "$1"
+add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
+target=$(target_set 1) pool=$LOCAL/pool.set
+
+create() {
+    must client pmempool create obj --layout=rpmem_workload "$pool"
+    expect_parts "$pool"
+    expect_parts "$target"
+}
+
+step "the parts only ($1)"
+create
+must client pmempool rm "$pool"
+expect_no_parts "$pool"
+expect_no_parts "$target"
+[ -f "$pool" ] && [ -f "$target" ] || fail "a pool set file is gone"
+
+step "a part that somebody holds"
+create
+exec {held}<"$(parts_of "$target" | tail -n 1)"
+must flock --nonblock "$held"
+must_fail client pmempool rm "$pool"
+exec {held}<&-
+[ -f "$(parts_of "$target" | tail -n 1)" ] || fail "a part in use was removed"
+
+step "what is left, by force"
+must client pmempool rm -f "$pool"
+expect_no_parts "$pool"
+expect_no_parts "$target"
+must_fail client pmempool rm "$pool"
+must client pmempool rm -f "$pool"
+
+step "everything"
+create
+must client pmempool rm -a "$pool"
+left=$(find "$LOCAL" "$RPMEM_TEST_DIR/target1" -type f ! -name rpmemd.log ! -name alone.set)
+[ -z "$left" ] || fail "left after pmempool rm -a: $left"

@@ -1,0 +1,192 @@
+// A libpmemobj program whose every byte is known beforehand: each step of a thread is a
+// transaction that depends only on the thread's number and the step's. Whoever reads the pool
+// later replays the steps in memory and compares.
+//
+//   workload run POOL --threads N --steps N      N more steps by each of N threads
+//   workload crash POOL --threads 1 --steps N    the same, killed inside the last transaction
+//   workload verify POOL --threads N --steps N   compares, after N steps by each thread in all
+//   --librpmem DIR     fail unless librpmem was loaded from DIR
+//   --extents FILE     (verify) writes offset and size of all live objects, one a line
+#include "workload.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char* mode;
+    const char* pool;
+    const char* librpmem;
+    unsigned threads;
+    uint64_t steps;
+    const char* extents;
+};
+
+struct worker {
+    pthread_t thread;
+    PMEMobjpool* pool;
+    struct slot* slot;
+    unsigned number;
+    uint64_t steps;
+    int crash;
+    int failed;
+};
+
+static void usage(void) {
+    fprintf(stderr, "usage: workload run|crash|verify POOL --threads N --steps N"
+                    " [--librpmem DIR] [--extents FILE]\n");
+    exit(2);
+}
+
+static struct options parse(int argc, char** argv) {
+    static const struct option known[] = {{"threads", required_argument, NULL, 't'},
+                                          {"steps", required_argument, NULL, 's'},
+                                          {"librpmem", required_argument, NULL, 'l'},
+                                          {"extents", required_argument, NULL, 'e'},
+                                          {NULL, 0, NULL, 0}};
+    struct options options = {.threads = 1};
+    int option;
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        if (option == 't')
+            options.threads = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 's')
+            options.steps = strtoull(optarg, NULL, 10);
+        else if (option == 'l')
+            options.librpmem = optarg;
+        else if (option == 'e')
+            options.extents = optarg;
+        else
+            usage();
+    }
+    if (argc - optind != 2 || options.threads == 0 || options.threads > MAX_SLOTS)
+        usage();
+    options.mode = argv[optind];
+    options.pool = argv[optind + 1];
+    return options;
+}
+
+// The library that replicates is loaded by libpmemobj at run time, wherever the loader finds it.
+static int loaded_from(const char* directory) {
+    char wanted[PATH_MAX];
+    if (realpath(directory, wanted) == NULL) {
+        fprintf(stderr, "workload: %s: %s\n", directory, strerror(errno));
+        return 0;
+    }
+    FILE* maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL)
+        return 0;
+    char line[PATH_MAX + 128];
+    int found = 0;
+    while (!found && fgets(line, sizeof(line), maps) != NULL) {
+        const char* path = strchr(line, '/');
+        if (path == NULL || strstr(path, "/librpmem.so") == NULL)
+            continue;
+        found = strncmp(path, wanted, strlen(wanted)) == 0;
+        if (!found)
+            fprintf(stderr, "workload: librpmem was loaded from %s", path);
+    }
+    fclose(maps);
+    if (!found)
+        fprintf(stderr, "workload: librpmem was not loaded from %s\n", wanted);
+    return found;
+}
+
+static void* work(void* argument) {
+    struct worker* worker = argument;
+    for (uint64_t i = 0; i < worker->steps && !worker->failed; ++i) {
+        const int crash = worker->crash && i + 1 == worker->steps;
+        if (step_perform(worker->pool, worker->slot, worker->number, crash) != 0) {
+            fprintf(stderr, "workload: thread %u, step %llu: %s\n", worker->number,
+                    (unsigned long long)worker->slot->steps, pmemobj_errormsg());
+            worker->failed = 1;
+        }
+    }
+    return NULL;
+}
+
+static int run(PMEMobjpool* pool, struct root* root, const struct options* options, int crash) {
+    struct worker workers[MAX_SLOTS];
+    memset(workers, 0, sizeof(workers));
+    for (unsigned i = 0; i < options->threads; ++i) {
+        struct worker* worker = &workers[i];
+        worker->pool = pool;
+        worker->slot = &root->slots[i];
+        worker->number = i;
+        worker->steps = options->steps;
+        worker->crash = crash;
+        const int error = pthread_create(&worker->thread, NULL, work, worker);
+        if (error != 0) {
+            fprintf(stderr, "workload: starting thread %u: %s\n", i, strerror(error));
+            exit(1);
+        }
+    }
+    int failed = 0;
+    for (unsigned i = 0; i < options->threads; ++i) {
+        pthread_join(workers[i].thread, NULL);
+        failed |= workers[i].failed;
+    }
+    return failed;
+}
+
+static int write_extents(struct root* root, const struct options* options) {
+    FILE* file = fopen(options->extents, "we");
+    if (file == NULL) {
+        fprintf(stderr, "workload: %s: %s\n", options->extents, strerror(errno));
+        return 1;
+    }
+    fprintf(file, "%llu %zu\n", (unsigned long long)pmemobj_oid(root).off, sizeof(*root));
+    for (unsigned i = 0; i < options->threads; ++i)
+        slot_print_extents(&root->slots[i], file);
+    return fclose(file) != 0;
+}
+
+static int verify(struct root* root, const struct options* options) {
+    int failed = 0;
+    for (unsigned i = 0; i < MAX_SLOTS; ++i) {
+        const uint64_t expected = i < options->threads ? options->steps : 0;
+        if (slot_verify(&root->slots[i], i, expected) != 0)
+            failed = 1;
+    }
+    if (!failed && options->extents != NULL)
+        failed = write_extents(root, options);
+    if (!failed)
+        printf("verified %llu steps of %u threads\n", (unsigned long long)options->steps,
+               options->threads);
+    return failed;
+}
+
+static int act(PMEMobjpool* pool, const struct options* options) {
+    const PMEMoid oid = pmemobj_root(pool, sizeof(struct root));
+    if (OID_IS_NULL(oid)) {
+        fprintf(stderr, "workload: root object: %s\n", pmemobj_errormsg());
+        return 1;
+    }
+    struct root* root = pmemobj_direct(oid);
+    if (options->librpmem != NULL && !loaded_from(options->librpmem))
+        return 1;
+    if (strcmp(options->mode, "run") == 0)
+        return run(pool, root, options, 0);
+    if (strcmp(options->mode, "crash") == 0)
+        return run(pool, root, options, 1);
+    return verify(root, options);
+}
+
+int main(int argc, char** argv) {
+    const struct options options = parse(argc, argv);
+    if (strcmp(options.mode, "run") != 0 && strcmp(options.mode, "crash") != 0 &&
+        strcmp(options.mode, "verify") != 0)
+        usage();
+    PMEMobjpool* pool = pmemobj_open(options.pool, LAYOUT);
+    if (pool == NULL) {
+        fprintf(stderr, "workload: opening %s: %s\n", options.pool, pmemobj_errormsg());
+        return 1;
+    }
+    const int status = act(pool, &options);
+    pmemobj_close(pool);
+    return status;
+}

@@ -1,0 +1,126 @@
+// Checking a slot: its steps are replayed in ordinary memory, and the pool compared with that.
+#include "workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct model {
+    uint64_t stack[MAX_DEPTH]; // steps that made the blocks
+    size_t sizes[MAX_DEPTH];
+    uint64_t depth;
+    struct slot expected; // values, journal and tail
+};
+
+static int wrong(unsigned number, const char* what, uint64_t where) {
+    fprintf(stderr, "workload: slot %u: %s %llu is wrong\n", number, what,
+            (unsigned long long)where);
+    return 1;
+}
+
+static void replay(struct model* model, unsigned number, uint64_t steps) {
+    for (uint64_t step = 0; step < steps; ++step) {
+        const struct plan plan = plan_step(number, step, model->depth);
+        if (plan.pop) {
+            --model->depth;
+        } else {
+            model->stack[model->depth] = step;
+            model->sizes[model->depth] = plan.size;
+            ++model->depth;
+        }
+        for (unsigned i = 0; i < plan.values; ++i)
+            model->expected.values[plan.value + i] = plan.seed + i;
+        model->expected.journal[step % JOURNAL] = plan.seed;
+        memset(model->expected.tail + plan.tail_at, (int)(plan.seed & 0xff), plan.tail_size);
+    }
+}
+
+static int verify_node(const struct node* node, const struct model* model, uint64_t at,
+                       unsigned number) {
+    if (node == NULL || node->step != model->stack[at] || node->size != model->sizes[at])
+        return wrong(number, "the head of block", at);
+    const size_t allocated = pmemobj_alloc_usable_size(pmemobj_oid(node));
+    if (allocated < sizeof(*node) + node->size)
+        return wrong(number, "the allocated size of block", at);
+    unsigned char* payload = malloc(node->size);
+    if (payload == NULL)
+        return wrong(number, "memory to check block", at);
+    fill_payload(payload, node->size, number, node->step);
+    const int differs = memcmp(payload, node->payload, node->size) != 0;
+    free(payload);
+    return differs ? wrong(number, "the payload of block", at) : 0;
+}
+
+static int verify_stack(const struct slot* slot, const struct model* model, unsigned number) {
+    if (slot->depth != model->depth)
+        return wrong(number, "the stack's depth", slot->depth);
+    PMEMoid oid = slot->head;
+    for (uint64_t at = model->depth; at > 0; --at) {
+        const struct node* node = pmemobj_direct(oid);
+        if (verify_node(node, model, at - 1, number) != 0)
+            return 1;
+        oid = node->next;
+    }
+    return OID_IS_NULL(oid) ? 0 : wrong(number, "the stack's end after block", model->depth);
+}
+
+static uint64_t table_entries(const struct slot* slot) {
+    return (slot->steps + STEPS_PER_TABLE_ENTRY - 1) / STEPS_PER_TABLE_ENTRY;
+}
+
+static int verify_table(const struct slot* slot, unsigned number) {
+    const uint64_t* table = pmemobj_direct(slot->table);
+    const uint64_t count = table_entries(slot);
+    if (count > 0 && table == NULL)
+        return wrong(number, "the table, entries:", count);
+    for (uint64_t i = 0; i < count; ++i) {
+        // The seed of a step does not depend on the depth.
+        if (table[i] != plan_step(number, i * STEPS_PER_TABLE_ENTRY, 0).seed)
+            return wrong(number, "table entry", i);
+    }
+    return 0;
+}
+
+static int verify_arrays(const struct slot* slot, const struct slot* expected, unsigned number) {
+    for (unsigned i = 0; i < VALUES; ++i) {
+        if (slot->values[i] != expected->values[i])
+            return wrong(number, "value", i);
+    }
+    for (unsigned i = 0; i < JOURNAL; ++i) {
+        if (slot->journal[i] != expected->journal[i])
+            return wrong(number, "journal word", i);
+    }
+    for (unsigned i = 0; i < sizeof(slot->tail); ++i) {
+        if (slot->tail[i] != expected->tail[i])
+            return wrong(number, "tail byte", i);
+    }
+    return 0;
+}
+
+int slot_verify(const struct slot* slot, unsigned number, uint64_t expected) {
+    if (slot->steps != expected) {
+        fprintf(stderr, "workload: slot %u: %llu steps found, %llu expected\n", number,
+                (unsigned long long)slot->steps, (unsigned long long)expected);
+        return 1;
+    }
+    struct model* model = calloc(1, sizeof(*model));
+    if (model == NULL)
+        return wrong(number, "memory to check steps", expected);
+    replay(model, number, expected);
+    const int failed = verify_stack(slot, model, number) != 0 || verify_table(slot, number) != 0 ||
+                       verify_arrays(slot, &model->expected, number) != 0;
+    free(model);
+    return failed;
+}
+
+void slot_print_extents(const struct slot* slot, FILE* file) {
+    if (table_entries(slot) > 0)
+        fprintf(file, "%llu %llu\n", (unsigned long long)slot->table.off,
+                (unsigned long long)(table_entries(slot) * sizeof(uint64_t)));
+    for (PMEMoid oid = slot->head; !OID_IS_NULL(oid);) {
+        const struct node* node = pmemobj_direct(oid);
+        fprintf(file, "%llu %llu\n", (unsigned long long)oid.off,
+                (unsigned long long)(sizeof(*node) + node->size));
+        oid = node->next;
+    }
+}
