@@ -1,10 +1,14 @@
 /*
- * dynamic_loading LIBRARY: loads the library as libpmemobj does, finds every function, calls those
- * that need no target, and unloads it, several times over, also with a thread that outlives it.
+ * dynamic_loading LIBRARY [KEPT]: loads the library as libpmemobj does, finds every function, calls
+ * those that need no target, and unloads it, several times over, also with a thread that outlives
+ * it. KEPT is loaded before and never unloaded: with it a search for leaks finds only those of
+ * LIBRARY, and not those of what it depends on.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <librpmem.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +30,8 @@ static const char* const names[] = {
 
 typedef const char* (*check_version_function)(unsigned, unsigned);
 typedef const char* (*errormsg_function)(void);
+typedef RPMEMpool* (*create_function)(const char*, const char*, void*, size_t, unsigned*,
+                                      const struct rpmem_pool_attr*);
 typedef int (*remove_function)(const char*, const char*, int);
 
 /* ISO C has no conversion from an object pointer to a function pointer. */
@@ -36,12 +42,28 @@ typedef int (*remove_function)(const char*, const char*, int);
         memcpy(&(variable), &address, sizeof(variable));                                           \
     } while (0)
 
+/* Large enough for a page of any size, wherever it begins. */
+static char memory[1 << 18];
+
+/* Goes as far as one can without a target: settings and log are set up. */
+static void fail_to_create(create_function create_pool, errormsg_function errormsg) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char* aligned = memory + (page - (uintptr_t)memory % page) % page;
+    unsigned lanes = 1;
+    errno = 0;
+    CHECK(create_pool("node:0", "pool.set", aligned, page, &lanes, NULL) == NULL);
+    CHECK(errno == EINVAL);
+    CHECK(strstr(errormsg(), "node:0") != NULL);
+}
+
 static void use(void* library) {
     check_version_function check_version;
     errormsg_function errormsg;
+    create_function create_pool;
     remove_function remove_pool;
     LOOK_UP(check_version, library, "rpmem_check_version");
     LOOK_UP(errormsg, library, "rpmem_errormsg");
+    LOOK_UP(create_pool, library, "rpmem_create");
     LOOK_UP(remove_pool, library, "rpmem_remove");
 
     CHECK(errormsg() != NULL);
@@ -53,6 +75,7 @@ static void use(void* library) {
     CHECK(text != NULL && strstr(text, "1.3") != NULL && strstr(text, "1.4") != NULL);
     CHECK(remove_pool("node", "pool.set", 0x100) == -1);
     CHECK(strlen(errormsg()) > 0);
+    fail_to_create(create_pool, errormsg);
 }
 
 struct thread_state {
@@ -91,10 +114,12 @@ static void round_of_thread(const char* path) {
 }
 
 int main(int argc, char* argv[]) {
-    if (argc != 2) {
-        (void)fprintf(stderr, "usage: %s LIBRARY\n", argv[0]);
+    if (argc < 2 || argc > 3) {
+        (void)fprintf(stderr, "usage: %s LIBRARY [KEPT]\n", argv[0]);
         return EXIT_FAILURE;
     }
+    if (argc == 3)
+        (void)load(argv[2]);
     for (int round = 0; round < 3; round++) {
         void* library = load(argv[1]);
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
