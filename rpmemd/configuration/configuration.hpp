@@ -38,7 +38,7 @@ struct Settings {
     std::optional<bool> allow_outside;
 };
 
-inline constexpr std::size_t max_configuration_file_size = 64 * 1024;
+inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;
 inline constexpr std::size_t max_configuration_line_size = 4096;
 
 // Sets KEY from its text. EINVAL; the text of the error does not say where KEY and VALUE come from.
