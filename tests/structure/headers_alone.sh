@@ -1,0 +1,28 @@
+#!/bin/bash
+# headers_alone.sh SOURCE_DIR CXX CC: every header compiles as the only content of a file. They go
+# to the compiler in one file a layer, each layer twice, in both orders: what a header forgot to
+# include is missing in one of them.
+set -u
+cd "$1" || exit 1
+status=0
+check() {
+    local flags=$1 reverse=$2
+    shift 2
+    printf '%s\n' "$@" | if [ "$reverse" = yes ]; then tac; else cat; fi |
+        sed 's|.*|#include "&"|' |
+        "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -I. -Iinclude -Icommon $flags -x c++ - || status=1
+}
+cxx=$2
+cc=$3
+shopt -s globstar
+for reverse in no yes; do
+    check "" $reverse common/**/*.hpp
+    check "-Ilibrpmem" $reverse librpmem/**/*.hpp
+    check "-Irpmemd" $reverse rpmemd/**/*.hpp
+done
+# The public header is C, and C++.
+for standard in c99 c11; do
+    echo '#include "librpmem.h"' | "$cc" -std=$standard -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c - || status=1
+done
+[ $status = 0 ] && echo "every header stands alone"
+exit $status

@@ -1,0 +1,36 @@
+#!/bin/bash
+# layers.sh SOURCE_DIR: who may include what. Arrows run one way:
+#   api -> pool -> session, lanes -> fabric, wire -> base; main -> daemon -> pools, lanes -> ...
+set -u
+cd "$1" || exit 1
+faults=0
+
+# refuse WHERE PATTERN WHY: no #include in the files of WHERE may match PATTERN.
+refuse() {
+    local where=$1 pattern=$2 why=$3 found
+    # shellcheck disable=SC2086 # several paths in WHERE
+    found=$(grep -rnE --include='*.?pp' --include='*.h' "^#include $pattern" $where)
+    if [ -n "$found" ]; then
+        printf '%s:\n%s\n' "$why" "$found"
+        faults=1
+    fi
+}
+
+refuse "common/base" '"(wire|fabric|session|lanes|pools)/' "base stands on nothing of ours"
+refuse "common/wire" '"(fabric|session|lanes|pools)/' "wire knows nothing but base"
+refuse "common/wire" '<(rdma|sys|poll|unistd)' "wire is pure: no input, no output, no libfabric"
+refuse "common/fabric" '"(wire|session|lanes|pools)/' "fabric knows nothing but base"
+refuse "librpmem rpmemd tools common/base common/wire" '<rdma/' "only fabric speaks to libfabric"
+refuse "librpmem" '"(pools|configuration)/' "the library knows nothing of the daemon"
+refuse "librpmem" '"(daemon|refusal)\.hpp"' "the library knows nothing of the daemon"
+refuse "rpmemd" '"(session/|pool\.hpp|monitor\.hpp)' "the daemon knows nothing of the library"
+refuse "rpmemd/pools" '"lanes/' "pools know nothing of lanes"
+refuse "rpmemd/lanes" '"pools/' "lanes know nothing of pools"
+refuse "librpmem/session" '"(lanes|fabric)/' "the session knows nothing of the fabric"
+refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and persister use libpmem"
+for file in rpmemd/*.?pp rpmemd/lanes/*.?pp; do
+    case $file in rpmemd/lanes/persister.*) ;; *) refuse "$file" '<libpmem' "only pools and persister use libpmem" ;; esac
+done
+
+[ $faults = 0 ] && echo "the arrows run one way"
+exit $faults

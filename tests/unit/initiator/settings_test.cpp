@@ -1,0 +1,90 @@
+#include "base/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace rpmem {
+namespace {
+
+using namespace std::chrono_literals;
+using Variables = std::map<std::string, std::string>;
+
+Settings read(const Variables& variables) {
+    return read_settings([&](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    });
+}
+
+TEST(Settings, DefaultsAreThoseOfTheManual) {
+    const Settings settings = read({});
+    EXPECT_EQ(settings.ssh, "ssh");
+    EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
+    EXPECT_TRUE(settings.enable_verbs);
+    EXPECT_FALSE(settings.enable_sockets);
+    EXPECT_FALSE(settings.max_lanes);
+    EXPECT_EQ(settings.work_queue_size, 50U);
+    EXPECT_EQ(settings.connect_timeout, 30000ms);
+    EXPECT_EQ(settings.operation_timeout, 120000ms);
+    EXPECT_EQ(settings.spin_time, 50us);
+    EXPECT_EQ(settings.log_level, LogLevel::none);
+    EXPECT_EQ(settings.log_file, "");
+    EXPECT_TRUE(settings.warnings.empty());
+}
+
+TEST(Settings, ValuesAreTaken) {
+    const Settings settings = read({{"RPMEM_SSH", "/bin/my ssh"},
+                                    {"RPMEM_CMD", " rpmemd -c a | b c||"},
+                                    {"RPMEM_ENABLE_VERBS", "0"},
+                                    {"RPMEM_ENABLE_SOCKETS", "1"},
+                                    {"RPMEM_MAX_NLANES", "16"},
+                                    {"RPMEM_WORK_QUEUE_SIZE", "100"},
+                                    {"RPMEM_CONNECT_TIMEOUT", "1000"},
+                                    {"RPMEM_OPERATION_TIMEOUT", "3600000"},
+                                    {"RPMEM_SPIN_TIME", "0"},
+                                    {"RPMEM_LOG_LEVEL", "4"},
+                                    {"RPMEM_LOG_FILE", "/tmp/log-"}});
+    EXPECT_EQ(settings.ssh, "/bin/my ssh");
+    EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
+    EXPECT_FALSE(settings.enable_verbs);
+    EXPECT_TRUE(settings.enable_sockets);
+    EXPECT_EQ(settings.max_lanes, 16U);
+    EXPECT_EQ(settings.work_queue_size, 100U);
+    EXPECT_EQ(settings.connect_timeout, 1000ms);
+    EXPECT_EQ(settings.operation_timeout, 3600000ms);
+    EXPECT_EQ(settings.spin_time, 0us);
+    EXPECT_EQ(settings.log_level, LogLevel::debug);
+    EXPECT_EQ(settings.log_file, "/tmp/log-");
+    EXPECT_TRUE(settings.warnings.empty());
+}
+
+TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
+    for (const char* value : {"", "-1", "x", "1x", " 1", "0", "99999999999999999999", "1.5"}) {
+        const Settings settings =
+            read({{"RPMEM_MAX_NLANES", value}, {"RPMEM_WORK_QUEUE_SIZE", value}});
+        EXPECT_FALSE(settings.max_lanes) << value;
+        EXPECT_EQ(settings.work_queue_size, 50U) << value;
+        ASSERT_EQ(settings.warnings.size(), 2U) << value;
+        const std::string all = settings.warnings[0] + settings.warnings[1];
+        EXPECT_NE(all.find("RPMEM_MAX_NLANES=" + std::string(value)), std::string::npos) << all;
+        EXPECT_NE(all.find("50 is used"), std::string::npos) << all;
+    }
+    const Settings settings = read({{"RPMEM_ENABLE_VERBS", "yes"}, {"RPMEM_CMD", "|"}});
+    EXPECT_TRUE(settings.enable_verbs);
+    EXPECT_EQ(settings.warnings.size(), 1U);
+    EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
+}
+
+TEST(Settings, EveryRowIsRead) {
+    for (const SettingRow& row : setting_table()) {
+        if (row.kind == SettingKind::text)
+            continue;
+        const Settings settings = read({{row.name, "no number"}});
+        ASSERT_EQ(settings.warnings.size(), 1U) << row.name;
+        EXPECT_NE(settings.warnings[0].find(row.name), std::string::npos);
+    }
+}
+
+} // namespace
+} // namespace rpmem
