@@ -16,14 +16,15 @@ namespace {
 std::size_t largest_allocation = 0; // since it was last set to 0; the tests have one thread
 }
 
-void* operator new(std::size_t size) {
+// Not inlined: g++ 12 would see free() without the malloc() that belongs to it, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
     largest_allocation = std::max(largest_allocation, size);
     if (void* memory = std::malloc(size)) // NOLINT(cppcoreguidelines-no-malloc)
         return memory;
     throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace rpmem::wire {
 namespace {
