@@ -2,6 +2,7 @@
 # killed_client.sh: the program is killed inside a transaction. The target lets go of the pool; the
 # program, started again, finds every transaction that had ended; so it does if its machine is
 # lost as well and all that remains is the target's replica.
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -32,18 +33,18 @@ wait_until_free() {
 
 step "killed, and started again"
 must client pmempool create obj --layout=rpmem_workload "$pool"
-crash 20
+crash 15
 wait_until_free
-must workload verify "$pool" --threads 1 --steps 19
+must workload verify "$pool" --threads 1 --steps 14
 must workload run "$pool" --threads 1 --steps 10
-must workload verify "$pool" --threads 1 --steps 29 --extents "$LOCAL/extents"
+must workload verify "$pool" --threads 1 --steps 24 --extents "$LOCAL/extents"
 expect_same_objects "$pool" "$target" "$LOCAL/extents"
 
 step "killed, and the local replica lost"
-crash 20
+crash 15
 wait_until_free
 rm $(parts_of "$pool")
 must client pmempool sync "$pool"
-must workload verify "$pool" --threads 1 --steps 48 --extents "$LOCAL/extents"
+must workload verify "$pool" --threads 1 --steps 38 --extents "$LOCAL/extents"
 expect_same_objects "$pool" "$target" "$LOCAL/extents"
-expect_usable 1 48 "$target" "$pool"
+expect_usable 1 38 "$target" "$pool"

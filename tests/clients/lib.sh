@@ -1,6 +1,7 @@
 # What the scenarios with stock clients share. Each is run by tests/support/with-sshd; they use
 # Debian's own pmempool and libpmemobj. Sourced by bash.
 # shellcheck shell=bash
+# shellcheck disable=SC2086,SC2046 # paths of test files hold no blanks
 #
 # From the environment:
 #   RPMEM_CLIENT_LIBDIR   directory of the librpmem.so.1 to use
@@ -193,10 +194,17 @@ expect_same_bytes() {
     rm -f "$RPMEM_TEST_DIR"/image[12]
 }
 
+# heap_offset SET: asked once, as it takes a session with the target.
+heap_offset() {
+    [ -s "$LOCAL/heap_offset" ] ||
+        client pmempool info "$1" | awk '/^Heap offset/ { print $4 }' >"$LOCAL/heap_offset"
+    cat "$LOCAL/heap_offset"
+}
+
 # expect_same_objects SET SET EXTENTS: EXTENTS as `workload verify --extents` writes them.
 expect_same_objects() {
     local heap offset size count=0
-    heap=$(client pmempool info "$1" | awk '/^Heap offset/ { print $4 }')
+    heap=$(heap_offset "$1")
     images_make "$1" "$2"
     must cmp -i 8192 -n $((${heap:-0} - 8192)) "$RPMEM_TEST_DIR"/image[12]
     while read -r offset size; do

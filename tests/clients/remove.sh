@@ -1,5 +1,6 @@
 #!/bin/bash
 # remove.sh GEOMETRY: pmempool rm removes the remote pool, with and without the pool set files.
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +21,7 @@ create
 must client pmempool rm "$pool"
 expect_no_parts "$pool"
 expect_no_parts "$target"
-[ -f "$pool" ] && [ -f "$target" ] || fail "a pool set file is gone"
+if [ ! -f "$pool" ] || [ ! -f "$target" ]; then fail "a pool set file is gone"; fi
 
 step "a part that somebody holds"
 create

@@ -3,10 +3,11 @@
 #   GEOMETRY  single, multi or singlehdr: the parts on both sides
 #   METHOD    msync, pmem or appliance: how the target makes data durable
 #   LANES     limit for the client; 0 for none
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 geometry=$1 method=$2 lanes=$3
-threads=4 steps=40
+threads=4 steps=15
 
 general='General Purpose Server Persistency Method'
 case $method in
@@ -27,7 +28,7 @@ esac
 export RPMEM_CMD
 if [ "$lanes" -gt 0 ]; then
     RPMEM_CLIENT_ENV="${RPMEM_CLIENT_ENV:-} RPMEM_MAX_NLANES=$lanes"
-    threads=$lanes steps=$((160 / lanes))
+    threads=$lanes steps=$((48 / lanes))
 fi
 write_pool "$geometry"
 add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"

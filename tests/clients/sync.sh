@@ -1,8 +1,9 @@
 #!/bin/bash
 # sync.sh GEOMETRY: either side is lost, and restored from the other by pmempool sync.
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
-threads=2 steps=30
+threads=2 steps=12
 
 RPMEM_CMD=$(target_make 1)
 export RPMEM_CMD
