@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace rpmem {
 namespace {
@@ -22,6 +24,21 @@ Result<bool> wait_for(int fd, short events, const Deadline& deadline, int cancel
         if (ready == 0 && deadline.passed())
             return false;
     }
+}
+
+// What write(2) returned, errno with it. A blocking pipe does not know MSG_DONTWAIT: wait for room
+// first, and write no more than what then is sure to fit.
+Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadline& deadline) {
+    const ssize_t sent = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0 || errno != ENOTSOCK)
+        return sent;
+    const Result<bool> ready = wait_for(fd, POLLOUT, deadline, -1);
+    if (!ready)
+        return Failure(ready.error());
+    if (!*ready)
+        return fail(ErrorClass::link_lost, ETIMEDOUT,
+                    "the reader took no data within the time allowed");
+    return ::write(fd, data.data(), std::min<std::size_t>(data.size(), PIPE_BUF));
 }
 
 } // namespace
@@ -52,10 +69,10 @@ Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadli
 Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline) {
     std::size_t done = 0;
     while (done < data.size()) {
-        ssize_t put =
-            ::send(fd, data.data() + done, data.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (put < 0 && errno == ENOTSOCK)
-            put = ::write(fd, data.data() + done, data.size() - done);
+        const Result<ssize_t> sent = write_some(fd, data.subspan(done), deadline);
+        if (!sent)
+            return Failure(sent.error());
+        const ssize_t put = *sent;
         if (put >= 0) {
             done += static_cast<std::size_t>(put);
             continue;
