@@ -39,7 +39,7 @@ private:
     Outcome answer(const wire::Bytes& response, Outcome next);
     Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
     Outcome connect_timed_out();
-    void tell(const std::string& text) const;
+    void tell(const std::string& text);
 
     Outcome handle(const wire::CreateRequest& request);
     Outcome handle(const wire::OpenRequest& request);
@@ -50,6 +50,7 @@ private:
     Log& log_;
     UniqueFd signals_;
     Session session_;
+    bool peer_reads_errors_ = true;
 };
 
 // SIGTERM and the like end the session as the end of the channel does.
@@ -225,11 +226,14 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
     return next;
 }
 
-void ControlLoop::tell(const std::string& text) const {
-    const std::string line = "rpmemd: " + text + "\n";
-    // The log has it too: a peer that does not listen loses nothing else.
-    (void)write_fully(channel_.error, std::as_bytes(std::span(line)),
-                      Deadline(std::chrono::seconds(1)));
+void ControlLoop::tell(const std::string& text) {
+    // The log has it too: a peer that does not listen loses nothing else, and delays us once only.
+    if (!peer_reads_errors_)
+        return;
+    const std::string line = printable("rpmemd: " + text) + "\n";
+    peer_reads_errors_ = write_fully(channel_.error, std::as_bytes(std::span(line)),
+                                     Deadline(std::chrono::seconds(1)))
+                             .has_value();
 }
 
 } // namespace

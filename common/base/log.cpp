@@ -6,6 +6,8 @@
 #include <spdlog/spdlog.h>
 #include <syslog.h>
 
+#include <algorithm>
+
 namespace rpmem {
 namespace {
 
@@ -61,7 +63,14 @@ Log Log::to_stderr(LogLevel level) {
 
 void Log::write(LogLevel level, std::string_view text) const {
     if (enabled(level))
-        logger_->log(to_spdlog(level), text);
+        logger_->log(to_spdlog(level), printable(text));
+}
+
+std::string printable(std::string_view text) {
+    std::string result(text);
+    std::ranges::replace_if(
+        result, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, '?');
+    return result;
 }
 
 } // namespace rpmem

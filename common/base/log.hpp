@@ -18,6 +18,10 @@ namespace rpmem {
 
 enum class LogLevel { none, error, warning, notice, info, debug };
 
+// TEXT with every control character replaced: what a peer sends, a name for instance, must not be
+// able to start a line of its own in a log or to command a terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
 class Log {
 public:
     Log() = default; // says nothing
