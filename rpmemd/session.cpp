@@ -36,7 +36,7 @@ Session::~Session() {
         return;
     const bool remove = created_here_ && !(lanes_ && lanes_->all_connected());
     lanes_.reset();
-    const Result<> done = remove ? pool_->remove() : pool_->close();
+    const Result<> done = remove ? pool_->undo_create() : pool_->close();
     if (remove)
         log_.notice(
             "removed the pool: it was created in this session, and its lanes never came up");
@@ -86,8 +86,8 @@ tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest&
     created_here_ = true;
     auto served = serve(request);
     if (!served) {
-        if (const auto removed = pool_->remove(); !removed)
-            log_.error("{}", removed.error().text);
+        if (const auto undone = pool_->undo_create(); !undone)
+            log_.error("{}", undone.error().text);
         pool_.reset();
     }
     return served;
@@ -161,7 +161,11 @@ tl::expected<void, Refusal> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     lanes_.reset();
-    const Result<> done = remove ? pool_->remove() : pool_->close();
+    Result<> done;
+    if (remove)
+        done = created_here_ ? pool_->undo_create() : pool_->remove();
+    else
+        done = pool_->close();
     pool_.reset();
     if (!done)
         return refuse(done.error());

@@ -95,4 +95,23 @@ Result<> Pool::remove() {
     return result;
 }
 
+Result<> Pool::undo_create() {
+    if (!mapped_)
+        return {};
+    Result<> result;
+    for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
+        const auto& part = mapped_->parts[i];
+        const bool with_header = has_header(mapped_->header_layout, i);
+        Result<> undone;
+        if (part.is_new())
+            undone = part.remove(with_header);
+        else if (with_header)
+            undone = part.write_header(PoolHeader{});
+        if (!undone && result)
+            result = std::move(undone);
+    }
+    mapped_.reset();
+    return result;
+}
+
 } // namespace rpmem::target

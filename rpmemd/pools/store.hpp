@@ -40,6 +40,9 @@ public:
 
     Result<> close();  // marks a clean shutdown, unmaps, unlocks
     Result<> remove(); // closes, and unlinks the part files
+    // Closes, and undoes create_pool(): part files that were there before stay, without a header.
+    Result<> undo_create();
+
 private:
     std::unique_ptr<MappedPool> mapped_;
 };
