@@ -1,0 +1,119 @@
+#include "hostile_session.hpp"
+
+#include <algorithm>
+
+namespace rpmem::hostile {
+namespace {
+
+void expect_clean_end(const SessionEnd& end) {
+    EXPECT_TRUE(end.ending.in_time) << "the daemon hangs";
+    EXPECT_FALSE(end.ending.by_signal) << "signal " << end.ending.status << '\n'
+                                       << end.ending.error_text;
+    EXPECT_TRUE(end.ending.status == 0 || end.ending.status == 1)
+        << "exit status " << end.ending.status << '\n'
+        << end.ending.error_text;
+    EXPECT_FALSE(end.log.empty()) << "nothing was logged";
+}
+
+} // namespace
+
+SessionEnd HostileTest::session(std::span<const std::byte> bytes, Input input) {
+    SessionEnd end = session_that_may_write(bytes, input);
+    EXPECT_EQ(directory_.damage(), "");
+    return end;
+}
+
+SessionEnd HostileTest::session_that_may_write(std::span<const std::byte> bytes, Input input) {
+    directory_.remove_log();
+    SessionEnd end;
+    {
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        (void)daemon.send(bytes); // it may have ended before it read everything
+        if (input == Input::closed)
+            daemon.close_input();
+        end.ending = daemon.wait();
+    }
+    end.log = directory_.read_log();
+    end.responses = parse_output(end.ending.output);
+    expect_clean_end(end);
+    EXPECT_EQ(directory_.locked_part(), "");
+    return end;
+}
+
+std::vector<Response> HostileTest::parse_output(std::span<const std::byte> output) {
+    std::vector<Response> responses;
+    const auto ready = output.first(std::min(output.size(), wire::initial_status_size));
+    EXPECT_EQ(wire::decode_initial_status(ready).value_or(-1), 0);
+    output = output.subspan(ready.size());
+    while (output.size() >= wire::response_header_size) {
+        const wire::Bytes header(output.begin(), output.begin() + wire::response_header_size);
+        const wire::MessageType type{static_cast<std::uint32_t>(field_of(header, 4, 4))};
+        const auto decoded = wire::decode_response_header(header, type);
+        if (!decoded || decoded->size > output.size()) {
+            ADD_FAILURE() << "malformed response of type " << static_cast<unsigned>(type);
+            return responses;
+        }
+        const auto body =
+            output.subspan(wire::response_header_size, decoded->size - wire::response_header_size);
+        const bool empty =
+            std::ranges::all_of(body, [](std::byte byte) { return byte == std::byte{}; });
+        EXPECT_TRUE(decoded->status == wire::Status::success || empty) << "a refusal with contents";
+        responses.push_back({type, decoded->status});
+        output = output.subspan(decoded->size);
+    }
+    EXPECT_EQ(output.size(), 0U) << "bytes after the last response";
+    return responses;
+}
+
+void HostileTest::expect_refusal(const SessionEnd& end, wire::MessageType request,
+                                 wire::Status status, int exit_status, const std::string& logged) {
+    ASSERT_FALSE(end.responses.empty()) << "no response\n" << end.log;
+    EXPECT_EQ(end.responses.back().type, wire::response_to(request));
+    EXPECT_EQ(end.responses.back().status, status) << end.log;
+    EXPECT_EQ(end.ending.status, exit_status);
+    EXPECT_NE(end.log.find(logged), std::string::npos) << '"' << logged << "\" not in\n" << end.log;
+}
+
+void HostileTest::expect_hang_up(const SessionEnd& end, const std::string& logged) {
+    EXPECT_TRUE(end.responses.empty());
+    EXPECT_EQ(end.ending.status, 1);
+    EXPECT_NE(end.log.find(logged), std::string::npos) << '"' << logged << "\" not in\n" << end.log;
+}
+
+void HostileTest::expect_granted(const SessionEnd& end, wire::MessageType request) {
+    ASSERT_EQ(end.responses.size(), 1U) << end.log;
+    EXPECT_EQ(end.responses[0].type, wire::response_to(request));
+    EXPECT_EQ(end.responses[0].status, wire::Status::success) << end.log;
+    EXPECT_EQ(end.ending.status, 1);
+}
+
+wire::CreateRequest create_request(const std::string& pool_set) {
+    return {part_size, 4, wire::Provider::sockets, 8192, test_attributes(), pool_set};
+}
+
+wire::OpenRequest open_request(const std::string& pool_set) {
+    return {part_size, 4, wire::Provider::sockets, 8192, pool_set};
+}
+
+wire::Bytes joined(std::initializer_list<wire::Bytes> messages) {
+    wire::Bytes all;
+    for (const wire::Bytes& message : messages)
+        all.insert(all.end(), message.begin(), message.end());
+    return all;
+}
+
+wire::Bytes with_field(wire::Bytes message, std::size_t offset, std::size_t size,
+                       std::uint64_t value) {
+    for (std::size_t index = size; index > 0; --index, value >>= 8)
+        message.at(offset + index - 1) = static_cast<std::byte>(value & 0xff);
+    return message;
+}
+
+std::uint64_t field_of(const wire::Bytes& message, std::size_t offset, std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t index = 0; index < size; ++index)
+        value = (value << 8) | std::to_integer<std::uint64_t>(message.at(offset + index));
+    return value;
+}
+
+} // namespace rpmem::hostile

@@ -1,0 +1,140 @@
+// Good messages at the wrong time.
+#include "hostile_session.hpp"
+
+#include <algorithm>
+
+namespace rpmem::hostile {
+namespace {
+
+using wire::MessageType;
+using wire::Status;
+
+using Order = HostileTest;
+
+class ExistingParts : public HostileTest {
+protected:
+    void survive(wire::CreateRequest create);
+};
+
+wire::Bytes close_request(bool remove = false) { return encode(wire::CloseRequest{remove}); }
+wire::Bytes set_attributes_request(const rpmem_pool_attr& attributes = test_attributes()) {
+    return encode(wire::SetAttributesRequest{attributes});
+}
+
+TEST_F(Order, SetAttributesFirst) {
+    expect_refusal(session(set_attributes_request(), Input::left_open), MessageType::set_attributes,
+                   Status::bad_protocol, 1, "SET_ATTR");
+}
+
+TEST_F(Order, CloseFirst) {
+    for (const bool remove : {false, true})
+        expect_refusal(session(close_request(remove), Input::left_open), MessageType::close,
+                       Status::fatal, 0, "CLOSE");
+}
+
+TEST_F(Order, ASecondPool) {
+    const auto create = encode(create_request());
+    const auto open = encode(open_request());
+    for (const auto& [first, second, type] : {std::tuple(create, create, MessageType::create),
+                                              std::tuple(create, open, MessageType::open),
+                                              std::tuple(open, create, MessageType::create),
+                                              std::tuple(open, open, MessageType::open)}) {
+        const auto end = session(joined({first, second}), Input::left_open);
+        EXPECT_EQ(end.responses.size(), 2U);
+        expect_refusal(end, type, Status::fatal, 0, "has a pool already");
+    }
+}
+
+TEST_F(Order, CreateOfAnExistingPool) {
+    expect_refusal(session(encode(create_request(existing_pool)), Input::left_open),
+                   MessageType::create, Status::exists, 0, existing_pool);
+}
+
+TEST_F(Order, OpenOfAnAbsentPool) {
+    expect_refusal(session(encode(open_request(absent_pool)), Input::left_open), MessageType::open,
+                   Status::not_found, 0, absent_pool);
+}
+
+TEST_F(Order, ResponsesInsteadOfRequests) {
+    for (const auto& message :
+         {encode(wire::CreateResponse{}), encode(wire::OpenResponse{}),
+          encode(wire::CloseResponse{}), encode(wire::SetAttributesResponse{})})
+        expect_hang_up(session(message, Input::left_open), "type field is 0");
+}
+
+TEST_F(Order, BytesAfterCloseAreNotLookedAt) {
+    const auto end =
+        session(joined({encode(open_request()), close_request(), encode(create_request())}));
+    ASSERT_EQ(end.responses.size(), 2U);
+    EXPECT_EQ(end.responses[1].status, Status::success);
+    EXPECT_EQ(end.ending.status, 0);
+}
+
+TEST_F(Order, CreateAndCloseWithRemove) {
+    const auto end = session(joined({encode(create_request()), close_request(true)}));
+    ASSERT_EQ(end.responses.size(), 2U);
+    EXPECT_EQ(end.responses[1].status, Status::success) << end.log;
+    EXPECT_EQ(end.ending.status, 0);
+}
+
+TEST_F(Order, GarbageAfterAGoodCreate) {
+    const auto end = session(joined({encode(create_request()), wire::Bytes(64, std::byte{0xa5})}),
+                             Input::left_open);
+    EXPECT_EQ(end.responses.size(), 1U);
+    EXPECT_EQ(end.ending.status, 1);
+    EXPECT_NE(end.log.find("type field is 2779096485"), std::string::npos) << end.log;
+}
+
+TEST_F(Order, RefusedAttributesChangeNothing) {
+    const auto end =
+        session(joined({encode(open_request()), set_attributes_request({}), close_request()}));
+    ASSERT_EQ(end.responses.size(), 3U) << end.log;
+    EXPECT_EQ(end.responses[1].status, Status::pool_configuration);
+    EXPECT_EQ(end.responses[2].status, Status::success);
+    EXPECT_EQ(end.ending.status, 0);
+}
+
+TEST_F(Order, AttributesAreWholeWhenTheInputEnds) {
+    auto attributes = test_attributes();
+    std::fill(std::begin(attributes.poolset_uuid), std::end(attributes.poolset_uuid), 0xee);
+    const auto end = session_that_may_write(
+        joined({encode(open_request()), set_attributes_request(attributes)}), Input::closed);
+    ASSERT_EQ(end.responses.size(), 2U) << end.log;
+    EXPECT_EQ(end.responses[1].status, Status::success);
+    EXPECT_EQ(end.ending.status, 1);
+    for (const char* part : {"existing.set.0", "existing.set.1"})
+        EXPECT_EQ(directory_.read_part(part).substr(24, 16), std::string(16, '\xee')) << part;
+    const auto opened = session_that_may_write(encode(open_request()), Input::closed);
+    expect_granted(opened, MessageType::open); // headers and checksums agree
+}
+
+TEST_F(Order, ManySetAttributes) {
+    wire::Bytes messages = encode(open_request());
+    for (int count = 0; count < 500; ++count)
+        messages = joined({messages, set_attributes_request({})});
+    const auto end = session(messages);
+    EXPECT_EQ(end.responses.size(), 501U);
+    EXPECT_EQ(end.ending.status, 1);
+}
+
+// Parts may exist before CREATE. Whatever happens then, they stay, with every byte.
+void ExistingParts::survive(wire::CreateRequest create) {
+    expect_granted(session(encode(create)), MessageType::create);
+    const auto twice = session(joined({encode(create), encode(create)}));
+    expect_refusal(twice, MessageType::create, Status::fatal, 0, "has a pool already");
+    const auto removed = session(joined({encode(create), close_request(true)}));
+    EXPECT_EQ(removed.responses.size(), 2U) << removed.log;
+    create.provider = wire::Provider::verbs; // refused where there is no such device
+    (void)session(encode(create));
+}
+
+TEST_F(ExistingParts, OfAPoolWithoutHeadersSurvive) {
+    auto create = create_request(plain_pool);
+    create.attributes = {};
+    survive(create);
+}
+
+TEST_F(ExistingParts, WithABlankHeaderSurvive) { survive(create_request(blank_pool)); }
+
+} // namespace
+} // namespace rpmem::hostile

@@ -1,0 +1,134 @@
+// Good messages, but what is around the daemon is not as it should be.
+#include "hostile_session.hpp"
+
+#include <csignal>
+#include <fstream>
+
+namespace rpmem::hostile {
+namespace {
+
+using wire::Status;
+
+class Surroundings : public HostileTest {
+protected:
+    // A session that gets BYTES, then what STEP does to the daemon, and has to end then.
+    template <typename Step>
+    Ending disturbed(const wire::Bytes& bytes, std::size_t expected_output, Step step) {
+        directory_.remove_log();
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        EXPECT_TRUE(daemon.send(bytes));
+        EXPECT_EQ(daemon.receive(expected_output).size(), expected_output);
+        step(daemon);
+        Ending ending = daemon.wait();
+        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
+        EXPECT_FALSE(ending.by_signal) << "signal " << ending.status << '\n' << ending.error_text;
+        EXPECT_EQ(ending.status, 1) << ending.error_text;
+        EXPECT_EQ(directory_.damage(), "");
+        EXPECT_NE(directory_.read_log(), "");
+        return ending;
+    }
+};
+
+constexpr std::size_t size_of_status_and_create_response = 4 + 44;
+constexpr std::size_t size_of_status_and_open_response = 4 + 148;
+
+TEST_F(Surroundings, SshConnectionThatMakesNoSense) {
+    for (const std::optional<std::string>& connection :
+         {std::optional<std::string>(), std::optional<std::string>(""),
+          std::optional<std::string>("127.0.0.1 1"),
+          std::optional<std::string>("127.0.0.1 1 no.such.address.invalid 22"),
+          std::optional<std::string>("1 2 " + std::string(100000, '9') + " 4")}) {
+        SCOPED_TRACE(connection.value_or("(not set)").substr(0, 60));
+        directory_.remove_log();
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), connection);
+        EXPECT_TRUE(daemon.send(encode(create_request())));
+        const Ending ending = daemon.wait();
+        ASSERT_TRUE(ending.in_time) << "the daemon hangs";
+        EXPECT_FALSE(ending.by_signal) << ending.error_text;
+        EXPECT_EQ(ending.status, 0) << ending.error_text;
+        const auto responses = parse_output(ending.output);
+        ASSERT_EQ(responses.size(), 1U);
+        EXPECT_NE(responses[0].status, Status::success);
+        EXPECT_EQ(directory_.damage(), "");
+        EXPECT_NE(directory_.read_log(), "");
+    }
+}
+
+TEST_F(Surroundings, TheChannelEndsAfterCreate) {
+    disturbed(encode(create_request()), size_of_status_and_create_response,
+              [](DaemonProcess& daemon) {
+                  daemon.close_input();
+                  daemon.close_output();
+              });
+}
+
+TEST_F(Surroundings, TheChannelEndsAfterOpen) {
+    disturbed(encode(open_request()), size_of_status_and_open_response, [](DaemonProcess& daemon) {
+        daemon.close_input();
+        daemon.close_output();
+    });
+}
+
+TEST_F(Surroundings, NobodyReadsTheAnswer) {
+    for (const auto& message : {encode(create_request()), encode(open_request())}) {
+        directory_.remove_log();
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        EXPECT_EQ(daemon.receive(4).size(), 4U); // it is up
+        daemon.close_output();
+        EXPECT_TRUE(daemon.send(message));
+        const Ending ending = daemon.wait(); // though its input is still open
+        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
+        EXPECT_FALSE(ending.by_signal) << "signal " << ending.status;
+        EXPECT_EQ(ending.status, 1) << ending.error_text;
+        EXPECT_EQ(directory_.damage(), "");
+        EXPECT_NE(directory_.read_log(), "");
+    }
+}
+
+// Every refusal writes a line to standard error: many more than a pipe holds.
+TEST_F(Surroundings, NobodyReadsTheErrorText) {
+    wire::Bytes messages = encode(open_request());
+    const wire::Bytes refused = encode(wire::SetAttributesRequest{});
+    for (int count = 0; count < 1500; ++count)
+        messages.insert(messages.end(), refused.begin(), refused.end());
+    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    ASSERT_TRUE(daemon.send(messages));
+    daemon.close_input();
+    const Ending ending = daemon.wait(DaemonProcess::ErrorText::read_at_the_end);
+    ASSERT_TRUE(ending.in_time) << "the daemon hangs";
+    EXPECT_FALSE(ending.by_signal) << "signal " << ending.status;
+    EXPECT_EQ(ending.status, 1);
+    EXPECT_EQ(parse_output(ending.output).size(), 1501U);
+    EXPECT_EQ(directory_.damage(), "");
+}
+
+TEST_F(Surroundings, SignalsEndTheSessionAsTheChannelDoes) {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        SCOPED_TRACE(number);
+        disturbed(encode(create_request()), size_of_status_and_create_response,
+                  [number](DaemonProcess& daemon) { daemon.signal(number); });
+        disturbed(encode(open_request()), size_of_status_and_open_response,
+                  [number](DaemonProcess& daemon) { daemon.signal(number); });
+    }
+}
+
+TEST_F(Surroundings, APartThatIsInUse) {
+    DaemonProcess holder(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    ASSERT_TRUE(holder.send(encode(open_request())));
+    ASSERT_EQ(holder.receive(size_of_status_and_open_response).size(),
+              size_of_status_and_open_response);
+    DaemonProcess second(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    ASSERT_TRUE(second.send(encode(open_request())));
+    const Ending refused = second.wait();
+    EXPECT_EQ(refused.status, 0);
+    const auto responses = parse_output(refused.output);
+    ASSERT_EQ(responses.size(), 1U);
+    EXPECT_EQ(responses[0].status, Status::busy);
+    EXPECT_NE(directory_.locked_part(), ""); // the first one has it still
+    holder.close_input();
+    EXPECT_TRUE(holder.wait().in_time);
+    EXPECT_EQ(directory_.damage(), "");
+}
+
+} // namespace
+} // namespace rpmem::hostile
