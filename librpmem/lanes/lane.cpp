@@ -168,9 +168,8 @@ int Lane::read_bounced(std::byte* destination, std::size_t offset, std::size_t l
     return 0;
 }
 
-bool Lane::answer_fits(std::uint32_t flags) const {
-    return answer_->flags == flags && answer_->lane == index_;
-}
+// Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
+bool Lane::answer_fits() const { return answer_->lane == index_; }
 
 int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length) {
     // A peer of protocol 0.1 has one receive posted: one message at a time, and the answer must
@@ -195,7 +194,7 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
         if (const int waited = make_progress())
             return waited;
     --answers_;
-    return answer_fits(flags) ? 0 : EBADMSG;
+    return answer_fits() ? 0 : EBADMSG;
 }
 
 } // namespace rpmem

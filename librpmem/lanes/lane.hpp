@@ -65,7 +65,7 @@ private:
     int make_progress();
     int read_bounced(std::byte* destination, std::size_t offset, std::size_t length);
     int read_into(std::byte* destination, void* descriptor, std::size_t offset, std::size_t length);
-    [[nodiscard]] bool answer_fits(std::uint32_t flags) const;
+    [[nodiscard]] bool answer_fits() const;
 
     unsigned index_;
     PoolMemory memory_;
