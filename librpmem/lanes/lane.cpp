@@ -8,7 +8,7 @@
 namespace rpmem {
 namespace {
 
-constexpr std::size_t landing_size = 64 * 1024;
+constexpr std::size_t landing_size = std::size_t{64} * 1024;
 constexpr std::size_t cache_line = 64;
 
 std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
