@@ -21,12 +21,21 @@ constexpr std::chrono::seconds message_time(30);
 // Providers without a thread of their own connect lanes only while they are asked.
 constexpr int connecting_tick_ms = 50;
 
+// The writer of FD has gone; what it wrote before may still be there.
+bool has_hung_up(int fd) {
+    pollfd entry = {fd, POLLRDHUP, 0};
+    return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 enum class Outcome { go_on, ended, ended_badly };
 
 class ControlLoop {
 public:
     ControlLoop(const Configuration& configuration, const Channel& channel, Log& log)
-        : channel_(channel), log_(log), session_(configuration, channel.own_address, log) {}
+        : channel_(channel), log_(log),
+          session_(
+              configuration, channel.own_address,
+              [input = channel.input] { return has_hung_up(input); }, log) {}
 
     int run();
 

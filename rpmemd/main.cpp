@@ -42,7 +42,7 @@ Log open_log(const target::Configuration& configuration) {
 
 int remove(const target::Configuration& configuration, Log& log) {
     const auto removed = target::remove_pool(
-        {configuration.poolset_dir, configuration.allow_outside}, *configuration.remove,
+        {configuration.poolset_dir, configuration.allow_outside, {}}, *configuration.remove,
         {configuration.force, configuration.remove_pool_set}, log);
     if (removed)
         return EXIT_SUCCESS;

@@ -51,7 +51,7 @@ int Session::milliseconds_to_connect() const {
 }
 
 StoreOptions Session::store_options() const {
-    return {configuration_.poolset_dir, configuration_.allow_outside};
+    return {configuration_.poolset_dir, configuration_.allow_outside, peer_gone_};
 }
 
 std::optional<Refusal> Session::check(const PoolRequest& request) const {

@@ -9,6 +9,7 @@
 #include "refusal.hpp"
 #include "wire/control_messages.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,11 @@ struct PoolRequest {
 
 class Session {
 public:
-    Session(const Configuration& configuration, std::string own_address, Log& log)
-        : configuration_(configuration), own_address_(std::move(own_address)), log_(log) {}
+    // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
+    Session(const Configuration& configuration, std::string own_address,
+            std::function<bool()> peer_gone, Log& log)
+        : configuration_(configuration), own_address_(std::move(own_address)),
+          peer_gone_(std::move(peer_gone)), log_(log) {}
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -54,6 +58,7 @@ private:
 
     const Configuration& configuration_;
     std::string own_address_;
+    std::function<bool()> peer_gone_;
     Log& log_;
     std::optional<Pool> pool_;
     std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first

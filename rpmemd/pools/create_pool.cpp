@@ -39,9 +39,9 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
 }
 
 Result<Pool> create(const PoolSet& pool_set, std::string_view name, std::size_t size,
-                    const rpmem_pool_attr& attributes, Log& log) {
+                    const rpmem_pool_attr& attributes, const Cancelled& cancelled, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
-    auto claimed = NewPoolParts::claim(pool_set, size);
+    auto claimed = NewPoolParts::claim(pool_set, size, cancelled);
     if (!claimed)
         return propagate(std::move(claimed));
     const auto layout = lay_out_parts(pool_set.headers, sizes_of(claimed->parts()));
@@ -72,7 +72,7 @@ Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std
     const auto pool_set = load_pool_set(options, name);
     if (!pool_set)
         return tl::unexpected(pool_set.error());
-    auto pool = create(*pool_set, name, size, attributes, log);
+    auto pool = create(*pool_set, name, size, attributes, options.cancelled, log);
     if (!pool)
         return in_context(fmt::format("creating pool {}", name), std::move(pool).error());
     return pool;

@@ -46,8 +46,8 @@ Result<> check_unused(const PartFile& part) {
 } // namespace
 
 NewPoolParts::NewPoolParts(NewPoolParts&& other) noexcept
-    : layout_(other.layout_), parts_(std::exchange(other.parts_, {})),
-      headers_written_(other.headers_written_) {}
+    : layout_(other.layout_), cancelled_(std::move(other.cancelled_)),
+      parts_(std::exchange(other.parts_, {})), headers_written_(other.headers_written_) {}
 
 NewPoolParts::~NewPoolParts() {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -59,11 +59,12 @@ NewPoolParts::~NewPoolParts() {
     }
 }
 
-Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size) {
+Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size,
+                                         Cancelled cancelled) {
     const auto directories = uses_directories(pool_set);
     if (!directories)
         return tl::unexpected(directories.error());
-    NewPoolParts result(pool_set.headers);
+    NewPoolParts result(pool_set.headers, std::move(cancelled));
     if (*directories)
         RPMEM_TRY(result.claim_in_directories(pool_set, size));
     else
@@ -90,7 +91,7 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
     RPMEM_TRY(check_pool_size(size, layout->size));
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i]) {
-            RPMEM_TRY(found[i]->allocate());
+            RPMEM_TRY(found[i]->allocate(cancelled_));
             add(std::move(*found[i]));
         } else {
             RPMEM_TRY(make(pool_set.parts[i].path, sizes[i]));
@@ -119,7 +120,7 @@ Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> NewPoolParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    auto part = PartFile::make(path, size);
+    auto part = PartFile::make(path, size, cancelled_);
     if (!part)
         return propagate(std::move(part));
     add(std::move(*part));

@@ -6,6 +6,7 @@
 #include "pools/pool_set_file.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace rpmem::target {
@@ -16,9 +17,11 @@ class NewPoolParts {
 public:
     // EEXIST: a part holds a pool, or has another size than POOL_SET says; EFBIG: SIZE bytes do not
     // fit; EBUSY: a part is in use.
-    static Result<NewPoolParts> claim(const PoolSet& pool_set, std::uint64_t size);
+    static Result<NewPoolParts> claim(const PoolSet& pool_set, std::uint64_t size,
+                                      Cancelled cancelled = {});
 
-    explicit NewPoolParts(HeaderLayout layout) : layout_(layout) {}
+    explicit NewPoolParts(HeaderLayout layout, Cancelled cancelled = {})
+        : layout_(layout), cancelled_(std::move(cancelled)) {}
     NewPoolParts(NewPoolParts&& other) noexcept;
     NewPoolParts& operator=(NewPoolParts&&) = delete;
     ~NewPoolParts();
@@ -37,6 +40,7 @@ private:
     Result<> claim_in_directories(const PoolSet& pool_set, std::uint64_t size);
 
     HeaderLayout layout_;
+    Cancelled cancelled_;
     std::vector<PartFile> parts_;
     bool headers_written_ = false;
 };

@@ -71,10 +71,20 @@ int transfer_header(Transfer transfer) {
     return 0;
 }
 
-int allocate_space(int fd, std::uint64_t size) {
-    int code = EINTR;
-    while (code == EINTR)
-        code = posix_fallocate(fd, 0, static_cast<off_t>(size));
+// Step by step: a file system without allocation writes every block, which can take minutes.
+int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
+    constexpr std::uint64_t step = 64 << 20;
+    int code = 0;
+    for (std::uint64_t done = 0; done < size && code == 0;) {
+        if (cancelled && cancelled())
+            return ECANCELED;
+        const std::uint64_t length = std::min(step, size - done);
+        code = posix_fallocate(fd, static_cast<off_t>(done), static_cast<off_t>(length));
+        if (code == EINTR)
+            code = 0;
+        else
+            done += length;
+    }
     return code == EFBIG ? ENOSPC : code; // EFBIG stands for a pool that is too small
 }
 
@@ -117,7 +127,8 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path) {
     return part;
 }
 
-Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size) {
+Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size,
+                                const Cancelled& cancelled) {
     UniqueFd fd(::open(path.c_str(), open_flags | O_CREAT | O_EXCL, private_mode));
     if (!fd)
         return path_failure(errno, "make", path);
@@ -126,7 +137,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     part.size_ = size;
     auto result = part.lock();
     if (result)
-        result = part.allocate();
+        result = part.allocate(cancelled);
     if (!result) {
         if (part.is_still_at_path())
             unlink(path.c_str());
@@ -215,10 +226,10 @@ Result<> PartFile::write_header(const PoolHeader& header) const {
     return {};
 }
 
-Result<> PartFile::allocate() const {
+Result<> PartFile::allocate(const Cancelled& cancelled) const {
     if (device_dax_)
         return {};
-    if (const int code = allocate_space(fd(), size_); code != 0)
+    if (const int code = allocate_space(fd(), size_, cancelled); code != 0)
         return fail_errno(ErrorClass::resource_limit, code, "cannot allocate {} bytes for part {}",
                           size_, path_.native());
     return {};

@@ -7,16 +7,21 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 namespace rpmem::target {
+
+// True: nobody waits for the pool any more. Empty: never.
+using Cancelled = std::function<bool()>;
 
 class PartFile {
 public:
     // Locks the part. ENOENT, EBUSY: locked by another; EINVAL: neither file nor Device DAX.
     static Result<PartFile> open(const std::filesystem::path& path);
     // Makes a new file of SIZE bytes, all of them allocated; only its owner may use it until
-    // publish(). EEXIST. Nothing is left behind on failure.
-    static Result<PartFile> make(const std::filesystem::path& path, std::uint64_t size);
+    // publish(). EEXIST, ECANCELED. Nothing is left behind on failure.
+    static Result<PartFile> make(const std::filesystem::path& path, std::uint64_t size,
+                                 const Cancelled& cancelled = {});
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
@@ -29,8 +34,8 @@ public:
     [[nodiscard]] Result<PoolHeader> read_header() const;
     [[nodiscard]] Result<> write_header(const PoolHeader& header) const;
 
-    // Allocates all of a sparse file, so that no store into it can fail later.
-    [[nodiscard]] Result<> allocate() const;
+    // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
+    [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;
     // Gives a new file mode 0666 and makes it and its name durable; an old one is left as it is.
     [[nodiscard]] Result<> publish() const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.

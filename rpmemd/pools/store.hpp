@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "pools/part_file.hpp"
 
 #include <librpmem.h>
 
@@ -18,6 +19,7 @@ struct MappedPool; // parts, locks and reservation; see mapping.hpp
 struct StoreOptions {
     std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
     bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
+    Cancelled cancelled;               // asked now and then while a pool is created
 };
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.

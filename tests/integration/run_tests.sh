@@ -11,7 +11,12 @@ if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
 fi
 # RPMEM_CMD is read when the library is loaded, so it is a file that each test rewrites.
 export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/command
-export RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE
+RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE
+if [ -n "${RPMEM_TEST_COMMAND_ARGUMENTS:-}" ]; then # a|b: COMMAND a|COMMAND b
+    RPMEM_CMD="$RPMEM_CMD ${RPMEM_TEST_COMMAND_ARGUMENTS//|/|$RPMEM_CMD }"
+fi
+export RPMEM_CMD
+export RPMEM_LOG_FILE=$RPMEM_TEST_DIR/library-
 # What ssh is started with can only be seen from between.
 cat >"$RPMEM_TEST_DIR/ssh" <<EOF
 #!/bin/bash
@@ -26,5 +31,5 @@ cat >"$RPMEM_TEST_DIR/ssh" <<EOF
 exec "$RPMEM_SSH" "\$@"
 EOF
 chmod 755 "$RPMEM_TEST_DIR/ssh"
-export RPMEM_SSH=$RPMEM_TEST_DIR/ssh
+export RPMEM_SSH=${RPMEM_TEST_SSH:-$RPMEM_TEST_DIR/ssh}
 exec "$tests" "$@"

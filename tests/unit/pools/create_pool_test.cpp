@@ -266,5 +266,17 @@ TEST_F(PmemTest, AFileIsPersistentMemoryOnlyIfForced) {
     EXPECT_EQ(pool->is_pmem(), forced != nullptr && std::string(forced) == "1");
 }
 
+// A peer that goes away while much is allocated must not hold up the end of its session.
+TEST_F(CreatePool, StopsWhenNobodyWaitsForIt) {
+    pool_set("pool.set", "2M @/part0\n200M @/part1\n");
+    int asked = 0;
+    options.cancelled = [&asked] { return ++asked == 3; }; // in the middle of the second part
+    const auto pool = create("pool.set", 2 * MiB, golden_attributes(2));
+    ASSERT_FALSE(pool);
+    EXPECT_EQ(pool.error().code, ECANCELED) << pool.error().text;
+    EXPECT_FALSE(fs::exists(part("part0")));
+    EXPECT_FALSE(fs::exists(part("part1")));
+}
+
 } // namespace
 } // namespace rpmem::target

@@ -1,0 +1,119 @@
+// Settings in the environment, each of which needs a process of its own: see CMakeLists.txt.
+#include "environment.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+namespace rpmem::test {
+namespace {
+
+class Settings : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+
+    void expect_failed(RPMEMpool* pool, int code, const std::string& words) const {
+        const int seen = errno;
+        EXPECT_EQ(pool, nullptr);
+        EXPECT_EQ(seen, code) << rpmem_errormsg();
+        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+    }
+
+    LocalPool local{8 * mebibyte};
+};
+
+// RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_SOCKETS=0
+TEST_F(Settings, NoProviderIsAllowed) {
+    expect_failed(create(local, 1), ENOMEDIUM, "RPMEM_ENABLE_SOCKETS=1");
+    EXPECT_EQ(daemon_log(), "");
+}
+
+// RPMEM_SSH=/nonexistent/ssh
+TEST_F(Settings, SshIsMissing) {
+    expect_failed(create(local, 1), ENOENT, "/nonexistent/ssh");
+    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
+    EXPECT_EQ(errno, ENOENT) << rpmem_errormsg();
+}
+
+// RPMEM_CMD=COMMAND first|COMMAND second
+TEST_F(Settings, CommandsAreTakenInTurn) {
+    set_command("echo this is $1 >&2; exit 1");
+    for (const char* turn : {"first", "second", "first"})
+        expect_failed(create(local, 1), ECONNRESET, "this is " + std::string(turn));
+    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
+    EXPECT_NE(std::string(rpmem_errormsg()).find("this is second"), std::string::npos)
+        << rpmem_errormsg();
+}
+
+// RPMEM_CONNECT_TIMEOUT=1000
+TEST_F(Settings, ACommandThatSaysNothing) {
+    set_command("exec cat >/dev/null"); // ends with its input, and says nothing
+    expect_failed(create(local, 1), ETIMEDOUT, "RPMEM_CONNECT_TIMEOUT");
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "ssh is left";
+}
+
+// RPMEM_OPERATION_TIMEOUT=1000
+TEST_F(Settings, ATargetThatDoesNotAnswer) {
+    set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    pid_t pid = 0;
+    std::ifstream(directory() / "pid") >> pid;
+    ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+    EXPECT_EQ(rpmem_persist(pool, 8192, 100, 0, 0), -1);
+    EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
+    EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_OPERATION_TIMEOUT"), std::string::npos)
+        << rpmem_errormsg();
+    EXPECT_EQ(rpmem_persist(pool, 8192, 100, 0, 0), -1);
+    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), -1);
+    ASSERT_EQ(::kill(pid, SIGCONT), 0);
+    EXPECT_TRUE(part_gets_unlocked(0));
+}
+
+// RPMEM_MAX_NLANES=3
+TEST_F(Settings, LanesHaveAnUpperBound) {
+    RPMEMpool* pool = create(local, 8);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(lanes_in_force, 3U);
+    EXPECT_EQ(rpmem_persist(pool, 8192, 100, 3, 0), -1);
+    ASSERT_EQ(rpmem_persist(pool, 8192, 100, 2, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
+}
+
+// RPMEM_WORK_QUEUE_SIZE=1 RPMEM_SPIN_TIME=0
+TEST_F(Settings, TheSmallestQueueWorks) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    for (std::size_t i = 0; i < 200; ++i)
+        ASSERT_EQ(rpmem_flush(pool, header_size + i * 9000, 9000, 0, i % 2), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    std::vector<std::byte> back(local.size());
+    ASSERT_EQ(rpmem_read(pool, back.data(), 0, back.size(), 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, 200 * 9000), 0);
+    EXPECT_EQ(back, part(0));
+}
+
+// RPMEM_WORK_QUEUE_SIZE=many RPMEM_LOG_LEVEL=4 RPMEM_LOG_FILE=DIRECTORY/library-
+TEST_F(Settings, NonsenseIsLoggedAndTheDefaultUsed) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    const std::string file = variable("RPMEM_LOG_FILE") + std::to_string(::getpid());
+    const auto bytes = bytes_of(file);
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto first = text.find("RPMEM_WORK_QUEUE_SIZE=many");
+    EXPECT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find("RPMEM_WORK_QUEUE_SIZE=many", first + 1), std::string::npos) << text;
+    EXPECT_NE(text.find("50 is used"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace rpmem::test
