@@ -8,10 +8,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 namespace {
 
@@ -59,11 +62,21 @@ int serve(const target::Configuration& configuration, Log& log) {
     return target::serve_session(configuration, channel, log);
 }
 
+// Whether the command line, which could not be read, was one for removing a pool: then the exit
+// status is the answer, and nobody reads a status word.
+bool asks_for_removal(int argc, const char* const argv[]) {
+    return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
+        return argument == "-r" || argument.starts_with("--remove");
+    });
+}
+
 int run(int argc, char* argv[]) {
     const auto parsed =
         target::parse_command_line(argc, argv, target::process_environment(RPMEM_VERSION));
     if (!parsed) {
         say(parsed.error().text);
+        if (asks_for_removal(argc, argv))
+            return parsed.error().code;
         // Ssh has started a session, as far as we know: somebody waits for the status.
         send_status(parsed.error().code);
         return EXIT_FAILURE;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::seconds connect_time(30);
 
 // The largest message that is worth a buffer for every lane.
-constexpr std::size_t max_inline_size = 64 * 1024;
+constexpr std::size_t max_inline_size = std::size_t{64} * 1024;
 
 tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
     return tl::unexpected(Refusal{status, std::move(reason)});

@@ -110,6 +110,18 @@ TEST_F(Refusal, RemoveTakesPartsAndPoolSet) {
     EXPECT_EQ(errno, EBADF) << rpmem_errormsg();
 }
 
+TEST_F(Refusal, ADaemonThatCannotBeConfiguredRemovesNothing) {
+    write_simple_pool_set(8);
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    set_daemon("--log-level loud");
+    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
+    EXPECT_EQ(errno, EINVAL) << rpmem_errormsg();
+    EXPECT_NE(std::string(rpmem_errormsg()).find("loud"), std::string::npos) << rpmem_errormsg();
+    EXPECT_TRUE(fs::exists(directory() / "part0"));
+}
+
 TEST_F(Refusal, RemoveDoesNotRunWhatANameHides) {
     const std::string name = "x; touch " + (directory() / "hidden").string();
     EXPECT_EQ(rpmem_remove(target.c_str(), name.c_str(), 0), -1);
