@@ -1,0 +1,113 @@
+#include "wire/hello.hpp"
+
+#include "wire/byte_reader.hpp"
+#include "wire/byte_writer.hpp"
+
+#include <cerrno>
+
+namespace rpmem::wire {
+namespace {
+
+Failure malformed(std::string why) {
+    return fail(ErrorClass::link_lost, EBADMSG, "malformed hello: {}", why);
+}
+
+Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
+    const auto announced = decode_hello_size(bytes, least);
+    if (!announced)
+        return Failure(announced.error());
+    if (*announced != bytes.size())
+        return malformed(
+            fmt::format("{} bytes were announced and {} came", *announced, bytes.size()));
+    return {};
+}
+
+} // namespace
+
+std::string with_offer(const std::string& command) {
+    return fmt::format("export {}={}; {}", offer_variable, offer_value, command);
+}
+
+Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t least) {
+    if (bytes.size() < hello_size_field)
+        return malformed(fmt::format("{} bytes are too few for its size", bytes.size()));
+    const std::size_t size = ByteReader(bytes).big_endian<std::uint32_t>();
+    if (size < least || size > max_hello_size)
+        return malformed(
+            fmt::format("its size is {}, not from {} to {}", size, least, max_hello_size));
+    return size;
+}
+
+std::vector<std::byte> encode(const Hello& hello) {
+    ByteWriter writer(hello_size);
+    writer.big_endian(static_cast<std::uint32_t>(hello_size));
+    writer.big_endian(hello.version);
+    writer.zeros(2);
+    writer.big_endian(hello.capabilities);
+    writer.big_endian(hello.providers);
+    writer.big_endian(hello.lanes);
+    writer.big_endian(hello.messages);
+    writer.big_endian(hello.inline_size);
+    writer.raw(hello.token);
+    return writer.take();
+}
+
+std::vector<std::byte> encode(const HelloAnswer& answer) {
+    ByteWriter writer(hello_answer_size);
+    writer.big_endian(static_cast<std::uint32_t>(hello_answer_size));
+    writer.big_endian(answer.version);
+    writer.zeros(2);
+    writer.big_endian(answer.capabilities);
+    return writer.take();
+}
+
+Result<Hello> decode_hello(std::span<const std::byte> bytes) {
+    RPMEM_TRY(check_size(bytes, hello_size));
+    ByteReader reader(bytes.subspan(hello_size_field));
+    Hello hello;
+    hello.version = reader.big_endian<std::uint16_t>();
+    static_cast<void>(reader.big_endian<std::uint16_t>()); // reserved
+    hello.capabilities = reader.big_endian<std::uint64_t>();
+    hello.providers = reader.big_endian<std::uint32_t>();
+    hello.lanes = reader.big_endian<std::uint32_t>();
+    hello.messages = reader.big_endian<std::uint32_t>();
+    hello.inline_size = reader.big_endian<std::uint32_t>();
+    reader.raw(hello.token);
+    if (hello.version == 0 || hello.lanes == 0 || hello.messages == 0)
+        return malformed(fmt::format("version {}, {} lanes, {} messages; none may be 0",
+                                     hello.version, hello.lanes, hello.messages));
+    return hello;
+}
+
+Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes) {
+    RPMEM_TRY(check_size(bytes, hello_answer_size));
+    ByteReader reader(bytes.subspan(hello_size_field));
+    HelloAnswer answer;
+    answer.version = reader.big_endian<std::uint16_t>();
+    static_cast<void>(reader.big_endian<std::uint16_t>()); // reserved
+    answer.capabilities = reader.big_endian<std::uint64_t>();
+    if (answer.version == 0)
+        return malformed("an answer of version 0");
+    return answer;
+}
+
+std::vector<std::byte> encode(const LaneGreeting& greeting) {
+    ByteWriter writer(lane_greeting_size);
+    writer.big_endian(greeting.lane);
+    writer.raw(greeting.token);
+    return writer.take();
+}
+
+Result<LaneGreeting> decode_lane_greeting(std::span<const std::byte> bytes) {
+    if (bytes.size() < lane_greeting_size)
+        return fail(ErrorClass::link_lost, EBADMSG,
+                    "a lane greeting of {} bytes is shorter than {}", bytes.size(),
+                    lane_greeting_size);
+    ByteReader reader(bytes);
+    LaneGreeting greeting;
+    greeting.lane = reader.big_endian<std::uint32_t>();
+    reader.raw(greeting.token);
+    return greeting;
+}
+
+} // namespace rpmem::wire

@@ -1,0 +1,82 @@
+// How two peers of this project find out about each other without disturbing older ones. The
+// initiator puts an offer into the environment of the remote command; a daemon that takes it sends
+// hello_status instead of 0 and a hello; the initiator says what it takes of that in its answer,
+// and the messages of protocol 0.1 follow. Big-endian. See rpmem-protocol(7).
+#pragma once
+
+#include "base/result.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::wire {
+
+inline constexpr const char* offer_variable = "RPMEMD_OFFER";
+inline constexpr const char* offer_value = "1";
+
+// COMMAND with the offer before it, for the remote shell.
+[[nodiscard]] std::string with_offer(const std::string& command);
+
+// No errno value, in either byte order; in the place of the initial status.
+inline constexpr std::int32_t hello_status = 0x52504d48;
+
+inline constexpr std::uint16_t hello_version = 1;
+
+// Later versions may append; what is not known is skipped.
+inline constexpr std::size_t hello_size = 48;
+inline constexpr std::size_t hello_answer_size = 16;
+inline constexpr std::size_t hello_size_field = 4;
+inline constexpr std::size_t max_hello_size = 1024;
+
+// Bits of the capabilities.
+// The data of a lane's connection request are a lane greeting: lanes may be connected in any order,
+// and strangers are turned away.
+inline constexpr std::uint64_t capability_lane_greeting = 1;
+
+inline constexpr std::size_t token_size = 16;
+using Token = std::array<std::byte, token_size>;
+
+struct Hello {
+    std::uint16_t version = hello_version;
+    std::uint64_t capabilities = 0;
+    std::uint32_t providers = 0;   // bit N-1: provider number N may be asked for
+    std::uint32_t lanes = 0;       // most lanes of a session
+    std::uint32_t messages = 1;    // most persist messages in flight on a lane
+    std::uint32_t inline_size = 0; // most bytes of data in one message
+    Token token{};                 // of this session, for its lanes
+};
+
+struct HelloAnswer {
+    std::uint16_t version = hello_version;
+    std::uint64_t capabilities = 0; // taken; a subset of those offered
+};
+
+[[nodiscard]] constexpr std::uint32_t provider_bit(std::uint32_t provider) {
+    return provider >= 1 && provider <= 32 ? std::uint32_t{1} << (provider - 1) : 0;
+}
+
+// The size of a hello or an answer from its first bytes; EBADMSG unless LEAST to max_hello_size.
+[[nodiscard]] Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes,
+                                                    std::size_t least);
+
+[[nodiscard]] std::vector<std::byte> encode(const Hello& hello);
+[[nodiscard]] std::vector<std::byte> encode(const HelloAnswer& answer);
+// All bytes, the size field included. EBADMSG.
+[[nodiscard]] Result<Hello> decode_hello(std::span<const std::byte> bytes);
+[[nodiscard]] Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes);
+
+// What a lane says of itself when it connects.
+struct LaneGreeting {
+    std::uint32_t lane = 0;
+    Token token{};
+};
+inline constexpr std::size_t lane_greeting_size = 4 + token_size;
+[[nodiscard]] std::vector<std::byte> encode(const LaneGreeting& greeting);
+// Providers may append zeros. EBADMSG if too short.
+[[nodiscard]] Result<LaneGreeting> decode_lane_greeting(std::span<const std::byte> bytes);
+
+} // namespace rpmem::wire

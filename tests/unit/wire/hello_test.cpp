@@ -1,0 +1,121 @@
+#include "wire/hello.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+namespace rpmem::wire {
+namespace {
+
+std::vector<std::byte> bytes(std::initializer_list<int> values) {
+    std::vector<std::byte> result;
+    for (const int value : values)
+        result.push_back(static_cast<std::byte>(value));
+    return result;
+}
+
+Token sample_token() {
+    Token token;
+    for (std::size_t i = 0; i < token.size(); ++i)
+        token[i] = static_cast<std::byte>(0xa0 + i);
+    return token;
+}
+
+// The bytes that the first release sent: later ones must still understand them.
+const auto golden_hello = bytes({
+    0,    0,    0,    48,   0,    1,    0,    0,                            // size, version
+    0,    0,    0,    0,    0,    0,    0,    1,                            // capabilities
+    0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
+    0,    0,    0,    1,    0,    1,    0,    0,                            // messages, inline
+    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, // token
+    0xac, 0xad, 0xae, 0xaf,
+});
+const auto golden_answer = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+const auto golden_greeting = bytes({0,    0,    1,    2,    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5,
+                                    0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf});
+
+TEST(Hello, GoldenBytes) {
+    Hello hello;
+    hello.capabilities = capability_lane_greeting;
+    hello.providers = provider_bit(1) | provider_bit(2) | provider_bit(3);
+    hello.lanes = 1024;
+    hello.messages = 1;
+    hello.inline_size = 65536;
+    hello.token = sample_token();
+    EXPECT_EQ(encode(hello), golden_hello);
+    const auto back = decode_hello(golden_hello);
+    ASSERT_TRUE(back) << back.error().text;
+    EXPECT_EQ(encode(*back), golden_hello);
+
+    EXPECT_EQ(encode(HelloAnswer{1, capability_lane_greeting}), golden_answer);
+    const auto answer = decode_hello_answer(golden_answer);
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_EQ(encode(*answer), golden_answer);
+
+    EXPECT_EQ(encode(LaneGreeting{258, sample_token()}), golden_greeting);
+    const auto greeting = decode_lane_greeting(golden_greeting);
+    ASSERT_TRUE(greeting) << greeting.error().text;
+    EXPECT_EQ(greeting->lane, 258U);
+    EXPECT_EQ(greeting->token, sample_token());
+    EXPECT_EQ(with_offer("rpmemd -x"), "export RPMEMD_OFFER=1; rpmemd -x");
+    EXPECT_EQ(hello_status, 0x52504d48);
+}
+
+TEST(Hello, LongerOnesAreTheFuture) {
+    auto longer = golden_hello;
+    longer.resize(60, std::byte{9});
+    longer[3] = std::byte{60};
+    longer[5] = std::byte{2}; // version 2
+    const auto hello = decode_hello(longer);
+    ASSERT_TRUE(hello) << hello.error().text;
+    EXPECT_EQ(hello->version, 2);
+    EXPECT_EQ(hello->token, sample_token());
+    auto padded = golden_greeting;
+    padded.resize(56);
+    EXPECT_TRUE(decode_lane_greeting(padded));
+}
+
+TEST(Hello, EveryTruncationIsRefused) {
+    for (std::size_t length = 0; length < golden_hello.size(); ++length) {
+        const auto hello = decode_hello(std::span(golden_hello).first(length));
+        ASSERT_FALSE(hello) << length;
+        EXPECT_EQ(hello.error().code, EBADMSG);
+    }
+    for (std::size_t length = 0; length < golden_answer.size(); ++length)
+        ASSERT_FALSE(decode_hello_answer(std::span(golden_answer).first(length))) << length;
+    for (std::size_t length = 0; length < golden_greeting.size(); ++length)
+        ASSERT_FALSE(decode_lane_greeting(std::span(golden_greeting).first(length))) << length;
+}
+
+TEST(Hello, SizesAreBoundedBeforeAnythingIsRead) {
+    for (const std::uint32_t size : {0U, 1U, 47U, 1025U, 0x7fffffffU, 0xffffffffU}) {
+        std::vector<std::byte> field;
+        for (int shift = 24; shift >= 0; shift -= 8)
+            field.push_back(static_cast<std::byte>((size >> shift) & 0xff));
+        EXPECT_FALSE(decode_hello_size(field, hello_size)) << size;
+    }
+    EXPECT_EQ(decode_hello_size(golden_hello, hello_size).value_or(0), 48U);
+}
+
+TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
+    for (const std::size_t last_byte : {5, 22, 27}) { // version, lanes, messages
+        auto wrong = golden_hello;
+        wrong[last_byte] = std::byte{0};
+        EXPECT_FALSE(decode_hello(wrong)) << last_byte;
+    }
+    auto answer = golden_answer;
+    answer[5] = std::byte{0};
+    EXPECT_FALSE(decode_hello_answer(answer));
+}
+
+TEST(Hello, ProvidersBeyondTheFieldHaveNoBit) {
+    EXPECT_EQ(provider_bit(0), 0U);
+    EXPECT_EQ(provider_bit(1), 1U);
+    EXPECT_EQ(provider_bit(32), 0x80000000U);
+    EXPECT_EQ(provider_bit(33), 0U);
+    EXPECT_EQ(provider_bit(0xffffffffU), 0U);
+}
+
+} // namespace
+} // namespace rpmem::wire
