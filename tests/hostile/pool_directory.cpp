@@ -18,15 +18,25 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
+// In one piece: it is done for every part after every session. A file that is not there is empty.
 std::string read_file(const filesystem::path& path) {
+    std::error_code missing;
+    const auto size = filesystem::file_size(path, missing);
+    if (missing)
+        return {};
+    std::string content(size, '\0');
     std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    file.read(content.data(), static_cast<std::streamsize>(content.size()));
+    return content;
 }
 
 std::string data_of_part(unsigned seed) {
-    std::string data(part_size, '\0');
-    for (std::size_t index = 0; index < data.size(); ++index)
-        data[index] = static_cast<char>((index * 31 + seed) % 251);
+    std::string block(4096, '\0');
+    for (std::size_t index = 0; index < block.size(); ++index)
+        block[index] = static_cast<char>((index * 31 + seed) % 251);
+    std::string data;
+    while (data.size() < part_size)
+        data += block;
     return data;
 }
 
