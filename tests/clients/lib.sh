@@ -30,6 +30,18 @@ fail() {
     exit 1
 }
 
+# A sanitizer in the daemon reports to a file: what it prints at its end nobody would read.
+expect_no_reports() {
+    local status=$? report
+    for report in "$RPMEM_TEST_DIR"/target*/sanitizer.*; do
+        [ -f "$report" ] || continue
+        cat "$report" >&2
+        status=1
+    done
+    exit "$status"
+}
+trap expect_no_reports EXIT
+
 step() {
     printf '== %s (after %s s)\n' "$*" "$SECONDS"
 }
@@ -50,11 +62,12 @@ must_fail() {
 }
 
 # client COMMAND...: with our library, a limit of time, and without the cost of local msync (the
-# variable does not reach the target).
+# variable does not reach the target). Leaks of the stock programs are not ours.
 client() {
     # shellcheck disable=SC2086 # lists of words
     env LD_LIBRARY_PATH="$RPMEM_CLIENT_LIBDIR" PMEM_IS_PMEM_FORCE=1 \
-        LD_PRELOAD="${RPMEM_CLIENT_PRELOAD:-}" $RPMEM_PROVIDER ${RPMEM_CLIENT_ENV:-} \
+        LD_PRELOAD="${RPMEM_CLIENT_PRELOAD:-}" ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
+        $RPMEM_PROVIDER ${RPMEM_CLIENT_ENV:-} \
         timeout --kill-after=5 "$CLIENT_SECONDS" "$@"
 }
 
@@ -72,9 +85,12 @@ workload() {
 # target_make N [VARIABLE=VALUE...] [-- OPTION...]: a target with a pool set directory of its own.
 # Its command is printed, ready for RPMEM_CMD.
 target_make() {
-    local dir=$RPMEM_TEST_DIR/target$1 words=
+    local dir=$RPMEM_TEST_DIR/target$1 words='' variable
     shift
     mkdir -p "$dir/sets" "$dir/parts"
+    for variable in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+        words+="$variable='${!variable:-}:log_path=$dir/sanitizer' "
+    done
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         words+="$1 "
         shift
