@@ -2,10 +2,13 @@
 
 #include "lanes/appliance.hpp"
 #include "lanes/general_purpose.hpp"
+#include "lanes/provider_choice.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace rpmem {
@@ -25,8 +28,10 @@ bool has_header(const rpmem_pool_attr& attributes) {
     return std::memcmp(&attributes, &none, sizeof(none)) != 0;
 }
 
-wire::Provider on_the_wire(fabric::ProviderKind kind) {
-    return kind == fabric::ProviderKind::verbs ? wire::Provider::verbs : wire::Provider::sockets;
+std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
+    if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
+        return std::nullopt;
+    return hello->token;
 }
 
 // The target is not to be trusted with what the lanes will use.
@@ -54,16 +59,18 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     if (!target)
         return propagate(std::move(target));
     host_ = target->host;
-    auto provider = choose_provider(host_, settings_);
-    if (!provider)
-        return provider;
-    const bool force_ipv4 = provider->kind == fabric::ProviderKind::sockets &&
-                            fabric::destination_family(*provider) == AF_INET;
+    auto providers = find_providers(host_, settings_);
+    if (!providers)
+        return propagate(std::move(providers));
+    // The lanes arrive where ssh does: on the address of the same family.
+    const fabric::Provider& best = providers->usable.front();
+    const bool force_ipv4 =
+        best.kind != fabric::ProviderKind::verbs && fabric::destination_family(best) == AF_INET;
     auto session = Session::start(*target, arguments.command, force_ipv4, settings_);
     if (!session)
         return propagate(std::move(session));
     session_ = std::move(*session);
-    return provider;
+    return agree_on_provider(std::move(*providers), host_, session_->hello());
 }
 
 Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
@@ -83,7 +90,8 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                                         .lanes = in_band.lanes,
                                         .inline_size = inline_size,
                                         .lost_fd = monitor_->lost_fd(),
-                                        .session_fd = session_->output_fd()},
+                                        .session_fd = session_->output_fd(),
+                                        .token = lane_token(session_->hello())},
                                        settings_);
     if (!connection) {
         Error error = std::move(connection).error();
@@ -99,8 +107,19 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
 
 namespace {
 
+// A lane takes several descriptors, and the application needs some as well.
+unsigned lanes_for_descriptors() {
+    constexpr rlim_t descriptors_each = 16;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT_MAX;
+    return static_cast<unsigned>(
+        std::clamp<rlim_t>(limit.rlim_cur / descriptors_each, 1, UINT_MAX));
+}
+
 unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings) {
-    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted)});
+    return std::min(
+        {wanted, provider.max_lanes, settings.max_lanes.value_or(wanted), lanes_for_descriptors()});
 }
 
 } // namespace

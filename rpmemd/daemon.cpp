@@ -31,10 +31,11 @@ enum class Outcome { go_on, ended, ended_badly };
 
 class ControlLoop {
 public:
-    ControlLoop(const Configuration& configuration, const Channel& channel, Log& log)
+    ControlLoop(const Configuration& configuration, const Channel& channel,
+                const Agreement& agreement, Log& log)
         : channel_(channel), log_(log),
           session_(
-              configuration, channel.own_address,
+              configuration, channel.own_address, agreement,
               [input = channel.input] { return has_hung_up(input); }, log) {}
 
     int run();
@@ -258,8 +259,9 @@ std::string own_address_of(const char* ssh_connection) {
     return own_address;
 }
 
-int serve_session(const Configuration& configuration, const Channel& channel, Log& log) {
-    return ControlLoop(configuration, channel, log).run();
+int serve_session(const Configuration& configuration, const Channel& channel,
+                  const Agreement& agreement, Log& log) {
+    return ControlLoop(configuration, channel, agreement, log).run();
 }
 
 } // namespace rpmem::target

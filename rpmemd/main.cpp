@@ -2,6 +2,7 @@
 #include "base/io.hpp"
 #include "configuration/options.hpp"
 #include "daemon.hpp"
+#include "greeting.hpp"
 #include "pools/store.hpp"
 #include "wire/control_messages.hpp"
 
@@ -55,11 +56,16 @@ int remove(const target::Configuration& configuration, Log& log) {
 }
 
 int serve(const target::Configuration& configuration, Log& log) {
-    if (!send_status(0))
+    const auto agreement =
+        target::greet(std::getenv(wire::offer_variable), STDIN_FILENO, STDOUT_FILENO);
+    if (!agreement) {
+        log.error("{}", agreement.error().text);
+        say(agreement.error().text);
         return EXIT_FAILURE;
+    }
     const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
                                   target::own_address_of(std::getenv("SSH_CONNECTION"))};
-    return target::serve_session(configuration, channel, log);
+    return target::serve_session(configuration, channel, *agreement, log);
 }
 
 // Whether the command line, which could not be read, was one for removing a pool: then the exit

@@ -17,12 +17,16 @@ tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
 
 tl::unexpected<Refusal> refuse(const Error& error) { return refuse(status_of(error), error.text); }
 
-std::optional<fabric::ProviderKind> kind_of(wire::Provider provider) {
+std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agreement& agreement) {
     switch (provider) {
     case wire::Provider::verbs:
         return fabric::ProviderKind::verbs;
     case wire::Provider::sockets:
         return fabric::ProviderKind::sockets;
+    case wire::Provider::tcp:
+        if (agreement.knows_hello)
+            return fabric::ProviderKind::tcp;
+        break;
     }
     return std::nullopt;
 }
@@ -59,10 +63,12 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
         return Refusal{wire::Status::fatal, "this session has a pool already"};
     if (request.lanes == 0)
         return Refusal{wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed"};
-    if (!kind_of(request.provider))
-        return Refusal{wire::Status::bad_provider,
-                       fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets",
-                                   static_cast<std::uint32_t>(request.provider))};
+    if (!kind_of(request.provider, agreement_))
+        return Refusal{
+            wire::Status::bad_provider,
+            fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after a "
+                        "hello) is tcp",
+                        static_cast<std::uint32_t>(request.provider))};
     if (request.inline_size > max_inline_size)
         return Refusal{wire::Status::bad_protocol,
                        fmt::format("messages of {} bytes of inline data were asked for; the limit "
@@ -122,10 +128,10 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                                   request.pool_set));
     const bool appliance = use_appliance_method();
     const Persister persister(pool_->is_pmem() ? FlushMeans::pmem_persist : FlushMeans::pmem_msync);
-    const fabric::ProviderKind kind = *kind_of(request.provider);
-    auto lanes = LaneServer::start(
-        {kind, own_address_, request.lanes, request.inline_size, configuration_.threads},
-        pool_->address(), pool_->size(), persister, log_);
+    const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
+    auto lanes = LaneServer::start({kind, own_address_, request.lanes, request.inline_size,
+                                    configuration_.threads, agreement_.lane_token},
+                                   pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,

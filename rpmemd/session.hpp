@@ -4,6 +4,7 @@
 #include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "configuration/configuration.hpp"
+#include "greeting.hpp"
 #include "lanes/lane_server.hpp"
 #include "pools/store.hpp"
 #include "refusal.hpp"
@@ -28,10 +29,10 @@ struct PoolRequest {
 class Session {
 public:
     // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
-    Session(const Configuration& configuration, std::string own_address,
+    Session(const Configuration& configuration, std::string own_address, Agreement agreement,
             std::function<bool()> peer_gone, Log& log)
         : configuration_(configuration), own_address_(std::move(own_address)),
-          peer_gone_(std::move(peer_gone)), log_(log) {}
+          agreement_(agreement), peer_gone_(std::move(peer_gone)), log_(log) {}
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -58,6 +59,7 @@ private:
 
     const Configuration& configuration_;
     std::string own_address_;
+    Agreement agreement_;
     std::function<bool()> peer_gone_;
     Log& log_;
     std::optional<Pool> pool_;

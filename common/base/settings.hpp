@@ -31,6 +31,7 @@ struct Settings {
     std::string ssh;
     std::vector<std::string> commands; // taken round robin
     bool enable_verbs;
+    bool enable_tcp;
     bool enable_sockets;
     std::optional<unsigned> max_lanes;
     unsigned work_queue_size;

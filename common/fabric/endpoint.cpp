@@ -41,8 +41,9 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
     return opened;
 }
 
-Result<> Endpoint::connect(const void* address) {
-    const int status = fi_connect(endpoint_.get(), address, nullptr, 0);
+Result<> Endpoint::connect(const void* address, std::span<const std::byte> data) {
+    const int status =
+        fi_connect(endpoint_.get(), address, data.empty() ? nullptr : data.data(), data.size());
     if (status != 0)
         return fail_fabric(ErrorClass::link_lost, status, "cannot start to connect a lane");
     return {};

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace rpmem::fabric {
 
@@ -27,7 +28,8 @@ public:
                                  const CompletionQueue& completions);
 
     [[nodiscard]] fid_t id() const { return &endpoint_->fid; }
-    Result<> connect(const void* address);
+    // DATA go with the request; 56 bytes at most (what RDMA CM has room for).
+    Result<> connect(const void* address, std::span<const std::byte> data = {});
     Result<> accept();
     void shut_down();
 

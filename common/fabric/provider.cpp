@@ -48,7 +48,6 @@ Provider describe(ProviderKind kind, Info info) {
         .virtual_addressing = (mode & FI_MR_VIRT_ADDR) != 0,
         .provider_keys = (mode & FI_MR_PROV_KEY) != 0,
         .local_registration = (mode & FI_MR_LOCAL) != 0,
-        .copies_remotely = kind != ProviderKind::verbs,
         .max_lanes = lanes_of(domain),
         .queue_size = info->tx_attr->size,
         .max_transfer = info->ep_attr->max_msg_size,
@@ -83,6 +82,8 @@ const char* name_of(ProviderKind kind) {
     switch (kind) {
     case ProviderKind::verbs:
         return "verbs";
+    case ProviderKind::tcp:
+        return "tcp";
     case ProviderKind::sockets:
         return "sockets";
     }

@@ -10,7 +10,7 @@
 
 namespace rpmem::fabric {
 
-enum class ProviderKind { verbs, sockets };
+enum class ProviderKind { verbs, tcp, sockets };
 
 const char* name_of(ProviderKind kind);
 
@@ -21,7 +21,6 @@ struct Provider {
     bool virtual_addressing;  // remote addresses are virtual ones, not offsets into the region
     bool provider_keys;       // the provider chooses the keys of regions
     bool local_registration;  // buffers of local operations must be registered
-    bool copies_remotely;     // no hardware places the data: the passive side's CPU does
     unsigned max_lanes;       // endpoints that can exist at once
     std::size_t queue_size;   // operations that an endpoint takes at once
     std::size_t max_transfer; // bytes of one operation

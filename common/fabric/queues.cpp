@@ -4,10 +4,15 @@
 #include <rdma/fi_cm.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace rpmem::fabric {
 namespace {
+
+// What providers take with a connection request, at most.
+constexpr std::size_t max_connection_data = 256;
 
 Result<int> wait_fd_of(fid_t object, const char* what) {
     int fd = -1;
@@ -21,10 +26,11 @@ ConnectionEvent failed_event(fid_eq* queue) {
     fi_eq_err_entry entry{};
     const ssize_t status = fi_eq_readerr(queue, &entry, 0);
     if (status < 0)
-        return {ConnectionEvent::Kind::failed, nullptr, nullptr,
-                fi_strerror(static_cast<int>(-status)), static_cast<int>(-status)};
+        return {
+            ConnectionEvent::Kind::failed, nullptr, nullptr, fi_strerror(static_cast<int>(-status)),
+            static_cast<int>(-status),     {}};
     const int code = entry.err > 0 ? entry.err : -entry.err;
-    return {ConnectionEvent::Kind::failed, entry.fid, nullptr, fi_strerror(code), code};
+    return {ConnectionEvent::Kind::failed, entry.fid, nullptr, fi_strerror(code), code, {}};
 }
 
 int failed_operation(fid_cq* queue) {
@@ -59,21 +65,33 @@ bool EventQueue::prepare_sleep() const {
 Result<std::optional<ConnectionEvent>> EventQueue::read() const {
     using Kind = ConnectionEvent::Kind;
     std::uint32_t event = 0;
-    fi_eq_cm_entry entry{};
-    const ssize_t got = fi_eq_read(queue_.get(), &event, &entry, sizeof(entry), 0);
+    alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + max_connection_data>
+        buffer;
+    const ssize_t got = fi_eq_read(queue_.get(), &event, buffer.data(), buffer.size(), 0);
     if (got == -FI_EAGAIN)
         return std::nullopt;
     if (got == -FI_EAVAIL)
         return failed_event(queue_.get());
     if (got < 0)
         return fail_fabric(ErrorClass::link_lost, static_cast<int>(got), "reading an event queue");
+    const auto size = static_cast<std::size_t>(got);
+    if (size < sizeof(fi_eq_cm_entry))
+        return std::nullopt; // not an event of a connection
+    fi_eq_cm_entry entry;
+    std::memcpy(&entry, buffer.data(), sizeof(entry));
     switch (event) {
     case FI_CONNREQ:
-        return ConnectionEvent{Kind::requested, entry.fid, Info(entry.info), {}};
+        return ConnectionEvent{
+            Kind::requested,
+            entry.fid,
+            Info(entry.info),
+            {},
+            0,
+            {buffer.begin() + sizeof(entry), buffer.begin() + static_cast<std::ptrdiff_t>(size)}};
     case FI_CONNECTED:
-        return ConnectionEvent{Kind::connected, entry.fid, nullptr, {}};
+        return ConnectionEvent{Kind::connected, entry.fid, nullptr, {}, 0, {}};
     case FI_SHUTDOWN:
-        return ConnectionEvent{Kind::shut_down, entry.fid, nullptr, {}};
+        return ConnectionEvent{Kind::shut_down, entry.fid, nullptr, {}, 0, {}};
     default:
         return std::nullopt; // of no interest here
     }

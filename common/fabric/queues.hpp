@@ -12,16 +12,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::fabric {
 
 struct ConnectionEvent {
     enum class Kind { requested, connected, shut_down, failed };
     Kind kind;
-    fid_t object;     // the endpoint; the passive endpoint for `requested`
-    Info info;        // of `requested`: what to make the endpoint from
-    std::string text; // of `failed`: why
-    int code = 0;     // of `failed`: a positive errno value
+    fid_t object;                // the endpoint; the passive endpoint for `requested`
+    Info info;                   // of `requested`: what to make the endpoint from
+    std::string text;            // of `failed`: why
+    int code = 0;                // of `failed`: a positive errno value
+    std::vector<std::byte> data; // of `requested`: what the peer sent with it; zeros may follow
 };
 
 class EventQueue {

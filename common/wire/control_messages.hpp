@@ -42,7 +42,8 @@ enum class MessageType : std::uint32_t {
 };
 
 // Values from the wire are kept as they came, also those that have no name here.
-enum class Provider : std::uint32_t { verbs = 1, sockets = 2 };
+// The third only after a hello.
+enum class Provider : std::uint32_t { verbs = 1, sockets = 2, tcp = 3 };
 enum class PersistMethod : std::uint32_t { general_purpose = 1, appliance = 2 };
 
 using PoolAttributes = ::rpmem_pool_attr;

@@ -1,7 +1,6 @@
 #include "lanes/connection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 namespace rpmem {
@@ -17,37 +16,12 @@ std::size_t queue_size_of(const Settings& settings) {
     return std::max<std::size_t>(settings.work_queue_size, least_queue_size);
 }
 
-struct Candidate {
-    ProviderKind kind;
-    bool enabled;
-    const char* how_to_enable;
-};
+std::string where(unsigned lane, const ConnectionRequest& request) {
+    return fmt::format("in-band connection of lane {} to {} port {}", lane, request.host,
+                       request.port);
+}
 
 } // namespace
-
-Result<fabric::Provider> choose_provider(const std::string& host, const Settings& settings) {
-    const std::array candidates = {
-        Candidate{ProviderKind::verbs, settings.enable_verbs,
-                  "verbs is switched off (RPMEM_ENABLE_VERBS=0)"},
-        Candidate{ProviderKind::sockets, settings.enable_sockets,
-                  "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
-    };
-    std::string reasons;
-    for (const Candidate& candidate : candidates) {
-        if (!reasons.empty())
-            reasons += "; ";
-        if (!candidate.enabled) {
-            reasons += candidate.how_to_enable;
-            continue;
-        }
-        auto found = fabric::find_to_connect(candidate.kind, host, "", queue_size_of(settings));
-        if (found)
-            return found;
-        reasons += found.error().text;
-    }
-    return fail(ErrorClass::resource_limit, ENOMEDIUM, "no fabric provider reaches {}: {}", host,
-                reasons);
-}
 
 Result<std::unique_ptr<Connection>>
 Connection::open(ProviderKind kind, const ConnectionRequest& request, const Settings& settings) {
@@ -95,40 +69,46 @@ Result<> Connection::set_up(ProviderKind kind, const ConnectionRequest& request,
         if (!lane)
             return propagate(std::move(lane));
         lanes_.push_back(std::move(*lane));
-        // One after the other: lanes have their numbers by the order of connection.
-        RPMEM_TRY(connect(*lanes_.back(), request, settings));
+        RPMEM_TRY(start_to_connect(index, request));
+        // Peers of protocol 0.1 number the lanes in the order in which they come.
+        if (!request.token)
+            RPMEM_TRY(await_connected(index + 1, request, settings));
     }
+    return await_connected(request.lanes, request, settings);
+}
+
+Result<> Connection::start_to_connect(unsigned index, const ConnectionRequest& request) {
+    std::vector<std::byte> greeting;
+    if (request.token)
+        greeting = wire::encode(wire::LaneGreeting{index, *request.token});
+    auto started = lanes_[index]->endpoint().connect(provider_.info->dest_addr, greeting);
+    if (!started)
+        return Failure(in_context(where(index, request), std::move(started).error()));
     return {};
 }
 
-Result<> Connection::connect(Lane& lane, const ConnectionRequest& request,
-                             const Settings& settings) {
-    const auto where = [&] {
-        return fmt::format("in-band connection of lane {} to {} port {}", lanes_.size() - 1,
-                           request.host, request.port);
-    };
-    if (auto started = lane.endpoint().connect(provider_.info->dest_addr); !started)
-        return Failure(in_context(where(), std::move(started).error()));
+Result<> Connection::await_connected(unsigned count, const ConnectionRequest& request,
+                                     const Settings& settings) {
     const Deadline deadline(settings.connect_timeout);
-    while (true) {
+    while (connected_ < count) {
         auto event = events_->wait(deadline, request.session_fd);
         if (!event)
             return propagate(std::move(event));
         if (!*event && !deadline.passed())
-            return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where());
+            return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended",
+                        where(connected_, request));
         if (!*event)
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
                         "(firewall)?",
-                        where(), settings.connect_timeout.count());
-        if ((*event)->object != lane.endpoint().id())
-            continue;
-        if ((*event)->kind == EventKind::connected)
-            return {};
-        return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
-                    "{} failed: {}", where(),
-                    (*event)->text.empty() ? "the target refused it" : (*event)->text);
+                        where(connected_, request), settings.connect_timeout.count());
+        if ((*event)->kind != EventKind::connected)
+            return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
+                        "{} failed: {}", where(connected_, request),
+                        (*event)->text.empty() ? "the target refused it" : (*event)->text);
+        ++connected_;
     }
+    return {};
 }
 
 } // namespace rpmem

@@ -4,16 +4,14 @@
 #include "base/settings.hpp"
 #include "fabric/endpoint.hpp"
 #include "lanes/lane.hpp"
+#include "wire/hello.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace rpmem {
-
-// The best provider that the settings allow and that reaches HOST. ENOMEDIUM, with the reason for
-// each that was tried.
-Result<fabric::Provider> choose_provider(const std::string& host, const Settings& settings);
 
 struct ConnectionRequest {
     std::string host;
@@ -25,6 +23,7 @@ struct ConnectionRequest {
     std::size_t inline_size;
     int lost_fd;    // raised when the session is lost
     int session_fd; // readable when the session ends while lanes are being connected
+    std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
 };
 
 class Connection {
@@ -43,13 +42,17 @@ private:
     Connection() = default;
     Result<> set_up(fabric::ProviderKind kind, const ConnectionRequest& request,
                     const Settings& settings);
-    Result<> connect(Lane& lane, const ConnectionRequest& request, const Settings& settings);
+    Result<> start_to_connect(unsigned index, const ConnectionRequest& request);
+    // Until COUNT lanes are connected.
+    Result<> await_connected(unsigned count, const ConnectionRequest& request,
+                             const Settings& settings);
 
     fabric::Provider provider_{};
     fabric::Domain domain_;
     std::unique_ptr<fabric::EventQueue> events_;
     fabric::MemoryRegion pool_region_;
     std::vector<std::unique_ptr<Lane>> lanes_;
+    unsigned connected_ = 0;
 };
 
 } // namespace rpmem

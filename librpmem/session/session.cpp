@@ -36,7 +36,8 @@ std::string advice_for(const ExitStatus& status) {
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
                                                 bool force_ipv4, const Settings& settings) {
-    auto channel = start_process_channel(ssh_arguments(settings.ssh, target, force_ipv4, command));
+    auto channel = start_process_channel(
+        ssh_arguments(settings.ssh, target, force_ipv4, wire::with_offer(command)));
     if (!channel)
         return Failure(in_context("out-of-band connection to " + target.host + " failed",
                                   std::move(channel).error()));
@@ -47,7 +48,8 @@ Result<std::unique_ptr<Session>> Session::start(const Target& target, const std:
 
 Result<> Session::await_ready() {
     std::array<std::byte, wire::initial_status_size> bytes;
-    const auto got = channel_->receive(bytes, Deadline(login_time_));
+    const Deadline deadline(login_time_);
+    const auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for rpmemd to start", login_time_, "RPMEM_CONNECT_TIMEOUT");
     if (*got < bytes.size())
@@ -57,10 +59,35 @@ Result<> Session::await_ready() {
         return Failure(status.error());
     if (*status == 0)
         return {};
+    if (*status == wire::hello_status)
+        return exchange_hellos(deadline);
     const int code = *status > 0 && *status < 4096 ? *status : EREMOTEIO;
     return fail(
         ErrorClass::target_refused, code, "{}",
         with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(code))));
+}
+
+Result<> Session::exchange_hellos(const Deadline& deadline) {
+    wire::Bytes bytes(wire::hello_size_field);
+    auto got = channel_->receive(bytes, deadline);
+    if (!got)
+        return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
+    const auto size = wire::decode_hello_size(std::span(bytes).first(*got), wire::hello_size);
+    if (!size)
+        return in_context("rpmemd on " + host_, size.error());
+    bytes.resize(*size);
+    got = channel_->receive(std::span(bytes).subspan(wire::hello_size_field), deadline);
+    if (!got)
+        return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
+    auto hello = wire::decode_hello(std::span(bytes).first(wire::hello_size_field + *got));
+    if (!hello)
+        return in_context("rpmemd on " + host_, std::move(hello).error());
+    hello_ = *hello;
+    const wire::HelloAnswer answer{wire::hello_version,
+                                   hello->capabilities & wire::capability_lane_greeting};
+    if (!channel_->send(wire::encode(answer), deadline))
+        return ended_early("it took the answer to its hello");
+    return {};
 }
 
 Failure Session::ended_early(std::string_view when) {

@@ -5,16 +5,18 @@
 #include "session/channel.hpp"
 #include "session/target.hpp"
 #include "wire/control_messages.hpp"
+#include "wire/hello.hpp"
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace rpmem {
 
 class Session {
 public:
-    // Logs in, starts COMMAND and waits until the daemon is ready.
+    // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready.
     static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
                                                   bool force_ipv4, const Settings& settings);
 
@@ -26,7 +28,8 @@ public:
     // Also waits for the daemon to end.
     Result<> close();
 
-    [[nodiscard]] const std::string& host() const { return host_; }
+    // Nothing: the daemon speaks protocol 0.1.
+    [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
 
     // For the monitor: descriptors that become readable when the session ends or says something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
@@ -44,6 +47,7 @@ private:
           request_time_(settings.operation_timeout) {}
 
     Result<> await_ready();
+    Result<> exchange_hellos(const Deadline& deadline);
     Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,
                                  wire::ResponseHeader& header);
     Failure refused(wire::Status status, const char* request);
@@ -54,6 +58,7 @@ private:
     std::mutex mutex_; // the channel: the application's requests, and the monitor
     std::unique_ptr<Channel> channel_;
     std::string host_;
+    std::optional<wire::Hello> hello_;
     std::chrono::milliseconds login_time_;
     std::chrono::milliseconds request_time_;
 };

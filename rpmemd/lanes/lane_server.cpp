@@ -55,6 +55,8 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
 
     lane_count_ = std::min(options.lanes, provider_.max_lanes);
+    lanes_.resize(lane_count_);
+    token_ = options.token;
     RPMEM_TRY(make_buffers(options.inline_size));
     RPMEM_TRY(start_workers(options, {pool, pool_size, region_.remote_base()}, persister));
     auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
@@ -106,7 +108,8 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
 
 LaneServer::~LaneServer() {
     for (const auto& lane : lanes_)
-        lane->endpoint.shut_down();
+        if (lane)
+            lane->endpoint.shut_down();
     passive_.reset();
     // The workers' threads end first: they use the lanes. Their queues can only be closed after
     // the endpoints bound to them.
@@ -134,7 +137,7 @@ Result<> LaneServer::handle_events() {
 Result<> LaneServer::handle(fabric::ConnectionEvent event) {
     switch (event.kind) {
     case EventKind::requested:
-        return accept(std::move(event.info));
+        return accept(std::move(event));
     case EventKind::connected:
         if (Lane* lane = find(event.object)) {
             lane->connected = true;
@@ -156,27 +159,53 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
     return {};
 }
 
-Result<> LaneServer::accept(fabric::Info request) {
-    const auto index = static_cast<unsigned>(lanes_.size());
-    if (index >= lane_count_) {
+std::optional<unsigned> LaneServer::lane_of(const fabric::ConnectionEvent& request) const {
+    if (!token_) {
+        const auto free = std::find(lanes_.begin(), lanes_.end(), nullptr);
+        if (free != lanes_.end())
+            return static_cast<unsigned>(free - lanes_.begin());
         log_.warning("refused a connection beyond the {} lanes of this session", lane_count_);
-        passive_->reject(request);
+        return std::nullopt;
+    }
+    const auto greeting = wire::decode_lane_greeting(request.data);
+    if (!greeting) {
+        log_.warning("refused a connection: {}", greeting.error().text);
+        return std::nullopt;
+    }
+    if (greeting->token != *token_) {
+        log_.warning("refused a connection: its token is not the one of this session");
+        return std::nullopt;
+    }
+    if (greeting->lane >= lane_count_ || lanes_[greeting->lane]) {
+        log_.warning("refused a connection for lane {}: {}", greeting->lane,
+                     greeting->lane >= lane_count_ ? "there is no such lane"
+                                                   : "it is connected already");
+        return std::nullopt;
+    }
+    return greeting->lane;
+}
+
+Result<> LaneServer::accept(fabric::ConnectionEvent request) {
+    const auto index = lane_of(request);
+    if (!index) {
+        passive_->reject(request.info);
         return {};
     }
-    LaneWorker& worker = *workers_[index % workers_.size()];
-    auto endpoint = fabric::Endpoint::open(domain_, request.get(), *events_, worker.completions());
+    LaneWorker& worker = *workers_[*index % workers_.size()];
+    auto endpoint =
+        fabric::Endpoint::open(domain_, request.info.get(), *events_, worker.completions());
     if (!endpoint)
         return propagate(std::move(endpoint));
-    lanes_.push_back(
-        std::make_unique<Lane>(Lane{index, buffers_of(index), std::move(*endpoint), false, false}));
-    Lane& lane = *lanes_.back();
+    lanes_[*index] = std::make_unique<Lane>(
+        Lane{*index, buffers_of(*index), std::move(*endpoint), false, false});
+    Lane& lane = *lanes_[*index];
     RPMEM_TRY(LaneWorker::prepare(lane));
     return lane.endpoint.accept();
 }
 
 Lane* LaneServer::find(fid_t endpoint) const {
     const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-        return lane->endpoint.id() == endpoint;
+        return lane && lane->endpoint.id() == endpoint;
     });
     return found == lanes_.end() ? nullptr : found->get();
 }

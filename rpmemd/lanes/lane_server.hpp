@@ -7,11 +7,13 @@
 #include "fabric/endpoint.hpp"
 #include "lanes/lane_worker.hpp"
 #include "lanes/persister.hpp"
+#include "wire/hello.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,11 @@ namespace rpmem::target {
 
 struct LaneServerOptions {
     fabric::ProviderKind provider;
-    std::string address;     // local address to listen on
-    unsigned lanes;          // wanted by the peer
-    std::size_t inline_size; // bytes of data in one message
-    unsigned workers;        // 0: as many as fit
+    std::string address;              // local address to listen on
+    unsigned lanes;                   // wanted by the peer
+    std::size_t inline_size;          // bytes of data in one message
+    unsigned workers;                 // 0: as many as fit
+    std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
 };
 
 class LaneServer {
@@ -62,7 +65,9 @@ private:
     Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
                            Persister persister);
     Result<> make_buffers(std::size_t inline_size);
-    Result<> accept(fabric::Info request);
+    Result<> accept(fabric::ConnectionEvent request);
+    // The lane that a connection request is for; nothing if there is none for it.
+    std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<> handle(fabric::ConnectionEvent event);
     LaneBuffers buffers_of(unsigned lane) const;
     Lane* find(fid_t endpoint) const;
@@ -81,7 +86,8 @@ private:
     fabric::MemoryRegion buffers_region_;
     unsigned lane_count_ = 0;
     std::vector<std::unique_ptr<LaneWorker>> workers_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected yet
+    std::optional<wire::Token> token_;
     std::unique_ptr<fabric::PassiveEndpoint> passive_;
     unsigned connected_ = 0;
     bool lane_lost_ = false;

@@ -26,10 +26,18 @@ protected:
     LocalPool local{8 * mebibyte};
 };
 
-// RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_SOCKETS=0
+// RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=0
 TEST_F(Settings, NoProviderIsAllowed) {
     expect_failed(create(local, 1), ENOMEDIUM, "RPMEM_ENABLE_SOCKETS=1");
     EXPECT_EQ(daemon_log(), "");
+}
+
+// RPMEM_ENABLE_VERBS=0
+TEST_F(Settings, AnOldDaemonHasNoTcp) {
+    set_command("unset RPMEMD_OFFER; exec " + std::string(variable("RPMEM_TEST_DAEMON")) +
+                " --poolset-dir " + directory().string());
+    expect_failed(create(local, 1), ENOMEDIUM, "1.12.1");
+    EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_ENABLE_SOCKETS=1"), std::string::npos);
 }
 
 // RPMEM_SSH=/nonexistent/ssh

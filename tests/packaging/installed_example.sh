@@ -75,7 +75,7 @@ build_with_make
 move_prefix
 build_with_cmake
 
-export RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_SOCKETS=1 RPMEM_CMD
+export RPMEM_ENABLE_VERBS=0 RPMEM_CMD
 RPMEM_CMD=$(printf '%q ' "$prefix/bin/rpmemd" --poolset-dir "$target" \
     --log-file "$target/rpmemd.log" --log-level notice)
 run_example "$work/with-cmake/replicate" cmake

@@ -22,6 +22,7 @@ TEST(Settings, DefaultsAreThoseOfTheManual) {
     EXPECT_EQ(settings.ssh, "ssh");
     EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
     EXPECT_TRUE(settings.enable_verbs);
+    EXPECT_TRUE(settings.enable_tcp);
     EXPECT_FALSE(settings.enable_sockets);
     EXPECT_FALSE(settings.max_lanes);
     EXPECT_EQ(settings.work_queue_size, 50U);
@@ -37,6 +38,7 @@ TEST(Settings, ValuesAreTaken) {
     const Settings settings = read({{"RPMEM_SSH", "/bin/my ssh"},
                                     {"RPMEM_CMD", " rpmemd -c a | b c||"},
                                     {"RPMEM_ENABLE_VERBS", "0"},
+                                    {"RPMEM_ENABLE_TCP", "0"},
                                     {"RPMEM_ENABLE_SOCKETS", "1"},
                                     {"RPMEM_MAX_NLANES", "16"},
                                     {"RPMEM_WORK_QUEUE_SIZE", "100"},
@@ -48,6 +50,7 @@ TEST(Settings, ValuesAreTaken) {
     EXPECT_EQ(settings.ssh, "/bin/my ssh");
     EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
     EXPECT_FALSE(settings.enable_verbs);
+    EXPECT_FALSE(settings.enable_tcp);
     EXPECT_TRUE(settings.enable_sockets);
     EXPECT_EQ(settings.max_lanes, 16U);
     EXPECT_EQ(settings.work_queue_size, 100U);
