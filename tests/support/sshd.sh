@@ -1,4 +1,4 @@
-# A private sshd on loopback for tests: throw-away keys, a free port, nothing left running.
+# A private sshd for tests, on loopback unless told otherwise: throw-away keys, a free port, nothing left running.
 # Sourced by with-sshd; needs bash. Everything lives below the directory given to sshd_start.
 # shellcheck shell=bash
 
@@ -16,8 +16,18 @@ sshd_find() {
     printf '%s\n' "$found"
 }
 
-sshd_has_ipv6() {
-    grep -qs ' lo$' /proc/net/if_inet6
+# The addresses to listen on: RPMEM_TEST_ADDRESS and RPMEM_TEST_ADDRESS6, by default on loopback.
+sshd_address() {
+    printf '%s\n' "${RPMEM_TEST_ADDRESS:-127.0.0.1}"
+}
+
+# Empty without IPv6.
+sshd_address6() {
+    if [ -n "${RPMEM_TEST_ADDRESS6:-}" ]; then
+        printf '%s\n' "$RPMEM_TEST_ADDRESS6"
+    elif grep -qs ' lo$' /proc/net/if_inet6; then
+        echo ::1
+    fi
 }
 
 # A user whose password field starts with `!` may log in by key only if PAM is asked instead.
@@ -44,10 +54,11 @@ sshd_write_keys() {
 # sshd_write_server_config DIR PORT MARK
 # MARK goes into the environment of every session, by which sshd_stop finds what is left of them.
 sshd_write_server_config() {
-    local dir=$1 port=$2 mark=$3
+    local dir=$1 port=$2 mark=$3 address6
+    address6=$(sshd_address6)
     {
-        echo "ListenAddress 127.0.0.1:$port"
-        if sshd_has_ipv6; then echo "ListenAddress [::1]:$port"; fi
+        echo "ListenAddress $(sshd_address):$port"
+        if [ -n "$address6" ]; then echo "ListenAddress [$address6]:$port"; fi
         cat <<EOF
 HostKey "$dir/host_key"
 AuthorizedKeysFile "$dir/authorized_keys"
@@ -72,8 +83,11 @@ EOF
 }
 
 # sshd_write_client DIR: ssh_config, and the program that stands for ssh in RPMEM_SSH.
+# RPMEM_TEST_CONTROL_PATH, a ControlPath of ssh_config(5), has all sessions share the login that the
+# first call of ssh makes, where a login takes long.
 sshd_write_client() {
-    local dir=$1
+    local dir=$1 control=no
+    [ -z "${RPMEM_TEST_CONTROL_PATH:-}" ] || control=yes
     cat >"$dir/ssh_config" <<EOF
 Host *
     IdentityFile "$dir/user_key"
@@ -85,8 +99,9 @@ Host *
     HostKeyAlias rpmem-test
     StrictHostKeyChecking yes
     CheckHostIP no
-    ControlMaster no
-    ControlPath none
+    ControlMaster ${control/yes/auto}
+    ControlPath ${RPMEM_TEST_CONTROL_PATH:-none}
+    ControlPersist $control
     ConnectTimeout 10
     LogLevel ERROR
     SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
@@ -143,14 +158,15 @@ sshd_start() {
     return 1
 }
 
-# sshd_try DIR TARGET_USER: one login, so that a broken set-up is told apart from a broken test.
+# sshd_try DIR TARGET_USER ADDRESS: one login, so that a broken set-up is told apart from a broken
+# test.
 sshd_try() {
-    local dir=$1 user=$2
-    if timeout 20 "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@127.0.0.1" true \
+    local dir=$1 user=$2 address=$3
+    if timeout 60 "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@$address" true \
         </dev/null >"$dir/try.log" 2>&1; then
         return 0
     fi
-    sshd_say "user $user cannot log in to sshd on loopback (is the login shell usable?)"
+    sshd_say "user $user cannot log in to sshd on $address (is the login shell usable?)"
     cat "$dir/try.log" "$dir/sshd.log" >&2
     return 1
 }

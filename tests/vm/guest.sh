@@ -1,0 +1,118 @@
+# Machines: started, waited for, and killed. Sourced by run, whose variables it uses; needs bash.
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the variables of run
+
+guest_pids=()
+
+# guest_parameters COMMAND...: what `start` reads in the machine.
+guest_parameters() {
+    local directory=$PWD command=("$@")
+    declare -p directory command
+}
+
+# guest_wire NAME: QEMU's arguments for an Ethernet card whose wire is a socket between two machines.
+guest_wire() {
+    local end=$share/wire
+    case $1 in
+    target)
+        printf '%s\n' -netdev "stream,id=wire,server=on,addr.type=unix,addr.path=$end" \
+            -device virtio-net-pci,netdev=wire,mac=52:54:00:00:00:02
+        ;;
+    initiator)
+        printf '%s\n' -netdev "stream,id=wire,server=off,addr.type=unix,addr.path=$end" \
+            -device virtio-net-pci,netdev=wire,mac=52:54:00:00:00:01
+        ;;
+    *) printf '%s\n' -nic none ;;
+    esac
+}
+
+# guest_memory NVDIMM: QEMU's arguments for memory, with an NVDIMM (FILE,MIB) if there is one.
+guest_memory() {
+    local file=${1%,*} size=${1##*,}
+    if [ -z "$1" ]; then
+        printf '%s\n' -machine pc -m "${memory}M"
+        return
+    fi
+    [ -e "$file" ] || truncate -s "${size}M" "$file"
+    printf '%s\n' -machine pc,nvdimm=on -m "${memory}M,slots=2,maxmem=64G" \
+        -object "memory-backend-file,id=nvdimm,share=on,mem-path=$file,size=${size}M" \
+        -device nvdimm,memdev=nvdimm
+}
+
+# guest_start NAME NVDIMM COMMAND...: NAME is single, or initiator or target of two.
+guest_start() {
+    local name=$1 nvdimm=$2 arguments quiet=quiet
+    shift 2
+    guest_parameters "$@" >"$share/$name.parameters"
+    cp "$here/start" "$share/start"
+    : >"$share/$name.output"
+    [ "$verbose" = no ] || quiet=ignore_loglevel
+    mapfile -t arguments < <(guest_wire "$name" && guest_memory "$nvdimm")
+    # The machine dies with this script, also when that is killed and cannot clean up.
+    setpriv --pdeathsig KILL qemu-system-x86_64 "${arguments[@]}" \
+        -name "rpmem-$name" -nodefaults -display none -no-reboot -smp "$processors" \
+        -accel tcg,thread=multi,tb-size=256 -cpu max \
+        -kernel "$kernel_directory/vmlinuz" -initrd "$kernel_directory/initrd" \
+        -append "console=ttyS0 $quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable rpmem_guest=$name" \
+        -serial "file:$share/$name.console" -device virtio-serial-pci \
+        -chardev "file,id=output,path=$share/$name.output" -device virtserialport,chardev=output \
+        -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
+        -virtfs "local,path=$share,mount_tag=share,security_model=none" \
+        -object rng-random,id=random,filename=/dev/urandom -device virtio-rng-pci,rng=random \
+        </dev/null >"$share/$name.qemu" 2>&1 &
+    guest_pids+=($!)
+    [ "$name" != target ] || guest_await_wire
+}
+
+# QEMU connects to the other end at once or never.
+guest_await_wire() {
+    local attempt
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        [ ! -S "$share/wire" ] || return 0
+        sleep 0.05
+    done
+}
+
+guest_kill() {
+    [ ${#guest_pids[@]} -eq 0 ] || kill -KILL "${guest_pids[@]}" 2>/dev/null
+    wait "${guest_pids[@]}" 2>/dev/null
+    guest_pids=()
+}
+
+# guest_wait: until the last one that was started ends; its output meanwhile; the status of run.
+guest_wait() {
+    local pid=${guest_pids[-1]} name=single follower timer status
+    [ "$two" = no ] || name=initiator
+    tail --pid="$pid" -s 0.2 -n +1 -f "$share/$name.output" &
+    follower=$!
+    (
+        trap 'kill $!' TERM
+        sleep "$limit" &
+        wait $! && touch "$share/late" && kill -KILL "$pid"
+    ) &
+    timer=$!
+    wait "$pid" 2>/dev/null
+    { kill "$timer" && wait "$timer" "$follower"; } 2>/dev/null
+    [ "$verbose" = no ] || cat "$share/$name.console" >&2
+    status=$(cat "$share/$name.status" 2>/dev/null)
+    if [ -e "$share/late" ]; then
+        printf '%s: ended after %s s (--timeout)\n' "$0" "$limit" >&2
+        status=124
+    fi
+    case ${status:=125} in
+    0) ;;
+    124 | 125) guest_explain "$name.qemu" "$name.console" target.output >&2 ;;
+    *) guest_explain target.output >&2 ;;
+    esac
+    return "$status"
+}
+
+# guest_explain FILE...: what helps where the command's own output does not.
+guest_explain() {
+    local file
+    for file; do
+        [ -s "$share/$file" ] || continue
+        printf -- '--- %s, last lines\n' "$file"
+        tail -n 20 "$share/$file"
+    done
+}

@@ -1,0 +1,121 @@
+// replica TARGET IMAGE LANES: creates the pool of pool.set on TARGET as the replica of the file
+// IMAGE, which it fills, and makes all of it but the header durable there, in every way that the
+// interface has, by LANES threads at once. Reads it back, closes it, and leaves the comparison of
+// IMAGE with the parts to the caller.
+#include <fcntl.h>
+#include <librpmem.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t header_size = 4096;
+constexpr std::size_t strict_size = 20000; // more than two messages
+constexpr std::size_t flush_size = 9001;   // aligned to nothing
+constexpr std::size_t flushes = 200;       // more than a work queue takes
+constexpr std::size_t bulk_size = std::size_t{4} << 20;
+
+[[noreturn]] void die(const char* what, const char* why) {
+    std::fprintf(stderr, "replica: %s: %s\n", what, why);
+    std::exit(1);
+}
+
+struct Image {
+    std::byte* data;
+    std::size_t size;
+};
+
+Image map_and_fill(const char* path) {
+    const int fd = ::open(path, O_RDWR | O_CLOEXEC);
+    struct stat status {};
+    if (fd < 0 || ::fstat(fd, &status) != 0)
+        die(path, std::strerror(errno));
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        die(path, std::strerror(errno));
+    ::close(fd);
+    const Image image{static_cast<std::byte*>(memory), size};
+    std::uint64_t value = size;
+    for (std::size_t at = 0; at + sizeof(value) <= size; at += sizeof(value)) {
+        value = value * 6364136223846793005U + 1442695040888963407U;
+        std::memcpy(image.data + at, &value, sizeof(value));
+    }
+    return image;
+}
+
+void check(int status, const char* call) {
+    if (status != 0)
+        die(call, rpmem_errormsg());
+}
+
+// [begin, end) by one lane: strict, then flushes and one drain, deep, and the rest relaxed.
+void persist_share(RPMEMpool* pool, std::size_t begin, std::size_t end, unsigned lane) {
+    std::size_t at = begin;
+    const auto take = [&](std::size_t length) { return std::min(length, end - at); };
+    std::size_t length = take(strict_size);
+    check(rpmem_persist(pool, at, length, lane, 0), "rpmem_persist");
+    at += length;
+    for (std::size_t i = 0; i < flushes; ++i, at += length) {
+        length = take(flush_size);
+        const unsigned flags = i % 16 == 0 ? 0 : RPMEM_FLUSH_RELAXED;
+        check(rpmem_flush(pool, at, length, lane, flags), "rpmem_flush");
+    }
+    check(rpmem_drain(pool, lane, 0), "rpmem_drain");
+    length = take(strict_size);
+    check(rpmem_deep_persist(pool, at, length, lane), "rpmem_deep_persist");
+    for (at += length; at < end; at += length) {
+        length = take(bulk_size);
+        check(rpmem_persist(pool, at, length, lane, RPMEM_PERSIST_RELAXED), "rpmem_persist");
+    }
+}
+
+void read_back(RPMEMpool* pool, const Image& image, unsigned lane) {
+    std::vector<std::byte> back(bulk_size);
+    for (std::size_t at = header_size; at < image.size; at += back.size()) {
+        const std::size_t length = std::min(back.size(), image.size - at);
+        check(rpmem_read(pool, back.data(), at, length, lane), "rpmem_read");
+        if (std::memcmp(back.data(), image.data + at, length) != 0)
+            die("rpmem_read", "other bytes than were persisted");
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4)
+        die("usage", "replica TARGET IMAGE LANES");
+    const Image image = map_and_fill(argv[2]);
+    const auto wanted = static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10));
+    unsigned lanes = wanted;
+    rpmem_pool_attr attributes{};
+    std::memcpy(attributes.signature, "REPLICA", 7);
+    RPMEMpool* const pool =
+        rpmem_create(argv[1], "pool.set", image.data, image.size, &lanes, &attributes);
+    if (!pool)
+        die("rpmem_create", rpmem_errormsg());
+    if (lanes != wanted)
+        die("rpmem_create", "fewer lanes than were asked for");
+    const std::size_t share = (image.size - header_size + lanes - 1) / lanes;
+    std::vector<std::thread> threads;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const std::size_t begin = std::min(header_size + lane * share, image.size);
+        threads.emplace_back(persist_share, pool, begin, std::min(begin + share, image.size), lane);
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    read_back(pool, image, lanes - 1);
+    check(rpmem_close(pool), "rpmem_close");
+    return 0;
+}
