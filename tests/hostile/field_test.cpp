@@ -115,10 +115,10 @@ TEST_F(Fields, OfOpen) { check_common(MessageType::open, encode(open_request()))
 TEST_F(Fields, ValuesThatAreOddButGranted) {
     auto create = create_request();
     create.pool_size = 0;
-    expect_granted(session(encode(create)), MessageType::create);
+    expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
     create = create_request();
     create.inline_size = 0;
-    expect_granted(session(encode(create)), MessageType::create);
+    expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
     auto open = open_request();
     open.lanes = UINT32_MAX; // more than there can be is no error: the answer says how many
     expect_granted(session(encode(open)), MessageType::open);
@@ -154,7 +154,8 @@ TEST_F(Fields, AttributesOfCreate) {
         for (const std::uint64_t value :
              {std::uint64_t{0}, maximum_32, (good + 1) & maximum_32, (good - 1) & maximum_32}) {
             SCOPED_TRACE(fmt::format("offset {} = {}", offset, value));
-            const auto end = session(with_field(message, offset, 4, value));
+            const auto end =
+                session(with_field(message, offset, 4, value), Input::closed_after_first_answer);
             ASSERT_EQ(end.responses.size(), 1U) << end.log;
             const bool granted = end.responses[0].status == Status::success;
             EXPECT_EQ(end.ending.status, granted ? 1 : 0) << end.log;

@@ -5,6 +5,12 @@
 namespace rpmem::hostile {
 namespace {
 
+// Granted or refused, a response to one request has one size.
+std::size_t size_of_first_answer(std::span<const std::byte> bytes) {
+    const auto type = wire::request_type(bytes).value();
+    return wire::initial_status_size + wire::encode_refusal(type, wire::Status::fatal).size();
+}
+
 void expect_clean_end(const SessionEnd& end) {
     EXPECT_TRUE(end.ending.in_time) << "the daemon hangs";
     EXPECT_FALSE(end.ending.by_signal) << "signal " << end.ending.status << '\n'
@@ -29,9 +35,13 @@ SessionEnd HostileTest::session_that_may_write(std::span<const std::byte> bytes,
     {
         DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
         (void)daemon.send(bytes); // it may have ended before it read everything
-        if (input == Input::closed)
+        wire::Bytes output;
+        if (input == Input::closed_after_first_answer)
+            output = daemon.receive(size_of_first_answer(bytes));
+        if (input != Input::left_open)
             daemon.close_input();
         end.ending = daemon.wait();
+        end.ending.output.insert(end.ending.output.begin(), output.begin(), output.end());
     }
     end.log = directory_.read_log();
     end.responses = parse_output(end.ending.output);

@@ -23,7 +23,9 @@ struct SessionEnd {
     std::vector<Response> responses;
 };
 
-enum class Input { closed, left_open };
+// The daemon gives up a CREATE whose sender has gone: one that is to be granted must be answered
+// before the input is closed.
+enum class Input { closed, closed_after_first_answer, left_open };
 
 class HostileTest : public testing::Test {
 protected:

@@ -71,7 +71,8 @@ TEST_F(Order, BytesAfterCloseAreNotLookedAt) {
 }
 
 TEST_F(Order, CreateAndCloseWithRemove) {
-    const auto end = session(joined({encode(create_request()), close_request(true)}));
+    const auto end =
+        session(joined({encode(create_request()), close_request(true)}), Input::left_open);
     ASSERT_EQ(end.responses.size(), 2U);
     EXPECT_EQ(end.responses[1].status, Status::success) << end.log;
     EXPECT_EQ(end.ending.status, 0);
@@ -119,13 +120,13 @@ TEST_F(Order, ManySetAttributes) {
 
 // Parts may exist before CREATE. Whatever happens then, they stay, with every byte.
 void ExistingParts::survive(wire::CreateRequest create) {
-    expect_granted(session(encode(create)), MessageType::create);
-    const auto twice = session(joined({encode(create), encode(create)}));
+    expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
+    const auto twice = session(joined({encode(create), encode(create)}), Input::left_open);
     expect_refusal(twice, MessageType::create, Status::fatal, 0, "has a pool already");
-    const auto removed = session(joined({encode(create), close_request(true)}));
+    const auto removed = session(joined({encode(create), close_request(true)}), Input::left_open);
     EXPECT_EQ(removed.responses.size(), 2U) << removed.log;
     create.provider = wire::Provider::verbs; // refused where there is no such device
-    (void)session(encode(create));
+    (void)session(encode(create), Input::closed_after_first_answer);
 }
 
 TEST_F(ExistingParts, OfAPoolWithoutHeadersSurvive) {

@@ -73,8 +73,9 @@ PoolDirectory::PoolDirectory() {
     std::ofstream(parts() / "blank.set.1", std::ios::binary)
         << no_header + data_of_part(4).substr(no_header.size());
     Log log;
-    auto pool =
-        target::create_pool({pool_sets()}, existing_pool, part_size, test_attributes(), log);
+    target::StoreOptions options;
+    options.poolset_dir = pool_sets();
+    auto pool = target::create_pool(options, existing_pool, part_size, test_attributes(), log);
     if (!pool)
         throw std::runtime_error(pool.error().text);
     if (const auto closed = pool->close(); !closed)

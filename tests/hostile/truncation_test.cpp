@@ -48,7 +48,22 @@ TEST_F(Truncation, SetAttributesOfAnOpenPool) {
 }
 
 TEST_F(Truncation, WholeCreateWithoutCloseRemovesThePoolAgain) {
-    expect_granted(session(encode(create_request())), MessageType::create);
+    expect_granted(session(encode(create_request()), Input::closed_after_first_answer),
+                   MessageType::create);
+}
+
+// The daemon may have seen the end before, while or after it made the parts.
+TEST_F(Truncation, InputThatEndsWithCreateLeavesNothing) {
+    auto plain = create_request(plain_pool);
+    plain.attributes = {};
+    for (const auto& create : {create_request(), create_request(blank_pool), plain}) {
+        SCOPED_TRACE(create.pool_set);
+        const auto end = session(encode(create));
+        ASSERT_EQ(end.responses.size(), 1U) << end.log;
+        const bool granted = end.responses[0].status == Status::success;
+        EXPECT_TRUE(granted || end.responses[0].status == Status::fatal) << end.log;
+        EXPECT_EQ(end.ending.status, granted ? 1 : 0) << end.log;
+    }
 }
 
 TEST_F(Truncation, WholeOpenWithoutCloseLeavesThePoolAsItWas) {
