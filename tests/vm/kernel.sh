@@ -1,5 +1,6 @@
 # A kernel of Debian and an initramfs for it, made once and kept. Sourced by run; needs bash and die.
 # shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086 # run sets `here`; lists of words
 
 kernel_cache=${XDG_CACHE_HOME:-$HOME/.cache}/rpmem-vm
 

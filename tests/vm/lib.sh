@@ -34,7 +34,7 @@ on_target() {
 # part on the target. RPMEM_REPLICA and RPMEM_TEST_DAEMON name the programs.
 #   METHOD  msync, pmem or appliance: how the target makes data durable
 replica() {
-    local method=$1 size=$2 lanes=$3 target=$RPMEM_TEST_TARGET dir words= options=
+    local method=$1 size=$2 lanes=$3 target=$RPMEM_TEST_TARGET dir words='' options=''
     [ "${4:-}" != 6 ] || target=$RPMEM_TEST_TARGET6
     case $method in
     msync) ;;
