@@ -7,6 +7,7 @@ target_include_directories(rpmem_options INTERFACE
     ${PROJECT_SOURCE_DIR}/common ${PROJECT_SOURCE_DIR}/include)
 if(RPMEM_SANITIZE)
     target_compile_options(rpmem_options INTERFACE
-        -fsanitize=${RPMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        # The checks are slow enough without -O0.
+        -O1 -fsanitize=${RPMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(rpmem_options INTERFACE -fsanitize=${RPMEM_SANITIZE})
 endif()

@@ -37,10 +37,10 @@ void LocalPool::fill(std::uint64_t seed) {
 }
 
 std::vector<std::byte> bytes_of(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::vector<char> text((std::istreambuf_iterator<char>(stream)), {});
-    std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+    std::error_code none;
+    std::vector<std::byte> bytes(fs::exists(file, none) ? fs::file_size(file) : 0);
+    std::ifstream(file, std::ios::binary)
+        .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return bytes;
 }
 

@@ -23,12 +23,14 @@ protected:
 
     // Fails unless exactly [offset, offset + length) of the target equals the local pool.
     void expect_only(std::size_t offset, std::size_t length) const {
-        const auto media = part(0);
+        auto media = part(0);
         ASSERT_EQ(media.size(), local.size());
         EXPECT_EQ(std::memcmp(media.data() + offset, local.data() + offset, length), 0);
-        for (std::size_t at = header_size; at < media.size(); ++at)
-            if ((at < offset || at >= offset + length) && media[at] != std::byte{0})
-                FAIL() << "byte " << at << " was written, outside " << offset << "+" << length;
+        std::memset(media.data(), 0, header_size);
+        std::memset(media.data() + offset, 0, length);
+        EXPECT_EQ(
+            std::memcmp(media.data(), std::vector<std::byte>(media.size()).data(), media.size()), 0)
+            << "something was written outside " << offset << "+" << length;
     }
 
     LocalPool local{16 * mebibyte};
