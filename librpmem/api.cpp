@@ -30,7 +30,8 @@ using namespace rpmem;
 thread_local char error_text[4096];
 
 void set_error(int code, const char* text) {
-    std::snprintf(error_text, sizeof(error_text), "%s", text);
+    // Text that is too long is cut.
+    static_cast<void>(std::snprintf(error_text, sizeof(error_text), "%s", text));
     errno = code;
 }
 
@@ -247,10 +248,11 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
 RPMEM_EXPORT const char* rpmem_check_version(unsigned major_required, unsigned minor_required) {
     if (major_required == RPMEM_MAJOR_VERSION && minor_required <= RPMEM_MINOR_VERSION)
         return nullptr;
-    std::snprintf(error_text, sizeof(error_text), "librpmem %u.%u is needed, and this is %d.%d: %s",
-                  major_required, minor_required, RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION,
-                  major_required != RPMEM_MAJOR_VERSION ? "another major version"
-                                                        : "an older minor version");
+    const char* const why =
+        major_required != RPMEM_MAJOR_VERSION ? "another major version" : "an older minor version";
+    static_cast<void>(std::snprintf(
+        error_text, sizeof(error_text), "librpmem %u.%u is needed, and this is %d.%d: %s",
+        major_required, minor_required, RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION, why));
     errno = EINVAL;
     return error_text;
 }

@@ -88,16 +88,12 @@ void Monitor::watch(Session& session, const fabric::EventQueue& events) {
 // True: the session is lost.
 bool Monitor::look_at_lanes(Session& session, const fabric::EventQueue& events) {
     const auto event = events.read();
-    std::string what;
-    if (!event)
-        what = event.error().text;
-    else if (!*event)
+    if (event && !*event)
         return false;
-    else if ((*event)->kind == EventKind::shut_down)
-        what = "the target closed a lane";
-    else if ((*event)->kind == EventKind::failed)
+    std::string what = event ? "the target closed a lane" : event.error().text;
+    if (event && (*event)->kind == EventKind::failed)
         what = "a lane failed: " + (*event)->text;
-    else
+    else if (event && (*event)->kind != EventKind::shut_down)
         return false;
     pollfd fds[2] = {{session.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(explanation_time.count()));

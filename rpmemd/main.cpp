@@ -99,7 +99,7 @@ int run(int argc, char* argv[]) {
 } // namespace
 
 int main(int argc, char* argv[]) {
-    ::signal(SIGPIPE, SIG_IGN);
+    static_cast<void>(::signal(SIGPIPE, SIG_IGN)); // fails only for a signal that does not exist
     try {
         return run(argc, argv);
     } catch (const std::exception& exception) {

@@ -20,7 +20,7 @@ constexpr int shell_not_found = 127;
 // What ssh returns for its own failures; see ssh(1).
 constexpr int ssh_failed = 255;
 
-std::string with_text(std::string message, const std::string& remote_text) {
+std::string with_text(const std::string& message, const std::string& remote_text) {
     return remote_text.empty() ? message : message + ": " + remote_text;
 }
 
@@ -111,7 +111,7 @@ Failure Session::timed_out(std::string_view when, std::chrono::milliseconds time
 }
 
 // For a daemon that has said all it had to say and ends.
-std::string Session::with_error_text(std::string text) {
+std::string Session::with_error_text(const std::string& text) {
     const Deadline deadline(last_words_time);
     while (channel_->error_fd() >= 0) {
         const auto ready = wait_readable(channel_->error_fd(), deadline);
@@ -119,7 +119,7 @@ std::string Session::with_error_text(std::string text) {
             break;
         channel_->collect_error_text();
     }
-    return with_text(std::move(text), channel_->error_text());
+    return with_text(text, channel_->error_text());
 }
 
 Failure Session::refused(wire::Status status, const char* request) {

@@ -53,7 +53,7 @@ private:
     Failure refused(wire::Status status, const char* request);
     Failure ended_early(std::string_view when);
     Failure timed_out(std::string_view when, std::chrono::milliseconds time, const char* setting);
-    [[nodiscard]] std::string with_error_text(std::string text);
+    [[nodiscard]] std::string with_error_text(const std::string& text);
 
     std::mutex mutex_; // the channel: the application's requests, and the monitor
     std::unique_ptr<Channel> channel_;
