@@ -10,7 +10,7 @@ namespace {
 using EventKind = fabric::ConnectionEvent::Kind;
 
 // When a lane ends, the session's end, which can say why, is usually close behind.
-constexpr std::chrono::milliseconds explanation_time(1000);
+constexpr std::chrono::milliseconds last_error_time(1000);
 
 } // namespace
 
@@ -96,7 +96,7 @@ bool Monitor::look_at_lanes(Session& session, const fabric::EventQueue& events) 
     else if (event && (*event)->kind != EventKind::shut_down)
         return false;
     pollfd fds[2] = {{session.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
-    ::poll(fds, 2, static_cast<int>(explanation_time.count()));
+    ::poll(fds, 2, static_cast<int>(last_error_time.count()));
     std::string loss = fds[0].revents != 0 ? session.loss() : std::string();
     declare_lost(loss.empty() ? session.ending(what) : std::move(loss));
     return true;

@@ -8,14 +8,11 @@
 namespace rpmem::wire {
 namespace {
 
+using layout::raw;
+
 template <typename... Args>
 Failure malformed(fmt::format_string<Args...> format, Args&&... args) {
     return fail(ErrorClass::target_refused, EBADMSG, format, std::forward<Args>(args)...);
-}
-
-template <typename Enum>
-std::uint32_t raw(Enum value) {
-    return static_cast<std::uint32_t>(value);
 }
 
 Result<> check_size(const layout::MessageKind& kind, std::uint64_t size) {

@@ -27,6 +27,12 @@ static_assert(create_fixed_size + max_pool_set_size == max_message_size);
 
 inline constexpr std::uint32_t close_flag_remove = 1;
 
+// std::to_underlying() of C++23, for the enumerations of the wire.
+template <typename Enum>
+constexpr std::uint32_t raw(Enum value) {
+    return static_cast<std::uint32_t>(value);
+}
+
 struct MessageKind {
     MessageType type;
     const char* name;

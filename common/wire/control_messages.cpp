@@ -7,10 +7,7 @@
 namespace rpmem::wire {
 namespace {
 
-template <typename Enum>
-std::uint32_t raw(Enum value) {
-    return static_cast<std::uint32_t>(value);
-}
+using layout::raw;
 
 void put_request_header(ByteWriter& writer, MessageType type, std::size_t size) {
     writer.big_endian(raw(type));

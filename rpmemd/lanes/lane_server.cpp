@@ -9,7 +9,7 @@ namespace {
 using EventKind = fabric::ConnectionEvent::Kind;
 
 // Operations that a lane has under way here: one answer, and the receive for the next message.
-constexpr std::size_t queue_size = 4;
+constexpr std::size_t operations_each = 4;
 
 // Messages and answers of different lanes must not share a cache line.
 constexpr std::size_t cache_line = 64;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<LaneServer>> LaneServer::start(const LaneServerOptions& o
 
 Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
                             std::size_t pool_size, Persister persister) {
-    auto provider = fabric::find_to_listen(options.provider, options.address, "0", queue_size);
+    auto provider = fabric::find_to_listen(options.provider, options.address, "0", operations_each);
     if (!provider)
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
@@ -98,7 +98,7 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
     };
     for (unsigned i = 0; i < count; ++i) {
         auto worker =
-            LaneWorker::start(domain_, lanes_each * 2 * queue_size, memory, persister, failed);
+            LaneWorker::start(domain_, lanes_each * 2 * operations_each, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
         workers_.push_back(std::move(*worker));

@@ -25,6 +25,7 @@ Result<> check_pool_size(std::uint64_t requested, std::uint64_t usable) {
 
 std::vector<std::uint64_t> sizes_of(const std::vector<PartFile>& parts) {
     std::vector<std::uint64_t> sizes;
+    sizes.reserve(parts.size());
     for (const auto& part : parts)
         sizes.push_back(part.size());
     return sizes;
@@ -32,6 +33,7 @@ std::vector<std::uint64_t> sizes_of(const std::vector<PartFile>& parts) {
 
 std::vector<std::string> names_of(const std::vector<PartFile>& parts) {
     std::vector<std::string> names;
+    names.reserve(parts.size());
     for (const auto& part : parts)
         names.push_back(part.path().native());
     return names;

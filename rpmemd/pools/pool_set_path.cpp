@@ -42,7 +42,7 @@ Failure cannot_open(const StoreOptions& options, const std::string& name, int co
 }
 
 Result<UniqueFd> open_root(const StoreOptions& options) {
-    UniqueFd root(open(options.poolset_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd root(::open(options.poolset_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root)
         return fail_errno(ErrorClass::caller_fault, errno,
                           "cannot open the directory of the pool sets, {}",

@@ -91,10 +91,10 @@ TEST_F(Fields, SizeOneOff) {
 }
 
 void Fields::check_common(MessageType type, const wire::Bytes& message) {
-    for (const std::uint64_t version : {1, 2, 0xffff})
+    for (const std::uint64_t version : {1U, 2U, 0xffffU})
         expect_malformed(type, message, {"major", 12, 2, version},
                          fmt::format("version {}.1", version));
-    for (const std::uint64_t version : {0, 2, 0xffff})
+    for (const std::uint64_t version : {0U, 2U, 0xffffU})
         expect_malformed(type, message, {"minor", 14, 2, version},
                          fmt::format("version 0.{}", version));
     for (const std::uint64_t size :

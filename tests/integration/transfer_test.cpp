@@ -59,8 +59,9 @@ TEST_P(Transfer, EverySizeAndAlignment) {
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     std::vector<std::byte> expected(local.size());
     std::size_t offset = header_size;
-    for (const std::size_t length : {1, 2, 7, 8, 9, 63, 64, 65, 4096, 8191, 8192, 8193, 100000})
-        for (const std::size_t shift : {0, 1, 7}) {
+    for (const std::size_t length :
+         std::to_array<std::size_t>({1, 2, 7, 8, 9, 63, 64, 65, 4096, 8191, 8192, 8193, 100000}))
+        for (const std::size_t shift : std::to_array<std::size_t>({0, 1, 7})) {
             offset += shift;
             ASSERT_EQ(rpmem_persist(pool, offset, length, 0, shift & 1U), 0) << rpmem_errormsg();
             std::memcpy(expected.data() + offset, local.data() + offset, length);

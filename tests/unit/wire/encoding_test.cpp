@@ -100,7 +100,7 @@ TEST(Encoding, InitialStatusIsInHostOrder) {
     EXPECT_EQ(hex(encode_initial_status(-1)), "ffffffff");
     EXPECT_EQ(decode_initial_status(encode_initial_status(EINVAL)), EINVAL);
     EXPECT_EQ(decode_initial_status(encode_initial_status(-1)), -1);
-    for (const std::size_t size : {0, 3, 5})
+    for (const std::size_t size : {0U, 3U, 5U})
         EXPECT_FALSE(decode_initial_status(Bytes(size))) << size;
 }
 

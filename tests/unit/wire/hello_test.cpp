@@ -99,7 +99,7 @@ TEST(Hello, SizesAreBoundedBeforeAnythingIsRead) {
 }
 
 TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
-    for (const std::size_t last_byte : {5, 22, 27}) { // version, lanes, messages
+    for (const std::size_t last_byte : {5U, 22U, 27U}) { // version, lanes, messages
         auto wrong = golden_hello;
         wrong[last_byte] = std::byte{0};
         EXPECT_FALSE(decode_hello(wrong)) << last_byte;
