@@ -7,7 +7,9 @@ target_include_directories(rpmem_options INTERFACE
     ${PROJECT_SOURCE_DIR}/common ${PROJECT_SOURCE_DIR}/include)
 if(RPMEM_SANITIZE)
     target_compile_options(rpmem_options INTERFACE
-        # The checks are slow enough without -O0.
-        -O1 -fsanitize=${RPMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        -fsanitize=${RPMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(rpmem_options INTERFACE -fsanitize=${RPMEM_SANITIZE})
+    # Lines are all that the reports show. Optimised, it would take longer to compile than to run.
+    set(CMAKE_C_FLAGS_DEBUG "-g1")
+    set(CMAKE_CXX_FLAGS_DEBUG "-g1")
 endif()
