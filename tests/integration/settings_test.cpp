@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 namespace rpmem::test {
 namespace {
@@ -25,6 +26,18 @@ protected:
 
     LocalPool local{8 * mebibyte};
 };
+
+// A process goes on for a while after kill() has sent it SIGSTOP. See proc_pid_stat(5).
+bool has_stopped(pid_t pid) {
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+        const std::string text(std::istreambuf_iterator<char>(stat), {});
+        if (text.find(") T ") != std::string::npos)
+            return true;
+        ::usleep(10'000);
+    }
+    return false;
+}
 
 // RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=0
 TEST_F(Settings, NoProviderIsAllowed) {
@@ -73,6 +86,7 @@ TEST_F(Settings, ATargetThatDoesNotAnswer) {
     pid_t pid = 0;
     std::ifstream(directory() / "pid") >> pid;
     ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+    ASSERT_TRUE(has_stopped(pid));
     EXPECT_EQ(rpmem_persist(pool, 8192, 100, 0, 0), -1);
     EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
     EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_OPERATION_TIMEOUT"), std::string::npos)

@@ -106,10 +106,10 @@ Host *
     LogLevel ERROR
     SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
 EOF
-    # A sanitizer preloaded into the client has no business in ssh.
+    # A sanitizer preloaded into the client has no business in ssh, nor in the shell: with that of
+    # ThreadSanitizer in it, it crashes.
     cat >"$dir/ssh" <<EOF
-#!/bin/sh
-unset LD_PRELOAD
+#!/usr/bin/env -S -u LD_PRELOAD sh
 exec ssh -F "$dir/ssh_config" "\$@"
 EOF
     chmod +x "$dir/ssh"
