@@ -58,9 +58,10 @@ struct Library {
     }
 };
 
-// Made at the first create, open or remove.
+// Made at the first create, open or remove; never destroyed, as threads of the application may use
+// it while the process ends.
 Library& library() {
-    static Library instance;
+    static Library& instance = *new Library;
     return instance;
 }
 

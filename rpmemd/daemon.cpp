@@ -3,6 +3,7 @@
 #include "base/io.hpp"
 #include "session.hpp"
 
+#include <netdb.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 
@@ -102,7 +103,7 @@ Outcome ControlLoop::wait_and_handle() {
     if (const LaneServer* lanes = session_.lanes()) {
         if (!lanes->events().prepare_sleep())
             timeout = 0;
-        else if (!lanes->all_connected())
+        else if (!lanes->ready())
             timeout = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
         fds[2] = {lanes->failure_fd(), POLLIN, 0};
         fds[3] = {lanes->events().fd(), POLLIN, 0};
@@ -135,7 +136,7 @@ Outcome ControlLoop::handle_lanes() {
         tell(failure);
         return Outcome::ended_badly;
     }
-    if (!lanes->all_connected() && session_.milliseconds_to_connect() == 0)
+    if (!lanes->ready() && session_.milliseconds_to_connect() == 0)
         return connect_timed_out();
     return Outcome::go_on;
 }
@@ -256,6 +257,13 @@ std::string own_address_of(const char* ssh_connection) {
     std::string peer_port;
     std::string own_address;
     fields >> peer_address >> peer_port >> own_address;
+    // No name is looked up for what sshd, or whoever started us, says.
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST;
+    addrinfo* found = nullptr;
+    if (own_address.empty() || ::getaddrinfo(own_address.c_str(), nullptr, &hints, &found) != 0)
+        return {};
+    ::freeaddrinfo(found);
     return own_address;
 }
 

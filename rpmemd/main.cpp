@@ -7,6 +7,7 @@
 #include "wire/control_messages.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,7 +56,17 @@ int remove(const target::Configuration& configuration, Log& log) {
     return removed.error().code;
 }
 
+// A lane takes several descriptors. What cannot be had is told where it is missed.
+void allow_many_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 int serve(const target::Configuration& configuration, Log& log) {
+    allow_many_descriptors();
     const auto agreement =
         target::greet(std::getenv(wire::offer_variable), STDIN_FILENO, STDOUT_FILENO);
     if (!agreement) {

@@ -35,10 +35,12 @@ std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agree
 
 // A pool that was made in this session and never reached by a lane is of no use to anybody: the
 // peer's create has failed.
+bool Session::is_stillborn() const { return created_here_ && !(lanes_ && lanes_->ready()); }
+
 Session::~Session() {
     if (!pool_)
         return;
-    const bool remove = created_here_ && !(lanes_ && lanes_->all_connected());
+    const bool remove = is_stillborn();
     lanes_.reset();
     const Result<> done = remove ? pool_->undo_create() : pool_->close();
     if (remove)
@@ -49,7 +51,7 @@ Session::~Session() {
 }
 
 int Session::milliseconds_to_connect() const {
-    if (!connect_deadline_ || !lanes_ || lanes_->all_connected())
+    if (!connect_deadline_ || !lanes_ || lanes_->ready())
         return std::numeric_limits<int>::max();
     return connect_deadline_->poll_timeout();
 }
@@ -75,9 +77,10 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
                                    "is {}",
                                    request.inline_size, max_inline_size)};
     if (own_address_.empty())
-        return Refusal{wire::Status::fatal_connection,
-                       "SSH_CONNECTION is not set: the address to listen on is not known; start "
-                       "rpmemd through ssh"};
+        return Refusal{
+            wire::Status::fatal_connection,
+            "SSH_CONNECTION is not set, or its third field is no address: the address to "
+            "listen on is not known; start rpmemd through ssh"};
     return std::nullopt;
 }
 
@@ -166,9 +169,10 @@ tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attri
 tl::expected<void, Refusal> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
+    const bool stillborn = is_stillborn();
     lanes_.reset();
     Result<> done;
-    if (remove)
+    if (remove || stillborn)
         done = created_here_ ? pool_->undo_create() : pool_->remove();
     else
         done = pool_->close();

@@ -54,6 +54,7 @@ private:
     [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
     [[nodiscard]] bool use_appliance_method() const;
+    [[nodiscard]] bool is_stillborn() const;
     [[nodiscard]] StoreOptions store_options() const;
     void log_policy(bool appliance, const Persister& persister) const;
 

@@ -45,7 +45,8 @@ public:
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
 
     [[nodiscard]] unsigned connected() const { return connected_; }
-    [[nodiscard]] bool all_connected() const { return connected_ == lane_count_; }
+    // All lanes are connected; with a token one will do: the others come when they are used.
+    [[nodiscard]] bool ready() const { return connected_ >= (token_ ? 1 : lane_count_); }
     // A lane that was connected has ended.
     [[nodiscard]] bool lane_lost() const { return lane_lost_; }
 

@@ -78,6 +78,14 @@ TEST_F(Order, CreateAndCloseWithRemove) {
     EXPECT_EQ(end.ending.status, 0);
 }
 
+// Whoever made the pool has never used it: its create has failed on its side.
+TEST_F(Order, CreateAndCloseBeforeAnyLane) {
+    const auto end = session(joined({encode(create_request()), close_request()}), Input::left_open);
+    ASSERT_EQ(end.responses.size(), 2U);
+    EXPECT_EQ(end.responses[1].status, Status::success) << end.log;
+    EXPECT_EQ(end.ending.status, 0);
+}
+
 TEST_F(Order, GarbageAfterAGoodCreate) {
     const auto end = session(joined({encode(create_request()), wire::Bytes(64, std::byte{0xa5})}),
                              Input::left_open);
