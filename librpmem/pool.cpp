@@ -14,8 +14,24 @@
 namespace rpmem {
 namespace {
 
-// Bytes of data in one message; what 1.12.1 asks for too.
-constexpr std::size_t inline_size = 8192;
+// How persist messages travel on the lanes.
+struct Messages {
+    std::size_t inline_size; // bytes of data in one
+    unsigned in_flight;      // on a lane
+    bool counted_answers;
+};
+
+// What 1.12.1 does.
+constexpr Messages one_by_one{8192, 1, false};
+
+// More in flight than this gain nothing, and the target has a buffer for each.
+constexpr unsigned most_messages = 64;
+
+// Large ranges are cut: one piece is copied on the target while the next is on its way.
+constexpr std::size_t best_inline_size = std::size_t{32} * 1024;
+
+// For the buffers of all lanes on the target; pieces get smaller where there are many lanes.
+constexpr std::size_t buffer_budget = std::size_t{64} * 1024 * 1024;
 
 // The header of a pool, which only rpmem_set_attr() writes.
 constexpr std::size_t header_size = 4096;
@@ -32,6 +48,17 @@ std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
     if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
         return std::nullopt;
     return hello->token;
+}
+
+Messages agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes) {
+    if (!hello || (hello->capabilities & wire::capability_pipelining) == 0)
+        return one_by_one;
+    const unsigned in_flight = std::min(hello->messages, most_messages);
+    const std::size_t affordable = buffer_budget / (std::size_t{lanes} * in_flight);
+    const std::size_t wanted =
+        std::clamp(affordable & ~std::size_t{63}, one_by_one.inline_size, best_inline_size);
+    return {std::min<std::size_t>(wanted, std::max<std::size_t>(hello->inline_size, 64)), in_flight,
+            true};
 }
 
 // The target is not to be trusted with what the lanes will use.
@@ -81,6 +108,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
+    const Messages messages = agree_on_messages(session_->hello(), asked);
     auto connection = Connection::open(kind,
                                        {.host = host_,
                                         .port = static_cast<std::uint16_t>(in_band.port),
@@ -88,7 +116,9 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                                         .pool_size = arguments.size,
                                         .remote = {in_band.raddr, in_band.rkey},
                                         .lanes = in_band.lanes,
-                                        .inline_size = inline_size,
+                                        .inline_size = messages.inline_size,
+                                        .messages = messages.in_flight,
+                                        .counted_answers = messages.counted_answers,
                                         .lost_fd = monitor_->lost_fd(),
                                         .session_fd = session_->output_fd(),
                                         .token = lane_token(session_->hello())},
@@ -132,9 +162,10 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     if (!provider)
         return Failure(provider.error());
     const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
+    const Messages messages = agree_on_messages(pool->session_->hello(), asked);
     const auto response =
-        pool->session_->create({arguments.size, asked, on_the_wire(provider->kind), inline_size,
-                                attributes, arguments.pool_set});
+        pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
+                                messages.inline_size, attributes, arguments.pool_set});
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
@@ -149,8 +180,9 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     if (!provider)
         return Failure(provider.error());
     const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
-    const auto response = pool->session_->open(
-        {arguments.size, asked, on_the_wire(provider->kind), inline_size, arguments.pool_set});
+    const Messages messages = agree_on_messages(pool->session_->hello(), asked);
+    const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
+                                                messages.inline_size, arguments.pool_set});
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(response->attributes) ? header_size : 0;

@@ -18,6 +18,7 @@ constexpr std::chrono::seconds greeting_time(30);
 
 constexpr std::uint32_t most_lanes = 1024;
 constexpr std::uint32_t most_inline_bytes = 64 * 1024;
+constexpr std::uint32_t most_messages = 32;
 
 std::uint32_t bit(wire::Provider provider) {
     return wire::provider_bit(static_cast<std::uint32_t>(provider));
@@ -34,9 +35,10 @@ std::uint32_t likely_providers() {
 
 Result<wire::Hello> make_hello() {
     wire::Hello hello;
-    hello.capabilities = wire::capability_lane_greeting;
+    hello.capabilities = wire::capability_lane_greeting | wire::capability_pipelining;
     hello.providers = likely_providers();
     hello.lanes = most_lanes;
+    hello.messages = most_messages;
     hello.inline_size = most_inline_bytes;
     if (getrandom(hello.token.data(), hello.token.size(), 0) !=
         static_cast<ssize_t>(hello.token.size()))
@@ -77,6 +79,8 @@ Result<Agreement> greet(const char* offer, int input, int output) {
     if (!answer)
         return tl::unexpected(answer.error());
     Agreement agreement{.knows_hello = true, .lane_token = std::nullopt};
+    agreement.counted_answers = (answer->capabilities & wire::capability_pipelining) != 0;
+    agreement.messages = agreement.counted_answers ? hello->messages : 1;
     if ((answer->capabilities & wire::capability_lane_greeting) != 0)
         agreement.lane_token = hello->token;
     return agreement;

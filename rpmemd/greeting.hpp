@@ -12,6 +12,8 @@ namespace rpmem::target {
 struct Agreement {
     bool knows_hello = false;              // may ask for any provider
     std::optional<wire::Token> lane_token; // lanes must bring it
+    unsigned messages = 1;                 // in flight on a lane
+    bool counted_answers = false;          // see wire::capability_pipelining
 };
 
 // OFFER: the value of RPMEMD_OFFER, or null. Writes the status or the hello to OUTPUT; reads the

@@ -132,9 +132,14 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     const bool appliance = use_appliance_method();
     const Persister persister(pool_->is_pmem() ? FlushMeans::pmem_persist : FlushMeans::pmem_msync);
     const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
-    auto lanes = LaneServer::start({kind, own_address_, request.lanes, request.inline_size,
-                                    configuration_.threads, agreement_.lane_token},
-                                   pool_->address(), pool_->size(), persister, log_);
+    auto lanes =
+        LaneServer::start({kind,
+                           own_address_,
+                           request.lanes,
+                           {request.inline_size, agreement_.messages, agreement_.counted_answers},
+                           configuration_.threads,
+                           agreement_.lane_token},
+                          pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,

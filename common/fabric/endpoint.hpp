@@ -6,6 +6,7 @@
 #include "fabric/queues.hpp"
 
 #include <rdma/fi_rma.h>
+#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,16 @@ public:
     [[nodiscard]] int post_send(const void* message, std::size_t size, void* descriptor,
                                 void* context) {
         return static_cast<int>(fi_send(endpoint_.get(), message, size, descriptor, 0, context));
+    }
+    // One message from two places.
+    [[nodiscard]] int post_send(std::span<const iovec, 2> pieces, std::span<void*, 2> descriptors,
+                                void* context) {
+        return static_cast<int>(fi_sendv(endpoint_.get(), pieces.data(), descriptors.data(),
+                                         pieces.size(), 0, context));
+    }
+    // Copies the message, of Provider::inject_size at most; there is no completion.
+    [[nodiscard]] int inject(const void* message, std::size_t size) {
+        return static_cast<int>(fi_inject(endpoint_.get(), message, size, 0));
     }
     [[nodiscard]] int post_receive(void* buffer, std::size_t size, void* descriptor,
                                    void* context) {

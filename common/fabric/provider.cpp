@@ -18,6 +18,10 @@ constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED
 // both are how durability is confirmed.
 constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
 
+// Answers are injected; messages are a header and data.
+constexpr std::size_t least_inject_size = 8;
+constexpr std::size_t pieces_of_a_message = 2;
+
 Info make_hints(ProviderKind kind, std::size_t queue_size) {
     Info hints(fi_allocinfo());
     if (!hints)
@@ -30,6 +34,8 @@ Info make_hints(ProviderKind kind, std::size_t queue_size) {
     hints->tx_attr->msg_order = needed_order;
     hints->rx_attr->msg_order = needed_order;
     hints->tx_attr->size = queue_size;
+    hints->tx_attr->inject_size = least_inject_size;
+    hints->tx_attr->iov_limit = pieces_of_a_message;
     return hints;
 }
 
@@ -51,6 +57,7 @@ Provider describe(ProviderKind kind, Info info) {
         .max_lanes = lanes_of(domain),
         .queue_size = info->tx_attr->size,
         .max_transfer = info->ep_attr->max_msg_size,
+        .inject_size = info->tx_attr->inject_size,
         .key_size = domain.mr_key_size,
     };
     provider.info = std::move(info);

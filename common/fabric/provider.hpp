@@ -24,6 +24,7 @@ struct Provider {
     unsigned max_lanes;       // endpoints that can exist at once
     std::size_t queue_size;   // operations that an endpoint takes at once
     std::size_t max_transfer; // bytes of one operation
+    std::size_t inject_size;  // bytes of a message that is copied when it is posted
     std::size_t key_size;     // bytes of a region's key
 };
 

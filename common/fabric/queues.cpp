@@ -153,27 +153,4 @@ bool CompletionQueue::sleep(int timeout_ms, int wake) const {
     return fds[1].revents == 0;
 }
 
-int CompletionQueue::wait(std::span<Completion> entries, const WaitPolicy& policy, int wake) const {
-    using Clock = Deadline::Clock;
-    int got = read(entries);
-    if (got != 0)
-        return got;
-    const auto start = Clock::now();
-    const auto spin_end = start + policy.spin;
-    while (Clock::now() < spin_end) {
-        got = read(entries);
-        if (got != 0)
-            return got;
-    }
-    const Deadline deadline(policy.timeout);
-    while (true) {
-        const bool woken = !sleep(deadline.poll_timeout(), wake);
-        got = read(entries);
-        if (got != 0 || woken)
-            return got;
-        if (deadline.passed())
-            return -ETIMEDOUT;
-    }
-}
-
 } // namespace rpmem::fabric

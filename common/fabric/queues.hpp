@@ -49,11 +49,6 @@ private:
 
 using Completion = fi_cq_msg_entry;
 
-struct WaitPolicy {
-    std::chrono::microseconds spin;
-    std::chrono::milliseconds timeout;
-};
-
 class CompletionQueue {
 public:
     CompletionQueue() = default;
@@ -63,9 +58,6 @@ public:
 
     // Number of entries read; 0: none there; negative: -errno of a failed operation.
     int read(std::span<Completion> entries) const;
-    // As read(), but waits until there is something: spins, then sleeps. 0: WAKE was raised.
-    // -ETIMEDOUT: nothing came in time.
-    int wait(std::span<Completion> entries, const WaitPolicy& policy, int wake) const;
     // Sleeps at most TIMEOUT_MS (-1: without bound) until read() may find something or WAKE is
     // raised. False: WAKE is raised.
     bool sleep(int timeout_ms, int wake) const;

@@ -5,11 +5,14 @@
 namespace rpmem::appliance {
 
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    return relaxed ? lane.write(offset, length) : persist_inline(lane, offset, length);
+    return relaxed ? lane.write(offset, length) : send_inline(lane, offset, length);
 }
 
 int drain(Lane& lane) {
-    return lane.has_unconfirmed_writes ? lane.read_behind_writes() : lane.wait_for_all();
+    if (lane.has_unconfirmed_writes())
+        if (const int code = lane.read_behind_writes())
+            return code;
+    return lane.wait_for_answers();
 }
 
 int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
@@ -21,7 +24,9 @@ int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
     if (const int code = persist(lane, offset, length, false))
         return code;
-    return lane.request(wire::PersistMode::deep_persist, offset, length);
+    if (const int code = lane.request(wire::PersistMode::deep_persist, offset, length))
+        return code;
+    return lane.wait_for_answers();
 }
 
 } // namespace rpmem::appliance

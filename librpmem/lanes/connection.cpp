@@ -60,7 +60,10 @@ Result<> Connection::set_up(ProviderKind kind, const ConnectionRequest& request,
                             request.remote};
     const LaneLimits limits{std::min(provider_.queue_size, queue_size_of(settings)),
                             provider_.max_transfer,
+                            provider_.inject_size,
                             request.inline_size,
+                            request.messages,
+                            request.counted_answers,
                             provider_.local_registration,
                             {settings.spin_time, settings.operation_timeout}};
     for (unsigned index = 0; index < request.lanes; ++index) {

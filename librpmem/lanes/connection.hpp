@@ -21,8 +21,10 @@ struct ConnectionRequest {
     fabric::RemoteAddress remote; // of the pool on the target
     unsigned lanes;
     std::size_t inline_size;
-    int lost_fd;    // raised when the session is lost
-    int session_fd; // readable when the session ends while lanes are being connected
+    unsigned messages;    // in flight on a lane
+    bool counted_answers; // see wire::capability_pipelining
+    int lost_fd;          // raised when the session is lost
+    int session_fd;       // readable when the session ends while lanes are being connected
     std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
 };
 

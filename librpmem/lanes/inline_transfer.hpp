@@ -1,4 +1,5 @@
-// A range sent inside messages, which the target copies word by word.
+// A range sent inside messages, which the target copies word by word. The answers are not waited
+// for.
 #pragma once
 
 #include "lanes/lane.hpp"
@@ -10,7 +11,7 @@ namespace rpmem {
 // RDMA writes may be placed, and a network's packets cut, at any byte. Strict calls therefore send
 // their data in messages, each of which ends at a word boundary of the target: what the target
 // copies with one store per word is never torn.
-inline int persist_inline(Lane& lane, std::size_t offset, std::size_t length) {
+inline int send_inline(Lane& lane, std::size_t offset, std::size_t length) {
     constexpr std::size_t word_size = 8;
     const std::size_t whole = lane.inline_size() / word_size * word_size;
     while (length > 0) {

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t landing_size = std::size_t{64} * 1024;
 constexpr std::size_t cache_line = 64;
 
-std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
+// Room for the header of a message and for data that are quicker copied than referred to.
+constexpr std::size_t slot_size = 256;
+static_assert(sizeof(wire::PersistMessage) < slot_size);
 
 } // namespace
 
@@ -27,19 +29,19 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
 
 Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                       const fabric::EventQueue& events) {
-    // One more for the answer.
-    auto completions = fabric::CompletionQueue::open(domain, limits_.queue_size + 1);
+    auto completions = fabric::CompletionQueue::open(domain, limits_.queue_size + limits_.messages);
     if (!completions)
         return propagate(std::move(completions));
     completions_ = std::move(*completions);
 
-    const std::size_t message_size = aligned(sizeof(wire::PersistMessage) + limits_.inline_size);
+    const std::size_t slots_size = limits_.messages * slot_size;
+    const std::size_t answers_size = limits_.messages * sizeof(wire::PersistResponse);
     const std::size_t size =
-        message_size + cache_line + (limits_.local_registration ? landing_size : cache_line);
+        slots_size + answers_size + (limits_.local_registration ? landing_size : cache_line);
     buffers_ = std::make_unique<std::byte[]>(size);
-    message_ = buffers_.get();
-    answer_ = reinterpret_cast<wire::PersistResponse*>(message_ + message_size);
-    landing_ = message_ + message_size + cache_line;
+    slots_ = buffers_.get();
+    answers_ = reinterpret_cast<wire::PersistResponse*>(slots_ + slots_size);
+    landing_ = slots_ + slots_size + answers_size;
     auto region =
         fabric::register_memory(domain, provider, buffers_.get(), size, fabric::Access::local);
     if (!region)
@@ -50,39 +52,59 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
+    for (unsigned i = 0; i < limits_.messages; ++i)
+        if (post_answer_buffer(&answers_[i]) != 0)
+            return fail(ErrorClass::resource_limit, ENOBUFS,
+                        "cannot post {} receive buffers for the answers of lane {}",
+                        limits_.messages, index_);
     return {};
+}
+
+int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
+    return endpoint_.post_receive(buffer, sizeof(*buffer), buffers_region_.descriptor(), buffer);
 }
 
 // Takes in what has completed, waiting if there is nothing.
 int Lane::make_progress() {
     std::array<fabric::Completion, 16> entries;
-    const int got = completions_.wait(entries, limits_.wait, lost_fd_);
+    const int got = wait_.wait(completions_, entries, lost_fd_);
     if (got == 0)
         return ECONNRESET; // the monitor raised the flag: the session is lost
     if (got < 0)
         return got == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
-    for (int i = 0; i < got; ++i) {
-        const fabric::Completion& entry = entries[static_cast<std::size_t>(i)];
-        if ((entry.flags & FI_RECV) == 0)
-            --in_flight_;
-        else if (entry.len == sizeof(wire::PersistResponse))
-            ++answers_;
-        else
-            return EBADMSG;
-    }
+    for (int i = 0; i < got; ++i)
+        if (const int code = take(entries[static_cast<std::size_t>(i)]))
+            return code;
     return 0;
 }
 
+int Lane::take(const fabric::Completion& completion) {
+    if ((completion.flags & FI_RECV) != 0)
+        return take_answer(completion);
+    --in_flight_;
+    return 0;
+}
+
+int Lane::take_answer(const fabric::Completion& completion) {
+    auto* const answer = static_cast<wire::PersistResponse*>(completion.op_context);
+    // Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
+    const std::uint64_t count = limits_.counted_answers ? answer->flags : 1;
+    if (completion.len != sizeof(*answer) || answer->lane != index_ || count == 0 ||
+        count > requested_ - answered_)
+        return EBADMSG;
+    answered_ += count;
+    return post_answer_buffer(answer) == 0 ? 0 : ECONNRESET;
+}
+
+// Posts an operation as soon as there is room for it.
 template <typename Post>
 int Lane::post(Post post_operation) {
     while (true) {
         if (in_flight_ < limits_.queue_size) {
             const int status = post_operation();
-            if (status == 0) {
-                ++in_flight_;
+            if (status == 0)
                 return 0;
-            }
-            if (status != -FI_EAGAIN || in_flight_ == 0)
+            if (status != -FI_EAGAIN || (in_flight_ == 0 && answered_ == requested_))
                 return ECONNRESET;
         }
         if (const int code = make_progress())
@@ -91,7 +113,7 @@ int Lane::post(Post post_operation) {
 }
 
 int Lane::write(std::size_t offset, std::size_t length) {
-    has_unconfirmed_writes = true;
+    has_unconfirmed_writes_ = true;
     while (length > 0) {
         const std::size_t size = std::min(length, limits_.max_transfer);
         const int code = post([&] {
@@ -101,13 +123,56 @@ int Lane::write(std::size_t offset, std::size_t length) {
         });
         if (code != 0)
             return code;
+        ++in_flight_;
         offset += size;
         length -= size;
     }
     return 0;
 }
 
-int Lane::wait_for_all() {
+int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length) {
+    while (requested_ - answered_ >= limits_.messages)
+        if (const int code = make_progress())
+            return code;
+    // The message that used this slot before has been answered: nobody reads the slot any more.
+    std::byte* const slot = slots_ + requested_ % limits_.messages * slot_size;
+    const wire::PersistMessage header{static_cast<std::uint32_t>(mode), index_,
+                                      memory_.remote.address + offset, length};
+    std::memcpy(slot, &header, sizeof(header));
+    const bool carries_data = mode == wire::PersistMode::inline_data;
+    if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
+        return code;
+    ++requested_;
+    return 0;
+}
+
+// The header in SLOT, and SIZE bytes of data behind it.
+int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size) {
+    constexpr std::size_t header_size = sizeof(wire::PersistMessage);
+    if (header_size + size <= std::min(limits_.inject_size, slot_size)) {
+        std::memcpy(slot + header_size, data, size);
+        return post([&] { return endpoint_.inject(slot, header_size + size); });
+    }
+    void* const descriptor = buffers_region_.descriptor();
+    const std::array<iovec, 2> pieces{{{slot, header_size}, {const_cast<std::byte*>(data), size}}};
+    std::array<void*, 2> descriptors{descriptor, memory_.local_descriptor};
+    const int code = post([&] {
+        return size == 0 ? endpoint_.post_send(slot, header_size, descriptor, nullptr)
+                         : endpoint_.post_send(pieces, descriptors, nullptr);
+    });
+    if (code == 0)
+        ++in_flight_;
+    return code;
+}
+
+int Lane::wait_for_answers() {
+    while (answered_ < requested_)
+        if (const int code = make_progress())
+            return code;
+    return 0;
+}
+
+int Lane::wait_for_operations() {
     while (in_flight_ > 0)
         if (const int code = make_progress())
             return code;
@@ -116,15 +181,9 @@ int Lane::wait_for_all() {
 
 int Lane::read_behind_writes() {
     constexpr std::size_t word_size = sizeof(std::uint64_t);
-    const int code = post([&] {
-        return endpoint_.post_read(landing_, word_size, buffers_region_.descriptor(),
-                                   memory_.remote, nullptr);
-    });
-    if (code != 0)
+    if (const int code = read_into(landing_, buffers_region_.descriptor(), 0, word_size))
         return code;
-    if (const int waited = wait_for_all())
-        return waited;
-    has_unconfirmed_writes = false;
+    has_unconfirmed_writes_ = false;
     return 0;
 }
 
@@ -148,11 +207,12 @@ int Lane::read_into(std::byte* destination, void* descriptor, std::size_t offset
         });
         if (code != 0)
             return code;
+        ++in_flight_;
         destination += size;
         offset += size;
         length -= size;
     }
-    return wait_for_all();
+    return wait_for_operations();
 }
 
 int Lane::read_bounced(std::byte* destination, std::size_t offset, std::size_t length) {
@@ -166,35 +226,6 @@ int Lane::read_bounced(std::byte* destination, std::size_t offset, std::size_t l
         length -= size;
     }
     return 0;
-}
-
-// Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
-bool Lane::answer_fits() const { return answer_->lane == index_; }
-
-int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length) {
-    // A peer of protocol 0.1 has one receive posted: one message at a time, and the answer must
-    // find its buffer.
-    const int received =
-        endpoint_.post_receive(answer_, sizeof(*answer_), buffers_region_.descriptor(), nullptr);
-    if (received != 0)
-        return ECONNRESET;
-    const auto flags = static_cast<std::uint32_t>(mode);
-    const wire::PersistMessage message{flags, index_, memory_.remote.address + offset, length};
-    std::memcpy(message_, &message, sizeof(message));
-    std::size_t size = sizeof(message);
-    if (mode == wire::PersistMode::inline_data) {
-        std::memcpy(message_ + size, memory_.local + offset, length);
-        size += length;
-    }
-    const int code = post(
-        [&] { return endpoint_.post_send(message_, size, buffers_region_.descriptor(), nullptr); });
-    if (code != 0)
-        return code;
-    while (answers_ == 0)
-        if (const int waited = make_progress())
-            return waited;
-    --answers_;
-    return answer_fits() ? 0 : EBADMSG;
 }
 
 } // namespace rpmem

@@ -2,10 +2,10 @@
 // at a time. Nothing here allocates, locks or throws once the lane is open.
 #pragma once
 
+#include "fabric/adaptive_wait.hpp"
 #include "fabric/endpoint.hpp"
 #include "wire/persist_message.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +23,10 @@ struct PoolMemory {
 struct LaneLimits {
     std::size_t queue_size;   // operations in flight
     std::size_t max_transfer; // bytes of one operation
+    std::size_t inject_size;  // bytes of a message that the provider copies at once
     std::size_t inline_size;  // bytes of data in one message
+    unsigned messages;        // in flight without an answer
+    bool counted_answers;     // an answer says how many messages it answers; else: one
     bool local_registration;
     fabric::WaitPolicy wait;
 };
@@ -39,47 +42,53 @@ public:
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] std::size_t inline_size() const { return limits_.inline_size; }
-    [[nodiscard]] const PoolMemory& memory() const { return memory_; }
 
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
-    // All that was started has completed.
-    [[nodiscard]] int wait_for_all();
+    // Asks the target to act on a range; behind all that was started before. In mode inline_data
+    // the range (at most inline_size() bytes) travels in the message, straight from the pool.
+    [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length);
+    // All requests have been answered: what they asked for is done.
+    [[nodiscard]] int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
     [[nodiscard]] int read_behind_writes();
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
-    // Has the target act on a range, and waits for its answer. In mode inline_data the range (at
-    // most inline_size() bytes) travels in the message.
-    [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length);
 
-    // Writes that no read or request has confirmed yet.
-    bool has_unconfirmed_writes = false;
+    // Writes that no read has confirmed yet.
+    [[nodiscard]] bool has_unconfirmed_writes() const { return has_unconfirmed_writes_; }
 
 private:
     Lane(unsigned index, const PoolMemory& memory, const LaneLimits& limits, int lost_fd)
-        : index_(index), memory_(memory), limits_(limits), lost_fd_(lost_fd) {}
+        : index_(index), memory_(memory), limits_(limits), lost_fd_(lost_fd), wait_(limits.wait) {}
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
+    int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
+    int take(const fabric::Completion& completion);
+    int take_answer(const fabric::Completion& completion);
+    int post_answer_buffer(wire::PersistResponse* buffer);
+    int wait_for_operations();
     int read_bounced(std::byte* destination, std::size_t offset, std::size_t length);
     int read_into(std::byte* destination, void* descriptor, std::size_t offset, std::size_t length);
-    [[nodiscard]] bool answer_fits() const;
 
     unsigned index_;
     PoolMemory memory_;
     LaneLimits limits_;
     int lost_fd_;
+    fabric::AdaptiveWait wait_;
     fabric::CompletionQueue completions_;
     std::unique_ptr<std::byte[]> buffers_;
     fabric::MemoryRegion buffers_region_;
-    std::byte* message_ = nullptr;            // header and inline data
-    wire::PersistResponse* answer_ = nullptr; // where the target's answer lands
+    std::byte* slots_ = nullptr;               // one for each message in flight
+    wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
     std::byte* landing_ = nullptr; // where reads land that cannot go to their destination
     fabric::Endpoint endpoint_;
-    std::size_t in_flight_ = 0; // sends, writes and reads
-    unsigned answers_ = 0;      // received and not yet looked at
+    std::size_t in_flight_ = 0;   // operations whose completion will come
+    std::uint64_t requested_ = 0; // messages
+    std::uint64_t answered_ = 0;  // of them
+    bool has_unconfirmed_writes_ = false;
 };
 
 } // namespace rpmem

@@ -83,8 +83,8 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     if (!hello)
         return in_context("rpmemd on " + host_, std::move(hello).error());
     hello_ = *hello;
-    const wire::HelloAnswer answer{wire::hello_version,
-                                   hello->capabilities & wire::capability_lane_greeting};
+    hello_->capabilities &= wire::capability_lane_greeting | wire::capability_pipelining;
+    const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
     if (!channel_->send(wire::encode(answer), deadline))
         return ended_early("it took the answer to its hello");
     return {};

@@ -28,7 +28,7 @@ public:
     // Also waits for the daemon to end.
     Result<> close();
 
-    // Nothing: the daemon speaks protocol 0.1.
+    // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
 
     // For the monitor: descriptors that become readable when the session ends or says something.

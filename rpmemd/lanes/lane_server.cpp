@@ -8,13 +8,11 @@ namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
 
-// Operations that a lane has under way here: one answer, and the receive for the next message.
-constexpr std::size_t operations_each = 4;
+// Of the provider's queues; it rounds up what it needs.
+constexpr std::size_t least_queue_size = 4;
 
-// Messages and answers of different lanes must not share a cache line.
-constexpr std::size_t cache_line = 64;
-
-std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
+// Answers on their way, beside the messages.
+constexpr std::size_t answers_each = 4;
 
 unsigned worker_count(unsigned wanted, unsigned lanes) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -36,7 +34,8 @@ Result<std::unique_ptr<LaneServer>> LaneServer::start(const LaneServerOptions& o
 
 Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
                             std::size_t pool_size, Persister persister) {
-    auto provider = fabric::find_to_listen(options.provider, options.address, "0", operations_each);
+    auto provider =
+        fabric::find_to_listen(options.provider, options.address, "0", least_queue_size);
     if (!provider)
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
@@ -57,32 +56,13 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     lane_count_ = std::min(options.lanes, provider_.max_lanes);
     lanes_.resize(lane_count_);
     token_ = options.token;
-    RPMEM_TRY(make_buffers(options.inline_size));
+    messages_ = options.messages;
     RPMEM_TRY(start_workers(options, {pool, pool_size, region_.remote_base()}, persister));
     auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
     if (!passive)
         return propagate(std::move(passive));
     passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
     return {};
-}
-
-Result<> LaneServer::make_buffers(std::size_t inline_size) {
-    message_size_ = sizeof(wire::PersistMessage) + inline_size;
-    const std::size_t size = lane_count_ * (aligned(message_size_) + cache_line);
-    buffers_ = std::make_unique<std::byte[]>(size);
-    auto region =
-        fabric::register_memory(domain_, provider_, buffers_.get(), size, fabric::Access::local);
-    if (!region)
-        return propagate(std::move(region));
-    buffers_region_ = std::move(*region);
-    return {};
-}
-
-LaneBuffers LaneServer::buffers_of(unsigned lane) const {
-    std::byte* const message = buffers_.get() + lane * (aligned(message_size_) + cache_line);
-    return {message, message_size_,
-            reinterpret_cast<wire::PersistResponse*>(message + aligned(message_size_)),
-            buffers_region_.descriptor()};
 }
 
 Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemory memory,
@@ -97,8 +77,8 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
         failure_event_.raise();
     };
     for (unsigned i = 0; i < count; ++i) {
-        auto worker =
-            LaneWorker::start(domain_, lanes_each * 2 * operations_each, memory, persister, failed);
+        auto worker = LaneWorker::start(domain_, lanes_each * (messages_.in_flight + answers_each),
+                                        lanes_each, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
         workers_.push_back(std::move(*worker));
@@ -109,7 +89,7 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
 LaneServer::~LaneServer() {
     for (const auto& lane : lanes_)
         if (lane)
-            lane->endpoint.shut_down();
+            lane->endpoint().shut_down();
     passive_.reset();
     // The workers' threads end first: they use the lanes. Their queues can only be closed after
     // the endpoints bound to them.
@@ -142,12 +122,12 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
         if (Lane* lane = find(event.object)) {
             lane->connected = true;
             ++connected_;
-            log_.debug("lane {} is connected", lane->index);
+            log_.debug("lane {} is connected", lane->index());
         }
         return {};
     case EventKind::shut_down:
         if (Lane* lane = find(event.object); lane && lane->connected) {
-            log_.info("lane {} was shut down by the peer", lane->index);
+            log_.info("lane {} was shut down by the peer", lane->index());
             lane_lost_ = true;
         }
         return {};
@@ -192,20 +172,17 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
         return {};
     }
     LaneWorker& worker = *workers_[*index % workers_.size()];
-    auto endpoint =
-        fabric::Endpoint::open(domain_, request.info.get(), *events_, worker.completions());
-    if (!endpoint)
-        return propagate(std::move(endpoint));
-    lanes_[*index] = std::make_unique<Lane>(
-        Lane{*index, buffers_of(*index), std::move(*endpoint), false, false});
-    Lane& lane = *lanes_[*index];
-    RPMEM_TRY(LaneWorker::prepare(lane));
-    return lane.endpoint.accept();
+    auto lane = Lane::open(domain_, provider_, request.info.get(), *events_, worker.completions(),
+                           *index, messages_);
+    if (!lane)
+        return propagate(std::move(lane));
+    lanes_[*index] = std::move(*lane);
+    return lanes_[*index]->endpoint().accept();
 }
 
 Lane* LaneServer::find(fid_t endpoint) const {
     const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-        return lane && lane->endpoint.id() == endpoint;
+        return lane && lane->endpoint().id() == endpoint;
     });
     return found == lanes_.end() ? nullptr : found->get();
 }

@@ -21,9 +21,9 @@ namespace rpmem::target {
 
 struct LaneServerOptions {
     fabric::ProviderKind provider;
-    std::string address;              // local address to listen on
-    unsigned lanes;                   // wanted by the peer
-    std::size_t inline_size;          // bytes of data in one message
+    std::string address; // local address to listen on
+    unsigned lanes;      // wanted by the peer
+    MessageRules messages;
     unsigned workers;                 // 0: as many as fit
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
 };
@@ -65,12 +65,10 @@ private:
                     Persister persister);
     Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
                            Persister persister);
-    Result<> make_buffers(std::size_t inline_size);
     Result<> accept(fabric::ConnectionEvent request);
     // The lane that a connection request is for; nothing if there is none for it.
     std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<> handle(fabric::ConnectionEvent event);
-    LaneBuffers buffers_of(unsigned lane) const;
     Lane* find(fid_t endpoint) const;
 
     // In the order in which they are made; destroyed in reverse.
@@ -82,10 +80,8 @@ private:
     fabric::Domain domain_;
     fabric::MemoryRegion region_; // the pool
     std::unique_ptr<fabric::EventQueue> events_;
-    std::size_t message_size_ = 0;
-    std::unique_ptr<std::byte[]> buffers_;
-    fabric::MemoryRegion buffers_region_;
     unsigned lane_count_ = 0;
+    MessageRules messages_{};
     std::vector<std::unique_ptr<LaneWorker>> workers_;
     std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected yet
     std::optional<wire::Token> token_;

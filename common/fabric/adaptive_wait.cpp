@@ -1,0 +1,56 @@
+#include "fabric/adaptive_wait.hpp"
+
+#include <sched.h>
+
+#include <cerrno>
+
+namespace rpmem::fabric {
+namespace {
+
+// So often in a row may spinning be in vain before it is given up.
+constexpr unsigned patience = 4;
+// Then every so many waits it is tried again.
+constexpr unsigned retry_every = 32;
+
+} // namespace
+
+int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake) {
+    if (const int got = queue.read(entries); got != 0)
+        return got;
+    const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
+    if (policy_.spin.count() > 0 && (spun_in_vain_ < patience || try_again)) {
+        not_spun_ = 0;
+        if (const int got = spin(queue, entries); got != 0) {
+            spun_in_vain_ = 0;
+            return got;
+        }
+        ++spun_in_vain_;
+    }
+    return sleep(queue, entries, wake);
+}
+
+int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries) {
+    const auto end = Deadline::Clock::now() + policy_.spin;
+    do {
+        // Whoever is to answer may need this very processor.
+        sched_yield();
+        if (const int got = queue.read(entries); got != 0)
+            return got;
+    } while (Deadline::Clock::now() < end);
+    return 0;
+}
+
+int AdaptiveWait::sleep(const CompletionQueue& queue, std::span<Completion> entries,
+                        int wake) const {
+    const Deadline deadline(policy_.timeout);
+    while (true) {
+        const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
+        const int got = queue.read(entries);
+        if (got != 0 || woken)
+            return got;
+        if (deadline.passed())
+            return -ETIMEDOUT;
+    }
+}
+
+} // namespace rpmem::fabric

@@ -1,0 +1,31 @@
+// Waits for completions: spins where that has paid of late, sleeps where it has not.
+#pragma once
+
+#include "fabric/queues.hpp"
+
+namespace rpmem::fabric {
+
+struct WaitPolicy {
+    std::chrono::microseconds spin; // at most, before sleeping
+    std::chrono::milliseconds timeout;
+};
+
+// One for each thread or lane that waits.
+class AdaptiveWait {
+public:
+    explicit AdaptiveWait(const WaitPolicy& policy) : policy_(policy) {}
+
+    // As CompletionQueue::read(), but waits until there is something. 0: WAKE was raised.
+    // -ETIMEDOUT: nothing came in time.
+    int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake);
+
+private:
+    int spin(const CompletionQueue& queue, std::span<Completion> entries);
+    int sleep(const CompletionQueue& queue, std::span<Completion> entries, int wake) const;
+
+    WaitPolicy policy_;
+    unsigned spun_in_vain_ = 0; // times in a row
+    unsigned not_spun_ = 0;     // times since the last try
+};
+
+} // namespace rpmem::fabric

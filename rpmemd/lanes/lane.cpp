@@ -1,0 +1,147 @@
+#include "lanes/lane.hpp"
+
+#include "lanes/word_copy.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace rpmem::target {
+namespace {
+
+using wire::PersistMessage;
+using wire::PersistMode;
+
+// Messages of different lanes must not share a cache line.
+constexpr std::size_t cache_line = 64;
+
+std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
+
+std::string not_durable(const std::byte* address, std::size_t size, int code) {
+    return fmt::format("cannot make {} bytes at {} durable: {}", size,
+                       static_cast<const void*>(address), strerror(code));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
+                                         const fabric::Provider& provider, fi_info* info,
+                                         const fabric::EventQueue& events,
+                                         const fabric::CompletionQueue& completions, unsigned index,
+                                         const MessageRules& rules) {
+    std::unique_ptr<Lane> lane(new Lane(index, rules));
+    RPMEM_TRY(lane->set_up(domain, provider, info, events, completions));
+    return lane;
+}
+
+Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
+                      const fabric::EventQueue& events,
+                      const fabric::CompletionQueue& completions) {
+    message_size_ = sizeof(PersistMessage) + rules_.inline_size;
+    const std::size_t size = rules_.in_flight * aligned(message_size_);
+    // Not touched: pages that no message reaches cost nothing.
+    memory_.reset(new (std::nothrow) std::byte[size]);
+    if (!memory_)
+        return fail(ErrorClass::resource_limit, ENOMEM,
+                    "no memory for the {} bytes of message buffers of lane {}", size, index_);
+    auto region =
+        fabric::register_memory(domain, provider, memory_.get(), size, fabric::Access::local);
+    if (!region)
+        return propagate(std::move(region));
+    region_ = std::move(*region);
+    auto endpoint = fabric::Endpoint::open(domain, info, events, completions);
+    if (!endpoint)
+        return propagate(std::move(endpoint));
+    endpoint_ = std::move(*endpoint);
+    buffers_.reserve(rules_.in_flight);
+    for (unsigned i = 0; i < rules_.in_flight; ++i) {
+        buffers_.push_back({this, memory_.get() + i * aligned(message_size_)});
+        if (const int status = post(buffers_.back()); status != 0)
+            return fabric::fail_fabric(ErrorClass::resource_limit, status,
+                                       "cannot post a receive buffer of lane {}", index_);
+    }
+    return {};
+}
+
+int Lane::post(const MessageBuffer& buffer) {
+    return endpoint_.post_receive(buffer.data, message_size_, region_.descriptor(),
+                                  const_cast<MessageBuffer*>(&buffer));
+}
+
+std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
+                       const ServedMemory& memory, const Persister& persister) {
+    PersistMessage message;
+    if (received < sizeof(message))
+        return fmt::format("a message of {} bytes is shorter than its header of {}", received,
+                           sizeof(message));
+    std::memcpy(&message, buffer.data, sizeof(message));
+    const std::uint64_t offset = message.addr - memory.remote_base;
+    if (message.addr < memory.remote_base || offset > memory.size ||
+        message.size > memory.size - offset)
+        return fmt::format("the range of {} bytes at {:#x} is not within the pool of {} bytes at "
+                           "{:#x}",
+                           message.size, message.addr, memory.size, memory.remote_base);
+    std::byte* const address = memory.address + offset;
+    std::string problem;
+    switch (static_cast<PersistMode>(message.flags & wire::persist_mode_mask)) {
+    case PersistMode::persist_written:
+        problem = add(address, message.size, persister);
+        break;
+    case PersistMode::deep_persist:
+        problem = persist_taken(persister);
+        if (const int code = persister.deep_persist(address, message.size); code != 0)
+            problem = not_durable(address, message.size, code);
+        break;
+    case PersistMode::inline_data:
+        if (message.size != received - sizeof(message))
+            return fmt::format("a message announces {} bytes of data and carries {}", message.size,
+                               received - sizeof(message));
+        copy_words(address, {buffer.data + sizeof(message), message.size});
+        problem = add(address, message.size, persister);
+        break;
+    default:
+        return fmt::format("unknown persist mode in flags {:#x}", message.flags);
+    }
+    ++unanswered_;
+    last_flags_ = message.flags;
+    // The answer lets the next message come: be ready before. If this fails the lane is gone, and
+    // the control loop is told by the event queue.
+    static_cast<void>(post(buffer));
+    return problem;
+}
+
+// Ranges that follow each other are made durable as one.
+std::string Lane::add(std::byte* address, std::size_t size, const Persister& persister) {
+    std::byte* const dirty_end = dirty_ + dirty_size_;
+    if (dirty_size_ > 0 && address <= dirty_end && address + size >= dirty_) {
+        std::byte* const end = std::max(dirty_end, address + size);
+        dirty_ = std::min(dirty_, address);
+        dirty_size_ = static_cast<std::size_t>(end - dirty_);
+        return {};
+    }
+    std::string problem = persist_taken(persister);
+    dirty_ = address;
+    dirty_size_ = size;
+    return problem;
+}
+
+std::string Lane::persist_taken(const Persister& persister) {
+    const std::size_t size = dirty_size_;
+    dirty_size_ = 0;
+    const int code = persister.persist(dirty_, size);
+    return code == 0 ? std::string() : not_durable(dirty_, size, code);
+}
+
+bool Lane::answer() {
+    if (unanswered_ == 0)
+        return true;
+    const wire::PersistResponse response{rules_.counted_answers ? unanswered_ : last_flags_,
+                                         index_};
+    if (endpoint_.inject(&response, sizeof(response)) == -FI_EAGAIN)
+        return false;
+    unanswered_ = 0; // any other failure: the lane is gone
+    return true;
+}
+
+} // namespace rpmem::target

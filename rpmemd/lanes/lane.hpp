@@ -1,0 +1,79 @@
+// The target's side of one lane: an endpoint, buffers for the messages that may be on their way,
+// and what has been done and not yet been answered. Used by one worker's thread at a time.
+#pragma once
+
+#include "fabric/endpoint.hpp"
+#include "lanes/persister.hpp"
+#include "wire/persist_message.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// The pool as messages address it.
+struct ServedMemory {
+    std::byte* address;
+    std::size_t size;
+    std::uint64_t remote_base; // what peers add to an offset
+};
+
+// How persist messages travel on the lanes of a session.
+struct MessageRules {
+    std::size_t inline_size; // bytes of data in one message, at most
+    unsigned in_flight;      // messages that may be on their way
+    bool counted_answers;    // an answer says how many messages it answers; else: one
+};
+
+class Lane {
+public:
+    // A message's place, and whose; the context of its receive.
+    struct MessageBuffer {
+        Lane* lane;
+        std::byte* data;
+    };
+
+    static Result<std::unique_ptr<Lane>> open(const fabric::Domain& domain,
+                                              const fabric::Provider& provider, fi_info* info,
+                                              const fabric::EventQueue& events,
+                                              const fabric::CompletionQueue& completions,
+                                              unsigned index, const MessageRules& rules);
+
+    [[nodiscard]] unsigned index() const { return index_; }
+    [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
+    bool connected = false;
+
+    // Does what the message of RECEIVED bytes in BUFFER says, except for making its range durable,
+    // and gets ready for the next one. Returns a text if the peer broke the rules or the medium
+    // failed: there must be no answer then.
+    [[nodiscard]] std::string take(const MessageBuffer& buffer, std::size_t received,
+                                   const ServedMemory& memory, const Persister& persister);
+    // Makes all that was taken durable.
+    [[nodiscard]] std::string persist_taken(const Persister& persister);
+    // Answers what was taken. False: not now, the queue is full.
+    [[nodiscard]] bool answer();
+
+private:
+    Lane(unsigned index, const MessageRules& rules) : index_(index), rules_(rules) {}
+    Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
+                    const fabric::EventQueue& events, const fabric::CompletionQueue& completions);
+    int post(const MessageBuffer& buffer);
+    [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
+
+    unsigned index_;
+    MessageRules rules_;
+    std::size_t message_size_ = 0;
+    std::unique_ptr<std::byte[]> memory_;
+    fabric::MemoryRegion region_;
+    std::vector<MessageBuffer> buffers_;
+    fabric::Endpoint endpoint_;
+    unsigned unanswered_ = 0;
+    std::uint32_t last_flags_ = 0;
+    std::byte* dirty_ = nullptr; // the range taken and not durable yet
+    std::size_t dirty_size_ = 0;
+};
+
+} // namespace rpmem::target
