@@ -30,6 +30,7 @@ rpmem_require_package(fmt libfmt-dev)
 rpmem_require_package(spdlog libspdlog-dev)
 rpmem_require_package(tl-expected libexpected-dev)
 rpmem_require_package(CLI11 libcli11-dev)
+rpmem_require_package(nlohmann_json nlohmann-json3-dev)
 find_package(Threads REQUIRED)
 
 if(RPMEM_BUILD_TESTS)

@@ -19,6 +19,7 @@ for reverse in no yes; do
     check "" $reverse common/**/*.hpp
     check "-Ilibrpmem" $reverse librpmem/**/*.hpp
     check "-Irpmemd" $reverse rpmemd/**/*.hpp
+    check "-Itools/bench" $reverse tools/**/*.hpp
 done
 # The public header is C, and C++.
 for standard in c99 c11; do

@@ -20,7 +20,11 @@ refuse "common/base" '"(wire|fabric|session|lanes|pools)/' "base stands on nothi
 refuse "common/wire" '"(fabric|session|lanes|pools)/' "wire knows nothing but base"
 refuse "common/wire" '<(rdma|sys|poll|unistd)' "wire is pure: no input, no output, no libfabric"
 refuse "common/fabric" '"(wire|session|lanes|pools)/' "fabric knows nothing but base"
-refuse "librpmem rpmemd tools common/base common/wire" '<rdma/' "only fabric speaks to libfabric"
+refuse "librpmem rpmemd common/base common/wire" '<rdma/' "only fabric speaks to libfabric"
+refuse "tools" '"(wire|fabric|session|lanes|pools)/' "tools use the public interface"
+for file in $(find tools -name '*.?pp' ! -name 'fabric_*'); do
+    refuse "$file" '<rdma/' "only the bare measurement of libfabric speaks to it"
+done
 refuse "librpmem" '"(pools|configuration)/' "the library knows nothing of the daemon"
 refuse "librpmem" '"(daemon|refusal)\.hpp"' "the library knows nothing of the daemon"
 refuse "rpmemd" '"(session/|pool\.hpp|monitor\.hpp)' "the daemon knows nothing of the library"

@@ -1,0 +1,53 @@
+// The cases that need a pool, and those that need none.
+#pragma once
+
+#include "limits.hpp"
+#include "options.hpp"
+#include "pool.hpp"
+#include "report.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rpmem::bench {
+
+class Cases {
+public:
+    Cases(const Options& options, const Limits& limits, Report& report)
+        : options_(options), limits_(limits), report_(report) {}
+
+    [[nodiscard]] Result<> run();
+
+private:
+    struct NamedTask {
+        std::string name;
+        LimitTask task;
+    };
+    using Measure = std::function<Result<Samples>()>;
+
+    [[nodiscard]] Result<> run_with_pool(const Pool& pool);
+    [[nodiscard]] Result<> persist(const Pool& pool);
+    [[nodiscard]] Result<> read(const Pool& pool);
+    [[nodiscard]] Result<> flush(const Pool& pool);
+    [[nodiscard]] Result<> transfer(const Pool& pool, OperationKind kind);
+    [[nodiscard]] Result<> idle(const Pool& pool);
+    [[nodiscard]] Result<> replicas(const Pool& pool);
+    [[nodiscard]] Result<> limits();
+    [[nodiscard]] Result<> operations(const Pool& pool, Row row, const Operation& operation);
+    // Fills in ROW in rounds and adds it to the report.
+    [[nodiscard]] Result<> in_rounds(Row row, const Measure& ours,
+                                     const std::vector<NamedTask>& tasks);
+    [[nodiscard]] Result<> measure_limit(Comparison& comparison, const LimitTask& task);
+    // Of an exchange of these sizes, on as many connections.
+    [[nodiscard]] std::vector<NamedTask> network_tasks(std::uint64_t request, std::uint64_t answer,
+                                                       unsigned lanes) const;
+    [[nodiscard]] bool has_lanes(const Pool& pool, unsigned lanes);
+
+    const Options& options_;
+    const Limits& limits_;
+    Report& report_;
+    bool without_fabric_ = false;
+};
+
+} // namespace rpmem::bench

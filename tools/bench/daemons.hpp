@@ -1,0 +1,24 @@
+// The daemons that run on this machine, to ask what they cost.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+
+namespace rpmem::bench {
+
+class Daemons {
+public:
+    static Daemons now();
+
+    // The one that was not there before; 0 if there is none, or several.
+    [[nodiscard]] pid_t only_new_since(const Daemons& before) const;
+
+private:
+    std::set<pid_t> pids_;
+};
+
+// 0 if PID is 0 or gone.
+[[nodiscard]] unsigned threads_of(pid_t pid);
+
+} // namespace rpmem::bench

@@ -1,0 +1,50 @@
+#include "limits.hpp"
+
+#include "limit_messages.hpp"
+#include "limit_processes.hpp"
+
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+namespace rpmem::bench {
+
+Result<Limits> Limits::start(const std::string& provider) {
+    Result<SocketPair> pair = make_socket_pair();
+    if (!pair)
+        return propagate(std::move(pair));
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot start a process");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pair->ours.reset();
+        serve_limits(pair->theirs, provider);
+        std::_Exit(EXIT_SUCCESS);
+    }
+    return Limits(std::move(pair->ours));
+}
+
+Result<Samples> Limits::measure(const LimitTask& task) const {
+    const auto gone = [] {
+        return fail(ErrorClass::bug, ECHILD, "the process of the raw measurements has ended");
+    };
+    if (!send_message(control_.get(), task))
+        return gone();
+    const auto reply = receive_message<Reply>(control_.get());
+    if (!reply)
+        return gone();
+    RPMEM_TRY(result_of(*reply));
+    Samples samples;
+    samples.nanoseconds.resize(reply->samples);
+    if (!receive_bytes(control_.get(), std::as_writable_bytes(std::span(samples.nanoseconds))))
+        return gone();
+    samples.elapsed = Nanoseconds(reply->elapsed);
+    samples.own_cpu = Nanoseconds(reply->own_cpu);
+    samples.other_cpu = Nanoseconds(reply->other_cpu);
+    return samples;
+}
+
+} // namespace rpmem::bench

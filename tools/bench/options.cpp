@@ -1,0 +1,184 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <librpmem.h>
+
+#include <algorithm>
+
+namespace rpmem::bench {
+namespace {
+
+constexpr const char* introduction =
+    R"(Measures librpmem and rpmemd, and in the same run what the machine itself can do.
+
+rpmem-bench makes the pool POOL_SET on TARGET, measures, and removes it. Every measurement is
+repeated in rounds, in turn with raw TCP and bare libfabric over loopback, which run in processes of
+their own: a noisy machine disturbs both alike, and what counts is the quotient. It means something
+where the target is this machine; tools/bench/run sets that up.)";
+
+constexpr const char* explanation = R"text(
+Cases:
+  persist   rpmem_persist(), strict and relaxed, each of --sizes, each of --lanes
+  read      rpmem_read(), the same
+  flush     --flushes times rpmem_flush() of --flush-size, then rpmem_drain()
+  push      rpmem_persist() of the whole --range, each of --lanes
+  pull      rpmem_read() of the whole --range, each of --lanes
+  open      rpmem_create(), rpmem_open() and rpmem_close(), each in a new process
+  idle      processor time that an open pool costs in --idle seconds
+  replicas  one pool and two in turn; needs --second-pool-set
+  limits    raw TCP, bare libfabric and memcpy alone, for each of --sizes
+  latency   persist and read
+
+Times are in microseconds unless a column says otherwise. CPU is per operation, on both sides.
+"(1.20x 1.15x)" is how many times the raw measurement's time, or for push and pull what part of its
+bandwidth, ours is: the median over the rounds, and the best round of ours against the best of it,
+which says more on a machine that does other things as well.
+
+Examples:
+  tools/bench/run                              all of it on this machine, in less than a minute
+  tools/bench/run --cases persist --sizes 64   one row of it
+  tools/bench/run --no-spin                    against raw TCP that sleeps
+  tools/bench/run --range 1G --lanes 1,4 --cases push,pull
+  rpmem-bench me@target bench.set --json       another machine, for a program to read
+
+Another library and daemon are measured with LD_LIBRARY_PATH and RPMEM_CMD; see rpmem-bench(1).)text";
+
+const std::set<std::string>& all_cases() {
+    static const std::set<std::string> names{"persist", "read", "flush",    "push",  "pull",
+                                             "open",    "idle", "replicas", "limits"};
+    return names;
+}
+
+std::set<std::string> expand(const std::vector<std::string>& names) {
+    std::set<std::string> cases(names.begin(), names.end());
+    if (cases.empty())
+        cases = all_cases();
+    if (cases.erase("latency") != 0)
+        cases.insert({"persist", "read"});
+    return cases;
+}
+
+std::vector<OpenSet> parse_open_sets(const std::vector<std::string>& texts) {
+    std::vector<OpenSet> sets;
+    for (const std::string& text : texts) {
+        const std::size_t separator = text.rfind('=');
+        if (separator == std::string::npos)
+            throw CLI::ValidationError("--open-set", text + " is not NAME=SIZE");
+        std::string size = text.substr(separator + 1);
+        if (const std::string wrong = CLI::AsSizeValue(false)(size); !wrong.empty())
+            throw CLI::ValidationError("--open-set", wrong);
+        sets.push_back({text.substr(0, separator), std::stoull(size)});
+    }
+    return sets;
+}
+
+void require_target(const Options& options) {
+    if (options.show_pool_size)
+        return;
+    if (options.target.empty() || options.pool_set.empty())
+        throw CLI::RequiredError("TARGET and POOL_SET");
+}
+
+void add_measurements(CLI::App& app, Options& options) {
+    const CLI::AsSizeValue as_size(false);
+    const CLI::Range size_range(std::uint64_t{1}, std::uint64_t{1} << 30);
+    app.add_option("--sizes", options.sizes, "bytes of one operation: 8, 4K, 1M, ...")
+        ->delimiter(',')
+        ->transform(as_size)
+        ->check(size_range)
+        ->capture_default_str();
+    app.add_option("--lanes", options.lanes, "lanes at the same time, a thread for each")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_option("--range", options.range, "bytes of push and pull")
+        ->transform(as_size)
+        ->check(CLI::Range(std::uint64_t{1} << 20, std::uint64_t{1} << 40))
+        ->capture_default_str();
+    app.add_option("--flushes", options.flushes, "flushes before a drain")
+        ->check(CLI::Range(1, 65536))
+        ->capture_default_str();
+    app.add_option("--flush-size", options.flush_size, "bytes of each of them")
+        ->transform(as_size)
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->capture_default_str();
+    app.add_option("--rounds", options.rounds, "how often everything is measured in turn")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option_function<unsigned>(
+           "--time", [&](unsigned value) { options.time = std::chrono::milliseconds(value); },
+           "milliseconds of one measurement in one round")
+        ->check(CLI::Range(1, 60000))
+        ->default_str("10");
+    app.add_option("--idle", options.idle, "seconds of the case idle")
+        ->check(CLI::Range(1, 3600))
+        ->capture_default_str();
+}
+
+void add_output(CLI::App& app, Options& options) {
+    app.add_flag("--no-spin", options.no_spin,
+                 "RPMEM_SPIN_TIME=0 on both sides: waits sleep at once, and raw TCP that sleeps is "
+                 "the limit to compare with");
+    app.add_flag("--json", options.json, "print JSON instead of a table");
+    app.add_flag("--show-pool-size", options.show_pool_size,
+                 "print the bytes that the pool set must have, and exit");
+    app.set_version_flag("--version,-V", "rpmem-bench 1.3.0");
+}
+
+} // namespace
+
+unsigned Options::most_lanes() const { return *std::max_element(lanes.begin(), lanes.end()); }
+
+std::uint64_t Options::largest() const {
+    return std::max(*std::max_element(sizes.begin(), sizes.end()), flushes * flush_size);
+}
+
+std::uint64_t Options::pool_size() const {
+    constexpr std::uint64_t page = 4096;
+    const bool whole_range = wants("push") || wants("pull");
+    const std::uint64_t needed = std::max(whole_range ? range : 0, largest() * most_lanes());
+    return std::max<std::uint64_t>(page + (needed + page - 1) / page * page, RPMEM_MIN_POOL);
+}
+
+Parsed parse(int argc, char** argv) {
+    Parsed parsed;
+    Options& options = parsed.options;
+    CLI::App app(introduction, "rpmem-bench");
+    app.footer(explanation);
+    std::vector<std::string> cases;
+    std::vector<std::string> open_sets;
+    app.add_option("TARGET", options.target, "[user@]host[:port], as for rpmem_create(3)");
+    app.add_option("POOL_SET", options.pool_set,
+                   "name of a pool set on the target, with no pool in it yet");
+    std::set<std::string> known = all_cases();
+    known.insert("latency");
+    app.add_option("--cases", cases, "what to measure, see below; default: all")
+        ->delimiter(',')
+        ->check(CLI::IsMember(known));
+    add_measurements(app, options);
+    app.add_option(
+        "--open-set", open_sets,
+        "NAME=SIZE: another pool set for the case open, and the size of its pool; may be "
+        "given several times; default: POOL_SET");
+    app.add_option("--open-lanes", options.open_lanes, "lanes asked for in the case open")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    app.add_option("--second-pool-set", options.second_pool_set,
+                   "another pool set as large as POOL_SET, for the case replicas");
+    app.add_option("--provider", options.provider, "libfabric's provider for the bare measurement")
+        ->capture_default_str();
+    add_output(app, options);
+    try {
+        app.parse(argc, argv);
+        options.cases = expand(cases);
+        options.open_sets = parse_open_sets(open_sets);
+        require_target(options);
+    } catch (const CLI::ParseError& error) {
+        parsed.status = app.exit(error) == 0 ? 0 : 2;
+        parsed.done = true;
+    }
+    return parsed;
+}
+
+} // namespace rpmem::bench

@@ -1,0 +1,19 @@
+// How long it takes to create, open and close a pool, each in a new process; and what of that is
+// nobody's to save: the login and one load of libfabric.
+#pragma once
+
+#include "limits.hpp"
+#include "options.hpp"
+#include "report.hpp"
+
+namespace rpmem::bench {
+
+[[nodiscard]] Result<> measure_starting(const Options& options, Report& report);
+
+// The first argument of the new process, not for users.
+inline constexpr const char* starting_worker = "--starting-worker";
+
+// What the new process does; its exit status.
+[[nodiscard]] int run_starting_worker(int argc, char** argv);
+
+} // namespace rpmem::bench
