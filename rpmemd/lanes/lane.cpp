@@ -1,5 +1,6 @@
 #include "lanes/lane.hpp"
 
+#include "lanes/streamed_copy.hpp"
 #include "lanes/word_copy.hpp"
 
 #include <algorithm>
@@ -17,6 +18,9 @@ using wire::PersistMode;
 constexpr std::size_t cache_line = 64;
 
 std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
+
+// Smaller pieces are in the cache when they are flushed, and may be wanted there.
+constexpr std::size_t least_streamed_size = 1024;
 
 std::string not_durable(const std::byte* address, std::size_t size, int code) {
     return fmt::format("cannot make {} bytes at {} durable: {}", size,
@@ -97,8 +101,7 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
         if (message.size != received - sizeof(message))
             return fmt::format("a message announces {} bytes of data and carries {}", message.size,
                                received - sizeof(message));
-        copy_words(address, {buffer.data + sizeof(message), message.size});
-        problem = add(address, message.size, persister);
+        problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
         break;
     default:
         return fmt::format("unknown persist mode in flags {:#x}", message.flags);
@@ -109,6 +112,18 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
     // the control loop is told by the event queue.
     static_cast<void>(post(buffer));
     return problem;
+}
+
+std::string Lane::copy(std::byte* address, std::span<const std::byte> data,
+                       const Persister& persister) {
+    if (data.size() < least_streamed_size || !can_stream() ||
+        persister.means() != FlushMeans::pmem_persist) {
+        copy_words(address, data);
+        return add(address, data.size(), persister);
+    }
+    stream_words(address, data);
+    has_streams_ = true;
+    return {};
 }
 
 // Ranges that follow each other are made durable as one.
@@ -129,6 +144,9 @@ std::string Lane::add(std::byte* address, std::size_t size, const Persister& per
 std::string Lane::persist_taken(const Persister& persister) {
     const std::size_t size = dirty_size_;
     dirty_size_ = 0;
+    if (has_streams_)
+        end_streams();
+    has_streams_ = false;
     const int code = persister.persist(dirty_, size);
     return code == 0 ? std::string() : not_durable(dirty_, size, code);
 }

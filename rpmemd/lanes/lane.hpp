@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ private:
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                     const fabric::EventQueue& events, const fabric::CompletionQueue& completions);
     int post(const MessageBuffer& buffer);
+    [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
+                                   const Persister& persister);
     [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
 
     unsigned index_;
@@ -74,6 +77,7 @@ private:
     std::uint32_t last_flags_ = 0;
     std::byte* dirty_ = nullptr; // the range taken and not durable yet
     std::size_t dirty_size_ = 0;
+    bool has_streams_ = false;
 };
 
 } // namespace rpmem::target
