@@ -137,8 +137,11 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
 
 namespace {
 
-// A lane takes several descriptors, and the application needs some as well.
-unsigned lanes_for_descriptors() {
+// A lane takes several descriptors, and the application needs some as well. Where lanes are
+// connected on first use, there is time to tell which limit is too low.
+unsigned lanes_for_descriptors(bool all_at_once) {
+    if (!all_at_once)
+        return UINT_MAX;
     constexpr rlim_t descriptors_each = 16;
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -147,9 +150,10 @@ unsigned lanes_for_descriptors() {
         std::clamp<rlim_t>(limit.rlim_cur / descriptors_each, 1, UINT_MAX));
 }
 
-unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings) {
-    return std::min(
-        {wanted, provider.max_lanes, settings.max_lanes.value_or(wanted), lanes_for_descriptors()});
+unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings,
+                      const std::optional<wire::Hello>& hello) {
+    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted),
+                     lanes_for_descriptors(!lane_token(hello)), hello ? hello->lanes : wanted});
 }
 
 } // namespace
@@ -161,7 +165,8 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     const auto provider = pool->start_session(arguments);
     if (!provider)
         return Failure(provider.error());
-    const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
+    const unsigned asked =
+        lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
     const Messages messages = agree_on_messages(pool->session_->hello(), asked);
     const auto response =
         pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
@@ -179,7 +184,8 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     const auto provider = pool->start_session(arguments);
     if (!provider)
         return Failure(provider.error());
-    const unsigned asked = lanes_to_ask(arguments.lanes, *provider, settings);
+    const unsigned asked =
+        lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
     const Messages messages = agree_on_messages(pool->session_->hello(), asked);
     const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
                                                 messages.inline_size, arguments.pool_set});
@@ -204,6 +210,24 @@ bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
            length <= size_ - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
 }
 
+int Pool::drain(Lane& lane) const {
+    return appliance_ ? appliance::drain(lane) : general_purpose::drain(lane);
+}
+
+// OPERATE is given the lane, connected, and returns what Lane's operations do.
+template <typename Operate>
+Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
+    Lane* lane = connection_->lane(index);
+    if (!lane) {
+        auto connected = connection_->use_lane(index);
+        if (!connected)
+            return monitor_->lost() ? lost(call)
+                                    : Failure(in_context(call, std::move(connected).error()));
+        lane = *connected;
+    }
+    return concluded(call, operate(*lane));
+}
+
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
     if (!is_writable(offset, length, lane, flags))
         return bad_range("rpmem_persist", offset, length, lane, flags);
@@ -212,10 +236,10 @@ Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, un
     if (length == 0)
         return {};
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
-    Lane& own = connection_->lane(lane);
-    return concluded("rpmem_persist", appliance_
-                                          ? appliance::persist(own, offset, length, relaxed)
-                                          : general_purpose::persist(own, offset, length, relaxed));
+    return on_lane("rpmem_persist", lane, [&](Lane& own) {
+        return appliance_ ? appliance::persist(own, offset, length, relaxed)
+                          : general_purpose::persist(own, offset, length, relaxed);
+    });
 }
 
 Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
@@ -225,10 +249,10 @@ Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lan
         return lost("rpmem_deep_persist");
     if (length == 0)
         return {};
-    Lane& own = connection_->lane(lane);
-    return concluded("rpmem_deep_persist",
-                     appliance_ ? appliance::deep_persist(own, offset, length)
-                                : general_purpose::deep_persist(own, offset, length));
+    return on_lane("rpmem_deep_persist", lane, [&](Lane& own) {
+        return appliance_ ? appliance::deep_persist(own, offset, length)
+                          : general_purpose::deep_persist(own, offset, length);
+    });
 }
 
 Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -239,10 +263,10 @@ Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsi
     if (length == 0)
         return {};
     const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
-    Lane& own = connection_->lane(lane);
-    return concluded("rpmem_flush", appliance_
-                                        ? appliance::flush(own, offset, length, relaxed)
-                                        : general_purpose::flush(own, offset, length, relaxed));
+    return on_lane("rpmem_flush", lane, [&](Lane& own) {
+        return appliance_ ? appliance::flush(own, offset, length, relaxed)
+                          : general_purpose::flush(own, offset, length, relaxed);
+    });
 }
 
 Result<> Pool::drain(unsigned lane, unsigned flags) {
@@ -253,9 +277,9 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
         return bad_lane("rpmem_drain", lane);
     if (monitor_->lost())
         return lost("rpmem_drain");
-    Lane& own = connection_->lane(lane);
-    return concluded("rpmem_drain",
-                     appliance_ ? appliance::drain(own) : general_purpose::drain(own));
+    Lane* const own = connection_->lane(lane);
+    return own ? concluded("rpmem_drain", drain(*own))
+               : Result<>(); // never used: nothing to wait for
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
@@ -267,7 +291,8 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
                     offset, size_);
     if (monitor_->lost())
         return lost("rpmem_read");
-    return concluded("rpmem_read", connection_->lane(lane).read(destination, offset, length));
+    return on_lane("rpmem_read", lane,
+                   [&](Lane& own) { return own.read(destination, offset, length); });
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
@@ -282,10 +307,9 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 Result<> Pool::close() {
     const bool was_lost = monitor_->lost();
     int code = 0;
-    for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane) {
-        Lane& own = connection_->lane(lane);
-        code = appliance_ ? appliance::drain(own) : general_purpose::drain(own);
-    }
+    for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane)
+        if (Lane* const own = connection_->lane(lane))
+            code = drain(*own);
     auto drained = was_lost ? Result<>(lost("rpmem_close")) : concluded("rpmem_close", code);
     monitor_->stop();
     connection_.reset();

@@ -55,6 +55,9 @@ private:
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
                      unsigned asked, fabric::ProviderKind kind);
 
+    template <typename Operate>
+    Result<> on_lane(const char* call, unsigned index, Operate operate);
+    [[nodiscard]] int drain(Lane& lane) const;
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
                                    unsigned flags) const;
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,

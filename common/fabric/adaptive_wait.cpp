@@ -12,6 +12,9 @@ constexpr unsigned patience = 4;
 // Then every so many waits it is tried again.
 constexpr unsigned retry_every = 32;
 
+// An answer that takes longer comes from somebody who waits for a processor.
+constexpr std::chrono::microseconds before_yielding(20);
+
 } // namespace
 
 int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake) {
@@ -30,13 +33,15 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
 }
 
 int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries) {
-    const auto end = Deadline::Clock::now() + policy_.spin;
-    do {
-        // Whoever is to answer may need this very processor.
-        sched_yield();
+    const auto start = Deadline::Clock::now();
+    auto now = start;
+    while (now - start < policy_.spin) {
+        if (now - start >= before_yielding)
+            sched_yield(); // it may need this very one
         if (const int got = queue.read(entries); got != 0)
             return got;
-    } while (Deadline::Clock::now() < end);
+        now = Deadline::Clock::now();
+    }
     return 0;
 }
 

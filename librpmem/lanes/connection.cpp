@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 namespace rpmem {
 namespace {
@@ -25,19 +26,20 @@ std::string where(unsigned lane, const ConnectionRequest& request) {
 
 Result<std::unique_ptr<Connection>>
 Connection::open(ProviderKind kind, const ConnectionRequest& request, const Settings& settings) {
-    std::unique_ptr<Connection> connection(new Connection);
-    RPMEM_TRY(connection->set_up(kind, request, settings));
+    std::unique_ptr<Connection> connection(new Connection(request, settings));
+    RPMEM_TRY(connection->set_up(kind, settings));
     return connection;
 }
 
 Connection::~Connection() {
-    for (const auto& lane : lanes_)
-        lane->endpoint().shut_down();
+    for (unsigned index = 0; slots_ && index < request_.lanes; ++index)
+        if (slots_[index].lane)
+            slots_[index].lane->endpoint().shut_down();
+    slots_.reset();
 }
 
-Result<> Connection::set_up(ProviderKind kind, const ConnectionRequest& request,
-                            const Settings& settings) {
-    auto provider = fabric::find_to_connect(kind, request.host, std::to_string(request.port),
+Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
+    auto provider = fabric::find_to_connect(kind, request_.host, std::to_string(request_.port),
                                             queue_size_of(settings));
     if (!provider)
         return propagate(std::move(provider));
@@ -50,67 +52,79 @@ Result<> Connection::set_up(ProviderKind kind, const ConnectionRequest& request,
     if (!events)
         return propagate(std::move(events));
     events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
-    auto region = fabric::register_memory(domain_, provider_, request.pool, request.pool_size,
+    auto region = fabric::register_memory(domain_, provider_, request_.pool, request_.pool_size,
                                           fabric::Access::local);
     if (!region)
         return propagate(std::move(region));
     pool_region_ = std::move(*region);
-
-    const PoolMemory memory{request.pool, request.pool_size, pool_region_.descriptor(),
-                            request.remote};
-    const LaneLimits limits{std::min(provider_.queue_size, queue_size_of(settings)),
-                            provider_.max_transfer,
-                            provider_.inject_size,
-                            request.inline_size,
-                            request.messages,
-                            request.counted_answers,
-                            provider_.local_registration,
-                            {settings.spin_time, settings.operation_timeout}};
-    for (unsigned index = 0; index < request.lanes; ++index) {
-        auto lane =
-            Lane::open(domain_, provider_, *events_, index, memory, limits, request.lost_fd);
-        if (!lane)
-            return propagate(std::move(lane));
-        lanes_.push_back(std::move(*lane));
-        RPMEM_TRY(start_to_connect(index, request));
-        // Peers of protocol 0.1 number the lanes in the order in which they come.
-        if (!request.token)
-            RPMEM_TRY(await_connected(index + 1, request, settings));
-    }
-    return await_connected(request.lanes, request, settings);
-}
-
-Result<> Connection::start_to_connect(unsigned index, const ConnectionRequest& request) {
-    std::vector<std::byte> greeting;
-    if (request.token)
-        greeting = wire::encode(wire::LaneGreeting{index, *request.token});
-    auto started = lanes_[index]->endpoint().connect(provider_.info->dest_addr, greeting);
-    if (!started)
-        return Failure(in_context(where(index, request), std::move(started).error()));
+    limits_ = {std::min(provider_.queue_size, queue_size_of(settings)),
+               provider_.max_transfer,
+               provider_.inject_size,
+               request_.inline_size,
+               request_.messages,
+               request_.counted_answers,
+               provider_.local_registration,
+               {settings.spin_time, settings.operation_timeout}};
+    slots_ = std::make_unique<Slot[]>(request_.lanes);
+    // Peers of protocol 0.1 number the lanes in the order in which they come.
+    const unsigned now = request_.token ? 1 : request_.lanes;
+    for (unsigned index = 0; index < now; ++index)
+        RPMEM_TRY(connect(index, *events_, request_.session_fd));
     return {};
 }
 
-Result<> Connection::await_connected(unsigned count, const ConnectionRequest& request,
-                                     const Settings& settings) {
-    const Deadline deadline(settings.connect_timeout);
-    while (connected_ < count) {
-        auto event = events_->wait(deadline, request.session_fd);
-        if (!event)
-            return propagate(std::move(event));
-        if (!*event && !deadline.passed())
-            return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended",
-                        where(connected_, request));
-        if (!*event)
-            return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
-                        "(firewall)?",
-                        where(connected_, request), settings.connect_timeout.count());
-        if ((*event)->kind != EventKind::connected)
-            return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
-                        "{} failed: {}", where(connected_, request),
-                        (*event)->text.empty() ? "the target refused it" : (*event)->text);
-        ++connected_;
-    }
+Result<Lane*> Connection::use_lane(unsigned index) {
+    if (Lane* const connected = lane(index))
+        return connected;
+    const std::lock_guard lock(connecting_);
+    Slot& slot = slots_[index];
+    if (slot.lane)
+        return slot.lane.get();
+    auto events = fabric::EventQueue::open(domain_.fabric);
+    if (!events)
+        return propagate(std::move(events));
+    auto own = std::make_unique<fabric::EventQueue>(std::move(*events));
+    RPMEM_TRY(connect(index, *own, request_.lost_fd));
+    slot.events = std::move(own);
+    return slot.lane.get();
+}
+
+Result<> Connection::connect(unsigned index, const fabric::EventQueue& events, int wake) {
+    const PoolMemory memory{request_.pool, request_.pool_size, pool_region_.descriptor(),
+                            request_.remote};
+    auto lane = Lane::open(domain_, provider_, events, index, memory, limits_, request_.lost_fd);
+    if (!lane)
+        return propagate(std::move(lane));
+    std::vector<std::byte> greeting;
+    if (request_.token)
+        greeting = wire::encode(wire::LaneGreeting{index, *request_.token});
+    auto started = (*lane)->endpoint().connect(provider_.info->dest_addr, greeting);
+    if (!started)
+        return Failure(in_context(where(index, request_), std::move(started).error()));
+    RPMEM_TRY(await_connected(index, events, wake));
+    slots_[index].lane = std::move(*lane);
+    slots_[index].ready.store(slots_[index].lane.get(), std::memory_order_release);
+    return {};
+}
+
+Result<> Connection::await_connected(unsigned index, const fabric::EventQueue& events,
+                                     int wake) const {
+    const Deadline deadline(timeout_);
+    auto event = events.wait(deadline, wake);
+    if (!event)
+        return propagate(std::move(event));
+    if (!*event && !deadline.passed())
+        return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended",
+                    where(index, request_));
+    if (!*event)
+        return fail(ErrorClass::link_lost, ETIMEDOUT,
+                    "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
+                    "(firewall)?",
+                    where(index, request_), timeout_.count());
+    if ((*event)->kind != EventKind::connected)
+        return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
+                    "{} failed: {}", where(index, request_),
+                    (*event)->text.empty() ? "the target refused it" : (*event)->text);
     return {};
 }
 

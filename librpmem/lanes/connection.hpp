@@ -6,10 +6,12 @@
 #include "lanes/lane.hpp"
 #include "wire/hello.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace rpmem {
 
@@ -28,6 +30,8 @@ struct ConnectionRequest {
     std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
 };
 
+// With peers of protocol 0.1 all lanes are connected at once, in order; with newer ones the first
+// is, and each of the others when it is used first.
 class Connection {
 public:
     static Result<std::unique_ptr<Connection>>
@@ -36,25 +40,38 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    [[nodiscard]] Lane& lane(unsigned index) { return *lanes_[index]; }
-    [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
+    [[nodiscard]] unsigned lanes() const { return request_.lanes; }
+    // Null: not connected yet.
+    [[nodiscard]] Lane* lane(unsigned index) const {
+        return slots_[index].ready.load(std::memory_order_acquire);
+    }
+    // The lane, connected now if it was not. From any thread.
+    Result<Lane*> use_lane(unsigned index);
+    // Of the lanes that were connected by open().
     [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
 
 private:
-    Connection() = default;
-    Result<> set_up(fabric::ProviderKind kind, const ConnectionRequest& request,
-                    const Settings& settings);
-    Result<> start_to_connect(unsigned index, const ConnectionRequest& request);
-    // Until COUNT lanes are connected.
-    Result<> await_connected(unsigned count, const ConnectionRequest& request,
-                             const Settings& settings);
+    struct Slot {
+        std::unique_ptr<fabric::EventQueue> events; // of a lane that was connected on first use
+        std::unique_ptr<Lane> lane;
+        std::atomic<Lane*> ready = nullptr;
+    };
 
+    Connection(const ConnectionRequest& request, const Settings& settings)
+        : request_(request), timeout_(settings.connect_timeout) {}
+    Result<> set_up(fabric::ProviderKind kind, const Settings& settings);
+    Result<> connect(unsigned index, const fabric::EventQueue& events, int wake);
+    Result<> await_connected(unsigned index, const fabric::EventQueue& events, int wake) const;
+
+    ConnectionRequest request_;
+    std::chrono::milliseconds timeout_;
     fabric::Provider provider_{};
     fabric::Domain domain_;
     std::unique_ptr<fabric::EventQueue> events_;
     fabric::MemoryRegion pool_region_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
-    unsigned connected_ = 0;
+    LaneLimits limits_{};
+    std::mutex connecting_; // never taken by an operation on a connected lane
+    std::unique_ptr<Slot[]> slots_;
 };
 
 } // namespace rpmem

@@ -174,10 +174,16 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
     LaneWorker& worker = *workers_[*index % workers_.size()];
     auto lane = Lane::open(domain_, provider_, request.info.get(), *events_, worker.completions(),
                            *index, messages_);
-    if (!lane)
-        return propagate(std::move(lane));
+    // The lanes that there are go on.
+    auto accepted = lane ? (*lane)->endpoint().accept() : Result<>(Failure(lane.error()));
+    if (!accepted) {
+        log_.error("cannot serve lane {}: {}", *index, accepted.error().text);
+        if (!lane)
+            passive_->reject(request.info);
+        return token_ ? Result<>() : accepted;
+    }
     lanes_[*index] = std::move(*lane);
-    return lanes_[*index]->endpoint().accept();
+    return {};
 }
 
 Lane* LaneServer::find(fid_t endpoint) const {

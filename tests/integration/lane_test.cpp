@@ -1,0 +1,99 @@
+// Lanes between two peers that know the hello.
+#include "environment.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rpmem::test {
+namespace {
+
+class Lanes : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(16); }
+    [[nodiscard]] bool is_connected(unsigned lane) const {
+        return daemon_log().find("lane " + std::to_string(lane) + " is connected") !=
+               std::string::npos;
+    }
+    // Of the daemon that wrote its process number into the file "pid".
+    [[nodiscard]] unsigned threads_of_daemon() const {
+        int pid = 0;
+        std::ifstream(directory() / "pid") >> pid;
+        std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+        for (std::string word; status >> word;)
+            if (unsigned threads = 0; word == "Threads:" && status >> threads)
+                return threads;
+        return 0;
+    }
+
+    LocalPool local{16 * mebibyte};
+};
+
+constexpr std::size_t header = 4096;
+
+TEST_F(Lanes, AreConnectedOnFirstUse) {
+    set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
+                variable("RPMEM_TEST_DAEMON") + " --log-level debug --log-file " +
+                (directory() / "log").string() + " --poolset-dir " + directory().string());
+    RPMEMpool* pool = create(local, 1024);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(lanes_in_force, 1024U);
+    local.fill(7);
+    EXPECT_EQ(rpmem_drain(pool, 500, 0), 0) << rpmem_errormsg();
+    EXPECT_FALSE(is_connected(500)) << "there was nothing to wait for";
+
+    const std::vector<unsigned> used{1023, 500, 7, 0, 33, 34, 35, 36};
+    const std::size_t share = (local.size() - header) / used.size() / 8 * 8;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < used.size(); ++i)
+        threads.emplace_back([&, i] {
+            for (int again = 0; again < 3; ++again)
+                EXPECT_EQ(rpmem_persist(pool, header + i * share, share, used[i], 0), 0)
+                    << rpmem_errormsg();
+        });
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_LE(threads_of_daemon(), std::thread::hardware_concurrency() + 3);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    for (const unsigned lane : used)
+        EXPECT_TRUE(is_connected(lane)) << lane;
+    EXPECT_FALSE(is_connected(501));
+    EXPECT_EQ(std::memcmp(part(0).data() + header, local.data() + header, share * used.size()), 0);
+}
+
+// More flushes than messages may be in flight, of every size that takes another path: copied into
+// the message, sent from the pool, streamed, cut into several messages.
+TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    local.fill(11);
+    std::vector<std::byte> expected(local.size());
+    std::size_t offset = header + 3;
+    for (std::size_t i = 0; offset + 100'000 < local.size(); ++i) {
+        const std::size_t length = (i * 37) % 101 == 0 ? 99'999 : 1 + (i * i * 29) % 5000;
+        ASSERT_EQ(rpmem_flush(pool, offset, length, 0, i % 3 == 0 ? RPMEM_FLUSH_RELAXED : 0), 0)
+            << rpmem_errormsg();
+        std::memcpy(expected.data() + offset, local.data() + offset, length);
+        offset += length + i % 11;
+    }
+    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    const auto seen = part(0); // while the pool is open: nothing but drain can have brought it
+    EXPECT_EQ(std::memcmp(seen.data() + header, expected.data() + header, offset - header), 0);
+
+    // The same bytes many times: the last flush decides.
+    for (std::uint64_t value = 1; value <= 500; ++value) {
+        std::memcpy(local.data() + header, &value, sizeof(value));
+        ASSERT_EQ(rpmem_flush(pool, header, sizeof(value), 0, 0), 0) << rpmem_errormsg();
+    }
+    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    std::uint64_t last = 0;
+    std::memcpy(&last, part(0).data() + header, sizeof(last));
+    EXPECT_EQ(last, 500U);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+} // namespace
+} // namespace rpmem::test
