@@ -31,6 +31,22 @@ std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agree
     return std::nullopt;
 }
 
+// What the kernel says of files that it does not pin is one word, and leads nobody on.
+std::string registration_advice(fabric::ProviderKind provider, const Error& error) {
+    if (provider != fabric::ProviderKind::verbs)
+        return {};
+    if (error.code == EOPNOTSUPP)
+        return ": the kernel pins no files of a file system on persistent memory (mounted with -o "
+               "dax) for RDMA; make the pool of Device DAX (ndctl create-namespace -m devdax, and "
+               "AUTO /dev/dax0.0 in the pool set file), or use TCP: RPMEM_ENABLE_VERBS=0 at the "
+               "initiator";
+    if (error.code == EFAULT)
+        return ": kernels since 6.5 pin no files of ordinary file systems for RDMA; make the pool "
+               "of Device DAX or of files on tmpfs, or use TCP: RPMEM_ENABLE_VERBS=0 at the "
+               "initiator";
+    return {};
+}
+
 } // namespace
 
 // A pool that was made in this session and never reached by a lane is of no use to anybody: the
@@ -130,7 +146,7 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                                   "allows only the appliance method (persist-general = no)",
                                   request.pool_set));
     const bool appliance = use_appliance_method();
-    const Persister persister(pool_->is_pmem() ? FlushMeans::pmem_persist : FlushMeans::pmem_msync);
+    const Persister persister(pool_->medium());
     const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
     auto lanes =
         LaneServer::start({kind,
@@ -143,7 +159,7 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
-                      lanes.error().text);
+                      lanes.error().text + registration_advice(kind, lanes.error()));
     }
     lanes_ = std::move(*lanes);
     connect_deadline_.emplace(connect_time);

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 namespace rpmem::target {
+
+class Medium;
 
 enum class FlushMeans { pmem_persist, pmem_msync };
 
@@ -13,17 +14,15 @@ const char* name_of(FlushMeans means);
 // All calls return 0 or a positive errno value, and may run in parallel on different ranges.
 class Persister {
 public:
-    explicit Persister(FlushMeans means) : means_(means) {}
+    // MEDIUM must outlive this and its copies.
+    explicit Persister(const Medium& medium) : medium_(&medium) {}
 
-    [[nodiscard]] FlushMeans means() const { return means_; }
+    [[nodiscard]] FlushMeans means() const;
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
-    // Copies without ever tearing an aligned 8-byte word, then persists.
-    [[nodiscard]] int copy_and_persist(std::byte* destination,
-                                       std::span<const std::byte> data) const;
 
 private:
-    FlushMeans means_;
+    const Medium* medium_;
 };
 
 } // namespace rpmem::target

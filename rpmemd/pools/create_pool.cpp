@@ -55,7 +55,7 @@ Result<Pool> create(const PoolSet& pool_set, std::string_view name, std::size_t 
     pool->name = name;
     pool->header_layout = pool_set.headers;
     pool->memory = std::move(mapping->memory);
-    pool->is_pmem = mapping->is_pmem;
+    pool->medium = std::move(mapping->medium);
     pool->log = log;
     RPMEM_TRY(prepare_headers(*pool, claimed->parts(), attributes));
     RPMEM_TRY(claimed->write_headers(pool->headers));

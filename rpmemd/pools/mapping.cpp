@@ -11,8 +11,8 @@
 namespace rpmem::target {
 namespace {
 
-// What Device DAX needs at most in practice, and what lets file system DAX use large pages.
-constexpr std::size_t reservation_alignment = std::size_t{2} << 20;
+// Lets file system DAX use large pages.
+constexpr std::size_t large_page = std::size_t{2} << 20;
 
 constexpr int synchronous = MAP_SHARED_VALIDATE | MAP_SYNC;
 
@@ -55,17 +55,17 @@ Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std:
 
 } // namespace
 
-Result<Reservation> Reservation::make(std::size_t size) {
-    const auto padded = size + reservation_alignment; // sizes are below 2^63
+Result<Reservation> Reservation::make(std::size_t size, std::size_t alignment) {
+    const auto padded = size + alignment; // sizes are below 2^63
     void* start =
         mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno,
                           "cannot reserve {} bytes of address space for the pool", size);
     auto* first = static_cast<std::byte*>(start);
-    const auto misfit = reinterpret_cast<std::uintptr_t>(first) % reservation_alignment;
-    const auto before = misfit == 0 ? 0 : reservation_alignment - misfit;
-    const auto after = reservation_alignment - before;
+    const auto misfit = reinterpret_cast<std::uintptr_t>(first) % alignment;
+    const auto before = misfit == 0 ? 0 : alignment - misfit;
+    const auto after = alignment - before;
     if (before > 0)
         munmap(first, before);
     munmap(first + before + size, after);
@@ -92,17 +92,22 @@ void Reservation::release() {
 }
 
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout) {
-    auto memory = Reservation::make(layout.size);
+    std::size_t alignment = large_page;
+    for (const auto& part : parts)
+        alignment = std::max<std::size_t>(alignment, part.alignment());
+    auto memory = Reservation::make(layout.size, alignment);
     if (!memory)
         return propagate(std::move(memory));
-    bool all_pmem = true;
+    Medium medium;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto is_pmem = map_part(parts[i], layout.parts[i], memory->address());
         if (!is_pmem)
             return tl::unexpected(is_pmem.error());
-        all_pmem = all_pmem && *is_pmem;
+        RPMEM_TRY(medium.add(parts[i].fd(), parts[i].path().native(),
+                             memory->address() + layout.parts[i].pool_offset,
+                             layout.parts[i].length, *is_pmem));
     }
-    return Mapping{std::move(*memory), all_pmem};
+    return Mapping{std::move(*memory), std::move(medium)};
 }
 
 Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers) {

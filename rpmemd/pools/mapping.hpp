@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "medium/medium.hpp"
 #include "pools/part_file.hpp"
 #include "pools/part_layout.hpp"
 #include "pools/pool_header.hpp"
@@ -20,7 +21,8 @@ namespace rpmem::target {
 class Reservation {
 public:
     Reservation() = default;
-    static Result<Reservation> make(std::size_t size);
+    // ALIGNMENT is a power of 2.
+    static Result<Reservation> make(std::size_t size, std::size_t alignment);
     Reservation(Reservation&& other) noexcept;
     Reservation& operator=(Reservation&& other) noexcept;
     ~Reservation() { release(); }
@@ -40,7 +42,7 @@ struct MappedPool {
     HeaderLayout header_layout = HeaderLayout::every_part;
     std::vector<PartFile> parts; // open, which keeps them locked
     Reservation memory;
-    bool is_pmem = false;
+    Medium medium; // of the memory
 
     std::vector<PoolHeader> headers; // as on media, one for each part that has one
     rpmem_pool_attr attributes{};    // all zero without headers
@@ -48,10 +50,10 @@ struct MappedPool {
     Log log;
 };
 
-// Maps PARTS as LAYOUT says. IS_PMEM: no part needs msync(2).
+// Maps PARTS as LAYOUT says.
 struct Mapping {
     Reservation memory;
-    bool is_pmem = false;
+    Medium medium;
 };
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 

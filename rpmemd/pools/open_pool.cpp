@@ -60,7 +60,9 @@ Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
             return device.has_bad_blocks();
         });
         if (!bad)
-            return tl::unexpected(bad.error());
+            return in_context("the pool has the feature CHECK_BAD_BLOCKS, which only root can obey "
+                              "on some devices",
+                              Error(bad.error()));
         if (*bad)
             return fail(ErrorClass::caller_fault, EINVAL,
                         "part {} has bad blocks; restore it with pmempool sync --bad-blocks", name);
@@ -104,7 +106,7 @@ Result<> map_pool(MappedPool& pool, const std::vector<PartFile>& parts, std::siz
     if (!mapping)
         return propagate(std::move(mapping));
     pool.memory = std::move(mapping->memory);
-    pool.is_pmem = mapping->is_pmem;
+    pool.medium = std::move(mapping->medium);
     return {};
 }
 

@@ -1,9 +1,9 @@
 #include "pools/part_file.hpp"
 
+#include "medium/medium.hpp"
 #include "pools/device.hpp"
 
 #include <fcntl.h>
-#include <libpmem.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -43,10 +43,15 @@ public:
     }
 
     void read(PoolHeader& header) const { std::memcpy(&header, address_, sizeof(header)); }
-    void write(const PoolHeader& header) {
-        pmem_memcpy_persist(address_, &header, sizeof(header));
-        // Best effort: a device that cannot flush deeper is as durable as it gets.
-        pmem_deep_persist(address_, sizeof(header));
+    Result<> write(const PartFile& part, const PoolHeader& header) {
+        auto* const bytes = static_cast<std::byte*>(address_);
+        Medium medium;
+        RPMEM_TRY(medium.add(part.fd(), part.path().native(), bytes, length_, true));
+        std::memcpy(bytes, &header, sizeof(header));
+        if (const int code = medium.deep_persist(bytes, sizeof(header)); code != 0)
+            return fail_errno(ErrorClass::resource_limit, code,
+                              "cannot make the header of part {} durable", part.path().native());
+        return {};
     }
 
 private:
@@ -211,8 +216,7 @@ Result<> PartFile::write_header(const PoolHeader& header) const {
         auto page = DeviceHeaderPage::map(*this);
         if (!page)
             return propagate(std::move(page));
-        page->write(header);
-        return {};
+        return page->write(*this, header);
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(&header);
     int code = transfer_header([&](std::size_t done) {

@@ -51,7 +51,8 @@ Pool::~Pool() {
 
 std::byte* Pool::address() const { return mapped_->memory.address(); }
 std::size_t Pool::size() const { return mapped_->memory.size(); }
-bool Pool::is_pmem() const { return mapped_->is_pmem; }
+const Medium& Pool::medium() const { return mapped_->medium; }
+bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
 const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
 

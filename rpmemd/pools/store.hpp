@@ -14,6 +14,7 @@
 
 namespace rpmem::target {
 
+class Medium;
 struct MappedPool; // parts, locks and reservation; see mapping.hpp
 
 struct StoreOptions {
@@ -32,8 +33,9 @@ public:
 
     [[nodiscard]] std::byte* address() const;
     [[nodiscard]] std::size_t size() const; // usable bytes: header page of the first part included
-    [[nodiscard]] bool is_pmem() const;     // every part is persistent memory
-    [[nodiscard]] bool has_headers() const; // false for OPTION NOHDRS
+    [[nodiscard]] const Medium& medium() const;              // lives as long as the pool is open
+    [[nodiscard]] bool is_pmem() const;                      // every part is persistent memory
+    [[nodiscard]] bool has_headers() const;                  // false for OPTION NOHDRS
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
     // EINVAL without headers (unless ATTRIBUTES are all zero), with all-zero attributes, or if

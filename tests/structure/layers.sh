@@ -31,9 +31,10 @@ refuse "rpmemd" '"(session/|pool\.hpp|monitor\.hpp)' "the daemon knows nothing o
 refuse "rpmemd/pools" '"lanes/' "pools know nothing of lanes"
 refuse "rpmemd/lanes" '"pools/' "lanes know nothing of pools"
 refuse "librpmem/session" '"(lanes|fabric)/' "the session knows nothing of the fabric"
+refuse "rpmemd/medium" '"(wire|fabric|lanes|pools)/' "the medium knows nothing but base"
 refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
 for file in rpmemd/*.?pp rpmemd/lanes/*.?pp; do
-    case $file in rpmemd/lanes/persister.* | rpmemd/lanes/streamed_copy.*) ;; *) refuse "$file" '<libpmem' "only pools and what makes ranges durable use libpmem" ;; esac
+    case $file in rpmemd/lanes/streamed_copy.*) ;; *) refuse "$file" '<libpmem' "only pools and what makes ranges durable use libpmem" ;; esac
 done
 
 [ $faults = 0 ] && echo "the arrows run one way"

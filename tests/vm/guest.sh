@@ -26,28 +26,49 @@ guest_wire() {
     esac
 }
 
-# guest_memory NVDIMM: QEMU's arguments for memory, with an NVDIMM (FILE,MIB) if there is one.
+# guest_memory [FILE,MIB...]: QEMU's arguments for memory, and an NVDIMM in each FILE.
 guest_memory() {
-    local file=${1%,*} size=${1##*,}
-    if [ -z "$1" ]; then
+    local number=0 file size
+    if [ $# -eq 0 ]; then
         printf '%s\n' -machine pc -m "${memory}M"
         return
     fi
-    [ -e "$file" ] || truncate -s "${size}M" "$file"
-    printf '%s\n' -machine pc,nvdimm=on -m "${memory}M,slots=2,maxmem=64G" \
-        -object "memory-backend-file,id=nvdimm,share=on,mem-path=$file,size=${size}M" \
-        -device nvdimm,memdev=nvdimm
+    printf '%s\n' -machine pc,nvdimm=on -m "${memory}M,slots=$#,maxmem=64G"
+    for file; do
+        size=${file##*,} file=${file%,*}
+        [ -e "$file" ] || truncate -s "${size}M" "$file"
+        printf '%s\n' \
+            -object "memory-backend-file,id=nvdimm$number,share=on,mem-path=$file,size=${size}M" \
+            -device "nvdimm,memdev=nvdimm$number"
+        number=$((number + 1))
+    done
 }
 
-# guest_start NAME NVDIMM COMMAND...: NAME is single, or initiator or target of two.
+# guest_disks [FILE,MIB...]: QEMU's arguments for a disk in each FILE: vda, vdb and so on.
+guest_disks() {
+    local number=0 file size
+    for file; do
+        size=${file##*,} file=${file%,*}
+        [ -e "$file" ] || truncate -s "${size}M" "$file"
+        printf '%s\n' -drive "if=none,id=disk$number,file=$file,format=raw,cache=unsafe" \
+            -device "virtio-blk-pci,drive=disk$number"
+        number=$((number + 1))
+    done
+}
+
+# guest_start NAME COMMAND...: NAME is single, or initiator or target of two.
 guest_start() {
-    local name=$1 nvdimm=$2 arguments quiet=quiet
-    shift 2
+    local name=$1 arguments quiet=quiet
+    shift
     guest_parameters "$@" >"$share/$name.parameters"
     cp "$here/start" "$share/start"
     : >"$share/$name.output"
     [ "$verbose" = no ] || quiet=ignore_loglevel
-    mapfile -t arguments < <(guest_wire "$name" && guest_memory "$nvdimm")
+    mapfile -t arguments < <(guest_wire "$name"
+        case $name in
+        initiator) guest_memory ;;
+        *) guest_memory "${nvdimms[@]}" && guest_disks "${disks[@]}" ;;
+        esac)
     # The machine dies with this script, also when that is killed and cannot clean up.
     setpriv --pdeathsig KILL qemu-system-x86_64 "${arguments[@]}" \
         -name "rpmem-$name" -nodefaults -display none -no-reboot -smp "$processors" \

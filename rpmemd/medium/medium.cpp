@@ -1,0 +1,120 @@
+#include "medium/medium.hpp"
+
+#include <libpmem.h>
+#include <libpmem2.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// libpmem2 returns negative errno values, or codes of its own, which are below this.
+constexpr int last_own_code = -100000;
+
+constexpr std::uintptr_t page_size = 4096; // or more
+
+int errno_of(int code) { return code > last_own_code ? -code : EIO; }
+
+Failure medium_failure(int code, const std::string& path) {
+    return fail(ErrorClass::resource_limit, errno_of(code),
+                "cannot prepare deep flushes of part {}: {}", path, pmem2_errormsg());
+}
+
+// The device has no deeper flush, or only root may ask for it.
+bool nothing_deeper(int code) {
+    return code == PMEM2_E_NOSUPP || code == PMEM2_E_DAX_REGION_NOT_FOUND || code == -EACCES ||
+           code == -EPERM || code == -ENOENT || code == -EROFS;
+}
+
+// A store by the processor to every page, which changes nothing. What an RDMA device writes into
+// pinned pages of a file does not tell the kernel that they have changed, and msync(2) skips pages
+// that it takes for unchanged.
+void mark_changed(std::byte* address, std::size_t size) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address) / page_size * page_size;
+    const auto end = reinterpret_cast<std::uintptr_t>(address) + size;
+    for (auto page = begin; page < end; page += page_size) {
+        const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(page));
+        std::uint64_t value = word.load(std::memory_order_relaxed);
+        while (!word.compare_exchange_weak(value, value, std::memory_order_relaxed)) {
+        }
+    }
+}
+
+int sync_pages(std::byte* address, std::size_t size) {
+    mark_changed(address, size);
+    return pmem_msync(address, size) == 0 ? 0 : errno;
+}
+
+} // namespace
+
+void Medium::DeleteSource::operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
+
+void Medium::DeleteMap::operator()(pmem2_map* map) const { pmem2_map_delete(&map); }
+
+Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::size_t size,
+                     bool is_pmem) {
+    Range range{address, address + size, nullptr, nullptr};
+    if (is_pmem) {
+        // libpmem knows no mappings but its own, and takes Device DAX for a file.
+        pmem2_source* source = nullptr;
+        if (const int code = pmem2_source_from_fd(&source, fd); code != 0)
+            return medium_failure(code, path);
+        range.source.reset(source);
+        pmem2_map* map = nullptr;
+        if (const int code =
+                pmem2_map_from_existing(&map, source, address, size, PMEM2_GRANULARITY_CACHE_LINE);
+            code != 0)
+            return medium_failure(code, path);
+        range.map.reset(map);
+    }
+    ranges_.push_back(std::move(range));
+    all_pmem_ = all_pmem_ && is_pmem;
+    return {};
+}
+
+template <typename Persist>
+int Medium::for_each_share(std::byte* address, std::size_t size, Persist persist) const {
+    std::byte* const end = address + size;
+    auto range = std::upper_bound(
+        ranges_.begin(), ranges_.end(), address,
+        [](const std::byte* first, const Range& candidate) { return first < candidate.end; });
+    for (; range != ranges_.end() && range->begin < end; ++range) {
+        std::byte* const from = std::max(address, range->begin);
+        const auto length = static_cast<std::size_t>(std::min(end, range->end) - from);
+        if (const int code = persist(*range, from, length); code != 0)
+            return code;
+    }
+    return 0;
+}
+
+int Medium::persist(std::byte* address, std::size_t size) const {
+    if (all_pmem_) {
+        pmem_persist(address, size);
+        return 0;
+    }
+    return for_each_share(address, size,
+                          [](const Range& range, std::byte* from, std::size_t length) {
+                              // A part that is Device DAX does not take msync(2).
+                              if (!range.map)
+                                  return sync_pages(from, length);
+                              pmem_persist(from, length);
+                              return 0;
+                          });
+}
+
+int Medium::deep_persist(std::byte* address, std::size_t size) const {
+    return for_each_share(
+        address, size, [](const Range& range, std::byte* from, std::size_t length) {
+            if (!range.map)
+                return sync_pages(from, length);
+            pmem_persist(from, length); // a deep flush may begin where the processor's caches end
+            const int code = pmem2_deep_flush(range.map.get(), from, length);
+            return code == 0 || nothing_deeper(code) ? 0 : errno_of(code);
+        });
+}
+
+} // namespace rpmem::target

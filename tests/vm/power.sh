@@ -1,0 +1,46 @@
+#!/bin/bash
+# power.sh ACKNOWLEDGED [last]: in one machine, the load that a power failure is to interrupt, on the
+# first NVDIMM and the first disk; before that, the check of what an earlier cut left. See power.
+#   RPMEM_POWER, RPMEM_TEST_DAEMON  the programs
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/media.sh"
+here=$(dirname "$(readlink -f "$0")")
+export RPMEM_TEST_ADDRESS=10.7.7.1
+acknowledged=$1
+
+mount_media() {
+    namespace 0 fsdax && file_system /dev/pmem0 /mnt/pmem -o dax && file_system /dev/vda /mnt/disk
+}
+
+check() {
+    local status=0
+    step "NVDIMM" "$RPMEM_POWER" check pmem /mnt/pmem/part0 "$acknowledged"
+    step "disk" "$RPMEM_POWER" check disk /mnt/disk/part0 "$acknowledged"
+    [ "$failed" -eq 0 ]
+}
+
+load() {
+    local name=$1 status
+    printf 'PMEMPOOLSET\n8M %s/part0\n' "/mnt/$name" >"$RPMEM_TEST_DIR/$name.set"
+    "$RPMEM_POWER" load "$name" "$RPMEM_TEST_TARGET" 4 "$acknowledged"
+    status=$?
+    echo "=== FAILED: the load on $name has ended: status $status"
+    tail -n 20 "$RPMEM_TEST_DIR/log-$name"
+}
+
+if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
+    mount_media || exit 1
+    [ ! -s "$acknowledged" ] || check || finish
+    [ "${2:-}" != last ] || finish
+    exec "$here/../support/with-sshd" "$0" "$@"
+fi
+# The kernel registers no files of an fsdax file system.
+for name in pmem disk; do
+    export RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir $RPMEM_TEST_DIR --log-file $RPMEM_TEST_DIR/log-$name --log-level info"
+    case $name in
+    pmem) RPMEM_ENABLE_VERBS=0 FI_PROVIDER=tcp load $name & ;;
+    disk) load $name & ;;
+    esac
+done
+wait
+exit 1
