@@ -1,8 +1,8 @@
 #include "monitor.hpp"
 
-#include <poll.h>
+#include "base/quiet_thread.hpp"
 
-#include <csignal>
+#include <poll.h>
 
 namespace rpmem {
 namespace {
@@ -27,13 +27,7 @@ Result<std::unique_ptr<Monitor>> Monitor::make() {
 Monitor::~Monitor() { stop(); }
 
 void Monitor::start(Session& session, const fabric::EventQueue& events) {
-    // Signals are for the application's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this, &session, &events] { watch(session, events); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = start_without_signals([this, &session, &events] { watch(session, events); });
 }
 
 void Monitor::stop() {

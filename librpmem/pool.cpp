@@ -2,8 +2,10 @@
 
 #include "lanes/appliance.hpp"
 #include "lanes/general_purpose.hpp"
+#include "lanes/messages.hpp"
 #include "lanes/provider_choice.hpp"
 
+#include <netdb.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -13,25 +15,6 @@
 
 namespace rpmem {
 namespace {
-
-// How persist messages travel on the lanes.
-struct Messages {
-    std::size_t inline_size; // bytes of data in one
-    unsigned in_flight;      // on a lane
-    bool counted_answers;
-};
-
-// What 1.12.1 does.
-constexpr Messages one_by_one{8192, 1, false};
-
-// More in flight than this gain nothing, and the target has a buffer for each.
-constexpr unsigned most_messages = 64;
-
-// Large ranges are cut: one piece is copied on the target while the next is on its way.
-constexpr std::size_t best_inline_size = std::size_t{32} * 1024;
-
-// For the buffers of all lanes on the target; pieces get smaller where there are many lanes.
-constexpr std::size_t buffer_budget = std::size_t{64} * 1024 * 1024;
 
 // The header of a pool, which only rpmem_set_attr() writes.
 constexpr std::size_t header_size = 4096;
@@ -48,17 +31,6 @@ std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
     if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
         return std::nullopt;
     return hello->token;
-}
-
-Messages agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes) {
-    if (!hello || (hello->capabilities & wire::capability_pipelining) == 0)
-        return one_by_one;
-    const unsigned in_flight = std::min(hello->messages, most_messages);
-    const std::size_t affordable = buffer_budget / (std::size_t{lanes} * in_flight);
-    const std::size_t wanted =
-        std::clamp(affordable & ~std::size_t{63}, one_by_one.inline_size, best_inline_size);
-    return {std::min<std::size_t>(wanted, std::max<std::size_t>(hello->inline_size, 64)), in_flight,
-            true};
 }
 
 // The target is not to be trusted with what the lanes will use.
@@ -81,22 +53,51 @@ Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, u
 
 } // namespace
 
+namespace {
+
+bool any_provider_is_allowed(const Settings& settings) {
+    return settings.enable_tcp || settings.enable_sockets;
+}
+
+// The lanes arrive where ssh does: on the address of the same family.
+bool lanes_will_use_ipv4(const Providers& providers) {
+    const fabric::Provider& best = providers.usable.front();
+    return best.kind != fabric::ProviderKind::verbs && fabric::destination_family(best) == AF_INET;
+}
+
+// The same, for providers that take the first address of a name.
+bool resolves_to_ipv4(const std::string& host) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0)
+        return false; // ssh may know the name, and says so if it does not
+    const bool ipv4 = found->ai_family == AF_INET;
+    ::freeaddrinfo(found);
+    return ipv4;
+}
+
+} // namespace
+
 Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     auto target = parse_target(arguments.target);
     if (!target)
         return propagate(std::move(target));
     host_ = target->host;
-    auto providers = find_providers(host_, settings_);
-    if (!providers)
-        return propagate(std::move(providers));
-    // The lanes arrive where ssh does: on the address of the same family.
-    const fabric::Provider& best = providers->usable.front();
+    ProviderSearch search(host_, settings_);
+    // Without RDMA the lanes go where ssh does, and ssh need not wait for the search.
+    const bool log_in_first = !may_use_rdma(settings_) && any_provider_is_allowed(settings_);
+    if (!log_in_first && !search.found())
+        return Failure(search.found().error());
     const bool force_ipv4 =
-        best.kind != fabric::ProviderKind::verbs && fabric::destination_family(best) == AF_INET;
+        log_in_first ? resolves_to_ipv4(host_) : lanes_will_use_ipv4(*search.found());
     auto session = Session::start(*target, arguments.command, force_ipv4, settings_);
     if (!session)
         return propagate(std::move(session));
     session_ = std::move(*session);
+    auto providers = search.take();
+    if (!providers)
+        return propagate(std::move(providers));
     return agree_on_provider(std::move(*providers), host_, session_->hello());
 }
 
@@ -108,7 +109,6 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
-    const Messages messages = agree_on_messages(session_->hello(), asked);
     auto connection = Connection::open(kind,
                                        {.host = host_,
                                         .port = static_cast<std::uint16_t>(in_band.port),
@@ -116,9 +116,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                                         .pool_size = arguments.size,
                                         .remote = {in_band.raddr, in_band.rkey},
                                         .lanes = in_band.lanes,
-                                        .inline_size = messages.inline_size,
-                                        .messages = messages.in_flight,
-                                        .counted_answers = messages.counted_answers,
+                                        .messages = agree_on_messages(session_->hello(), asked),
                                         .lost_fd = monitor_->lost_fd(),
                                         .session_fd = session_->output_fd(),
                                         .token = lane_token(session_->hello())},

@@ -1,7 +1,9 @@
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "base/io.hpp"
+#include "base/quiet_thread.hpp"
 #include "configuration/options.hpp"
 #include "daemon.hpp"
+#include "fabric/library.hpp"
 #include "greeting.hpp"
 #include "pools/store.hpp"
 #include "wire/control_messages.hpp"
@@ -65,8 +67,18 @@ void allow_many_descriptors() {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
+struct Joined {
+    std::thread thread;
+    explicit Joined(std::thread started) : thread(std::move(started)) {}
+    ~Joined() { thread.join(); }
+    Joined(const Joined&) = delete;
+    Joined& operator=(const Joined&) = delete;
+};
+
 int serve(const target::Configuration& configuration, Log& log) {
     allow_many_descriptors();
+    // While the peer is being greeted, and the pool opened.
+    const Joined warming(start_without_signals([] { fabric::warm_up(); }));
     const auto agreement =
         target::greet(std::getenv(wire::offer_variable), STDIN_FILENO, STDOUT_FILENO);
     if (!agreement) {

@@ -1,5 +1,7 @@
 #include "fabric/provider.hpp"
 
+#include "fabric/library.hpp"
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -66,6 +68,7 @@ Provider describe(ProviderKind kind, Info info) {
 
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
                       std::uint64_t flags, std::size_t queue_size) {
+    RPMEM_TRY(load_library());
     // A queue larger than the device has makes it disappear from the answer: ask again without.
     int status = 0;
     for (const std::size_t size : {queue_size, std::size_t{0}}) {

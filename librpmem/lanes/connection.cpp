@@ -60,9 +60,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     limits_ = {std::min(provider_.queue_size, queue_size_of(settings)),
                provider_.max_transfer,
                provider_.inject_size,
-               request_.inline_size,
                request_.messages,
-               request_.counted_answers,
                provider_.local_registration,
                {settings.spin_time, settings.operation_timeout}};
     slots_ = std::make_unique<Slot[]>(request_.lanes);

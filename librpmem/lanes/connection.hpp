@@ -4,6 +4,7 @@
 #include "base/settings.hpp"
 #include "fabric/endpoint.hpp"
 #include "lanes/lane.hpp"
+#include "lanes/messages.hpp"
 #include "wire/hello.hpp"
 
 #include <atomic>
@@ -22,11 +23,9 @@ struct ConnectionRequest {
     std::size_t pool_size;
     fabric::RemoteAddress remote; // of the pool on the target
     unsigned lanes;
-    std::size_t inline_size;
-    unsigned messages;    // in flight on a lane
-    bool counted_answers; // see wire::capability_pipelining
-    int lost_fd;          // raised when the session is lost
-    int session_fd;       // readable when the session ends while lanes are being connected
+    Messages messages;
+    int lost_fd;    // raised when the session is lost
+    int session_fd; // readable when the session ends while lanes are being connected
     std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
 };
 

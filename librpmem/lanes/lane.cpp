@@ -29,13 +29,14 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
 
 Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                       const fabric::EventQueue& events) {
-    auto completions = fabric::CompletionQueue::open(domain, limits_.queue_size + limits_.messages);
+    auto completions =
+        fabric::CompletionQueue::open(domain, limits_.queue_size + limits_.messages.in_flight);
     if (!completions)
         return propagate(std::move(completions));
     completions_ = std::move(*completions);
 
-    const std::size_t slots_size = limits_.messages * slot_size;
-    const std::size_t answers_size = limits_.messages * sizeof(wire::PersistResponse);
+    const std::size_t slots_size = limits_.messages.in_flight * slot_size;
+    const std::size_t answers_size = limits_.messages.in_flight * sizeof(wire::PersistResponse);
     const std::size_t size =
         slots_size + answers_size + (limits_.local_registration ? landing_size : cache_line);
     buffers_ = std::make_unique<std::byte[]>(size);
@@ -52,11 +53,11 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
-    for (unsigned i = 0; i < limits_.messages; ++i)
+    for (unsigned i = 0; i < limits_.messages.in_flight; ++i)
         if (post_answer_buffer(&answers_[i]) != 0)
             return fail(ErrorClass::resource_limit, ENOBUFS,
                         "cannot post {} receive buffers for the answers of lane {}",
-                        limits_.messages, index_);
+                        limits_.messages.in_flight, index_);
     return {};
 }
 
@@ -88,7 +89,7 @@ int Lane::take(const fabric::Completion& completion) {
 int Lane::take_answer(const fabric::Completion& completion) {
     auto* const answer = static_cast<wire::PersistResponse*>(completion.op_context);
     // Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
-    const std::uint64_t count = limits_.counted_answers ? answer->flags : 1;
+    const std::uint64_t count = limits_.messages.counted_answers ? answer->flags : 1;
     if (completion.len != sizeof(*answer) || answer->lane != index_ || count == 0 ||
         count > requested_ - answered_)
         return EBADMSG;
@@ -131,11 +132,11 @@ int Lane::write(std::size_t offset, std::size_t length) {
 }
 
 int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length) {
-    while (requested_ - answered_ >= limits_.messages)
+    while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
             return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.
-    std::byte* const slot = slots_ + requested_ % limits_.messages * slot_size;
+    std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
     const wire::PersistMessage header{static_cast<std::uint32_t>(mode), index_,
                                       memory_.remote.address + offset, length};
     std::memcpy(slot, &header, sizeof(header));

@@ -4,6 +4,7 @@
 
 #include "fabric/adaptive_wait.hpp"
 #include "fabric/endpoint.hpp"
+#include "lanes/messages.hpp"
 #include "wire/persist_message.hpp"
 
 #include <cstddef>
@@ -24,9 +25,7 @@ struct LaneLimits {
     std::size_t queue_size;   // operations in flight
     std::size_t max_transfer; // bytes of one operation
     std::size_t inject_size;  // bytes of a message that the provider copies at once
-    std::size_t inline_size;  // bytes of data in one message
-    unsigned messages;        // in flight without an answer
-    bool counted_answers;     // an answer says how many messages it answers; else: one
+    Messages messages;
     bool local_registration;
     fabric::WaitPolicy wait;
 };
@@ -41,7 +40,7 @@ public:
                                               int lost_fd);
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
-    [[nodiscard]] std::size_t inline_size() const { return limits_.inline_size; }
+    [[nodiscard]] std::size_t inline_size() const { return limits_.messages.inline_size; }
 
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);

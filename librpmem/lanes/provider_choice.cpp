@@ -1,8 +1,12 @@
 #include "lanes/provider_choice.hpp"
 
+#include "base/quiet_thread.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
+#include <filesystem>
 
 namespace rpmem {
 namespace {
@@ -65,6 +69,36 @@ Result<Providers> find_providers(const std::string& host, const Settings& settin
         return fail(ErrorClass::resource_limit, ENOMEDIUM, "no fabric provider reaches {}: {}",
                     host, providers.why_not_others);
     return providers;
+}
+
+bool may_use_rdma(const Settings& settings) {
+    std::error_code none; // cannot be looked at: there is none for us
+    return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
+}
+
+ProviderSearch::ProviderSearch(const std::string& host, const Settings& settings)
+    : thread_(start_without_signals([this, host, settings] {
+          try {
+              found_.emplace(find_providers(host, settings));
+          } catch (const std::exception& exception) {
+              found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
+          }
+      })) {}
+
+ProviderSearch::~ProviderSearch() {
+    if (thread_.joinable())
+        thread_.join();
+}
+
+const Result<Providers>& ProviderSearch::found() {
+    if (thread_.joinable())
+        thread_.join();
+    return *found_;
+}
+
+Result<Providers> ProviderSearch::take() {
+    static_cast<void>(found());
+    return std::move(*found_);
 }
 
 Result<fabric::Provider> agree_on_provider(Providers providers, const std::string& host,

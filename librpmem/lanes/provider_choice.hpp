@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rpmem {
@@ -20,6 +21,26 @@ struct Providers {
 
 // All that the settings allow and that reach HOST. ENOMEDIUM, with the reason for each, if none.
 Result<Providers> find_providers(const std::string& host, const Settings& settings);
+
+// Whether find_providers() may find a device for RDMA; without loading libfabric.
+bool may_use_rdma(const Settings& settings);
+
+// Looks for providers while the caller does something else.
+class ProviderSearch {
+public:
+    ProviderSearch(const std::string& host, const Settings& settings);
+    ~ProviderSearch();
+    ProviderSearch(const ProviderSearch&) = delete;
+    ProviderSearch& operator=(const ProviderSearch&) = delete;
+
+    // Waits for the end of the search.
+    const Result<Providers>& found();
+    Result<Providers> take();
+
+private:
+    std::optional<Result<Providers>> found_;
+    std::thread thread_;
+};
 
 // The best one that the target takes; HELLO is nothing for a peer of protocol 0.1. ENOMEDIUM.
 Result<fabric::Provider> agree_on_provider(Providers providers, const std::string& host,

@@ -1,9 +1,10 @@
 #include "lanes/lane_worker.hpp"
 
+#include "base/quiet_thread.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 namespace rpmem::target {
@@ -13,17 +14,6 @@ constexpr fabric::WaitPolicy wait_policy{std::chrono::microseconds(50), std::chr
 // While an answer waits for room in the queue.
 constexpr fabric::WaitPolicy short_wait_policy{std::chrono::microseconds(50),
                                                std::chrono::milliseconds(1)};
-
-// The thread leaves signals to the control loop, which ends the session in order.
-std::thread start_without_signals(auto body) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread(std::move(body));
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-}
 
 } // namespace
 

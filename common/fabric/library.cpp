@@ -1,0 +1,101 @@
+#include "fabric/library.hpp"
+
+#include "fabric/handle.hpp"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace rpmem::fabric {
+namespace {
+
+constexpr const char* file_name = "libfabric.so.1";
+
+// Pinned to the versions whose structures the headers describe; newer libraries keep them.
+struct Functions {
+    decltype(&::fi_getinfo) getinfo = nullptr;
+    decltype(&::fi_freeinfo) freeinfo = nullptr;
+    decltype(&::fi_dupinfo) dupinfo = nullptr;
+    decltype(&::fi_fabric) fabric = nullptr;
+    decltype(&::fi_strerror) strerror = nullptr;
+    std::string problem; // why it could not be loaded
+};
+
+template <typename Function>
+void look_up(void* library, const char* name, const char* version, Functions& functions,
+             Function& function) {
+    void* const address = ::dlvsym(library, name, version);
+    static_assert(sizeof(address) == sizeof(function));
+    std::memcpy(&function, &address, sizeof(address));
+    if (!address)
+        functions.problem = ::dlerror();
+}
+
+Functions load() {
+    Functions functions;
+    // Never closed: it has threads, and destructors that run when the process ends.
+    void* const library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        functions.problem = ::dlerror();
+        return functions;
+    }
+    look_up(library, "fi_getinfo", "FABRIC_1.3", functions, functions.getinfo);
+    look_up(library, "fi_freeinfo", "FABRIC_1.3", functions, functions.freeinfo);
+    look_up(library, "fi_dupinfo", "FABRIC_1.3", functions, functions.dupinfo);
+    look_up(library, "fi_fabric", "FABRIC_1.1", functions, functions.fabric);
+    look_up(library, "fi_strerror", "FABRIC_1.0", functions, functions.strerror);
+    return functions;
+}
+
+// Never destroyed, as threads may use it while the process ends.
+const Functions& functions() {
+    static const Functions& loaded = *new Functions(load());
+    return loaded;
+}
+
+} // namespace
+
+Result<> load_library() {
+    if (functions().problem.empty())
+        return {};
+    return fail(ErrorClass::resource_limit, ELIBACC,
+                "cannot load {} (version 1.17 or newer): {}; apt-get install libfabric1", file_name,
+                functions().problem);
+}
+
+void warm_up() {
+    if (!load_library())
+        return;
+    const Info hints(fi_allocinfo());
+    if (!hints)
+        return;
+    hints->fabric_attr->prov_name = strdup("tcp"); // freed by fi_freeinfo
+    hints->ep_attr->type = FI_EP_MSG;
+    fi_info* found = nullptr;
+    // The answer is of no interest: the first question is what takes long.
+    if (fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found) == 0)
+        fi_freeinfo(found);
+}
+
+} // namespace rpmem::fabric
+
+// What the headers of libfabric call. Only after load_library() has succeeded.
+extern "C" {
+
+int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
+               const fi_info* hints, fi_info** info) {
+    return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
+}
+
+void fi_freeinfo(fi_info* info) { rpmem::fabric::functions().freeinfo(info); }
+
+fi_info* fi_dupinfo(const fi_info* info) { return rpmem::fabric::functions().dupinfo(info); }
+
+int fi_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* context) {
+    return rpmem::fabric::functions().fabric(attributes, fabric, context);
+}
+
+const char* fi_strerror(int code) { return rpmem::fabric::functions().strerror(code); }
+}
