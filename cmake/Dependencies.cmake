@@ -35,4 +35,5 @@ find_package(Threads REQUIRED)
 
 if(RPMEM_BUILD_TESTS)
     rpmem_require_package(GTest libgtest-dev)
+    rpmem_require_package(benchmark libbenchmark-dev)
 endif()

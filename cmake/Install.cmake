@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS rpmem LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS rpmemd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS rpmemd rpmem-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES include/librpmem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both packages find the files relative to their own place, so that the tree can be moved.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -17,17 +18,28 @@ bool is_daemon(pid_t pid) {
     return std::getline(file, name) && name.starts_with("rpmemd");
 }
 
+bool has_mark(pid_t pid, const std::string& mark) {
+    std::ifstream file(fmt::format("/proc/{}/environ", pid));
+    for (std::string variable; std::getline(file, variable, '\0');)
+        if (variable == mark)
+            return true;
+    return false;
+}
+
 } // namespace
 
 Daemons Daemons::now() {
     Daemons daemons;
+    const char* const value = std::getenv(run_mark);
+    const std::string mark = std::string(run_mark) + "=" + (value != nullptr ? value : "");
     std::error_code error;
     for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
          entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         pid_t pid = 0;
         const auto [rest, status] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (status == std::errc() && rest == name.data() + name.size() && is_daemon(pid))
+        if (status == std::errc() && rest == name.data() + name.size() && is_daemon(pid) &&
+            has_mark(pid, mark))
             daemons.pids_.insert(pid);
     }
     return daemons;

@@ -1,4 +1,4 @@
-// The daemons that run on this machine, to ask what they cost.
+// The daemons of this run, if they are on this machine: to ask what they cost.
 #pragma once
 
 #include <sys/types.h>
@@ -6,6 +6,9 @@
 #include <set>
 
 namespace rpmem::bench {
+
+// In the environment of this program and of all its daemons; the value is different in every run.
+inline constexpr const char* run_mark = "RPMEM_BENCH_RUN";
 
 class Daemons {
 public:

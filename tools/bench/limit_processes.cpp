@@ -4,6 +4,7 @@
 #include "limit_messages.hpp"
 #include "tcp_end.hpp"
 
+#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -21,6 +22,29 @@ constexpr std::uint64_t most_samples = 200000;
 Exchange exchange_of(const AnswerTask& task) {
     return {task.request, task.answer, task.count, task.kind == LimitKind::tcp_spinning,
             task.connections};
+}
+
+enum class Side { asking, answering };
+
+// Two that spin on one processor would only wait for each other, so each gets its own; those that
+// sleep are left where the scheduler wants them. If it cannot be done, it is not.
+void choose_processor(LimitKind kind, Side side, const cpu_set_t& allowed) {
+    cpu_set_t chosen = allowed;
+    if ((kind == LimitKind::tcp_spinning || kind == LimitKind::fabric) && CPU_COUNT(&allowed) > 1) {
+        int cpu = side == Side::asking ? 0 : CPU_SETSIZE - 1;
+        while (!CPU_ISSET(cpu, &allowed))
+            cpu += side == Side::asking ? 1 : -1;
+        CPU_ZERO(&chosen);
+        CPU_SET(cpu, &chosen);
+    }
+    (void)sched_setaffinity(0, sizeof(chosen), &chosen);
+}
+
+cpu_set_t allowed_processors() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    (void)sched_getaffinity(0, sizeof(allowed), &allowed);
+    return allowed;
 }
 
 // The process that answers.
@@ -66,6 +90,7 @@ private:
         if (over_fabric ? !fabric_ : !tcp_)
             return fail(ErrorClass::bug, ENOTCONN, "the raw measurements are not connected");
         RPMEM_TRY(over_fabric ? fabric_->prepare(exchange) : tcp_->prepare(exchange));
+        choose_processor(task.kind, Side::answering, allowed_);
         (void)send_message(control_.get(), Reply{});
         const Nanoseconds cpu = own_cpu_time();
         RPMEM_TRY(over_fabric ? fabric_->answer(exchange) : tcp_->answer(exchange));
@@ -77,6 +102,7 @@ private:
 
     UniqueFd control_;
     std::string provider_;
+    cpu_set_t allowed_ = allowed_processors();
     std::optional<TcpEnd> tcp_;
     std::optional<FabricEnd> fabric_;
 };
@@ -139,6 +165,7 @@ private:
             return no_answer();
         if (!over_fabric)
             RPMEM_TRY(tcp_->prepare(exchange));
+        choose_processor(task.kind, Side::asking, allowed_);
         if (const Result<Reply> ready = hear(); !ready)
             return Failure(ready.error());
         Samples samples;
@@ -183,6 +210,7 @@ private:
 
     UniqueFd answering_;
     std::string provider_;
+    cpu_set_t allowed_ = allowed_processors();
     std::optional<TcpEnd> tcp_;
     std::optional<FabricEnd> fabric_;
     Buffer source_;

@@ -1,5 +1,6 @@
 // rpmem-bench: see rpmem-bench(1).
 #include "cases.hpp"
+#include "daemons.hpp"
 #include "limits.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -17,9 +18,8 @@ namespace {
 
 constexpr const char* spin_time = "RPMEM_SPIN_TIME";
 
-// Each of the commands, separated by '|', with the setting before it.
-std::string without_spinning(std::string_view commands) {
-    const std::string prefix = std::string("env ") + spin_time + "=0 ";
+// Each of the commands, separated by '|', with PREFIX before it.
+std::string with_prefix(const std::string& prefix, std::string_view commands) {
     std::string result = prefix;
     for (const char c : commands) {
         result += c;
@@ -29,25 +29,26 @@ std::string without_spinning(std::string_view commands) {
     return result;
 }
 
-// The library has read RPMEM_CMD when it was loaded, so this program starts itself once more. Comes
-// back only with an error.
-Result<> restart_without_spinning(char** argv) {
+// The library has read RPMEM_CMD when it was loaded, so this program starts itself once more, with
+// its mark in the environment of the daemons. Comes back only with an error.
+Result<> restart_with_mark(const Options& options, char** argv) {
+    const std::string mark = std::to_string(getpid());
+    std::string prefix = std::string("env ") + run_mark + "=" + mark + " ";
+    if (options.no_spin)
+        prefix += std::string(spin_time) + "=0 ";
     const char* const command = std::getenv("RPMEM_CMD");
-    const std::string commands = without_spinning(command && *command ? command : "rpmemd");
-    if (setenv(spin_time, "0", 1) != 0 || setenv("RPMEM_CMD", commands.c_str(), 1) != 0)
+    const std::string commands = with_prefix(prefix, command && *command ? command : "rpmemd");
+    if (setenv(run_mark, mark.c_str(), 1) != 0 || setenv("RPMEM_CMD", commands.c_str(), 1) != 0 ||
+        (options.no_spin && setenv(spin_time, "0", 1) != 0))
         return fail_errno(ErrorClass::resource_limit, errno, "cannot change the environment");
     ::execv("/proc/self/exe", argv);
-    return fail_errno(ErrorClass::bug, errno, "cannot start again without spinning");
-}
-
-bool spins() {
-    const char* const value = std::getenv(spin_time);
-    return value == nullptr || std::string_view(value) != "0";
+    return fail_errno(ErrorClass::bug, errno, "cannot start again with another environment");
 }
 
 Result<> run(const Options& options, char** argv) {
-    if (options.no_spin && spins())
-        return restart_without_spinning(argv);
+    const char* const mark = std::getenv(run_mark);
+    if (mark == nullptr || mark != std::to_string(getpid()))
+        return restart_with_mark(options, argv);
     // First of all, so that these processes inherit nothing.
     const Result<Limits> limits = Limits::start(options.provider);
     if (!limits)

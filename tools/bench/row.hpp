@@ -37,9 +37,11 @@ struct Row {
     }
     // The same of the best rounds.
     [[nodiscard]] double best_share(const Comparison& limit) const {
-        const double our_best = summarise(ours).best;
-        const double limit_best = summarise(limit.rounds).best;
-        return bandwidth ? limit_best / our_best : our_best / limit_best;
+        const Summary us = summarise(ours);
+        const Summary it = summarise(limit.rounds);
+        if (bandwidth)
+            return it.best / us.best;
+        return lanes > 1 ? it.best_rate / us.best_rate : us.best / it.best;
     }
 };
 

@@ -77,7 +77,9 @@ Summary summarise(const Rounds& rounds) {
     summary.best = *std::min_element(medians.begin(), medians.end());
     summary.p99 = quantile(all, 0.99);
     summary.p99_9 = quantile(all, 0.999);
-    summary.rate = median(of_each(rounds, rate_of));
+    const std::vector<double> rates = of_each(rounds, rate_of);
+    summary.rate = median(rates);
+    summary.best_rate = *std::max_element(rates.begin(), rates.end());
     summary.own_cpu = static_cast<double>(own.count()) / 1e3 / count;
     summary.other_cpu = static_cast<double>(other.count()) / 1e3 / count;
     return summary;

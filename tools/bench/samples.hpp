@@ -27,6 +27,7 @@ struct Summary {
     double p99 = 0;
     double p99_9 = 0;
     double rate = 0; // operations per second, of the middle round
+    double best_rate = 0;
     double own_cpu = 0;
     double other_cpu = 0; // per operation
 };
