@@ -13,7 +13,7 @@ namespace rpmem::bench {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{64} << 20;
-constexpr const char* loopback = "127.0.0.1";
+constexpr const char* loopback_address = "127.0.0.1";
 
 void fill_hints(fi_info& hints, const std::string& provider) {
     hints.fabric_attr->prov_name = strdup(provider.c_str()); // freed with the hints
@@ -42,13 +42,13 @@ Result<FabricEnd> FabricEnd::open(const std::string& provider, const std::string
         return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
     fill_hints(*hints, provider);
     fi_info* found = nullptr;
-    int status =
-        library->get_info(FI_VERSION(1, 17), loopback, service.empty() ? nullptr : service.c_str(),
-                          service.empty() ? FI_SOURCE : 0, hints.get(), &found);
+    int status = library->get_info(FI_VERSION(1, 17), loopback_address,
+                                   service.empty() ? nullptr : service.c_str(),
+                                   service.empty() ? FI_SOURCE : 0, hints.get(), &found);
     if (status != 0)
         return fail(ErrorClass::resource_limit, -status,
-                    "bare libfabric: the provider {} does not serve {}: {}", provider, loopback,
-                    library->text_of(status));
+                    "bare libfabric: the provider {} does not serve {}: {}", provider,
+                    loopback_address, library->text_of(status));
     end.info_ = Info(found, library->free_info);
 
     fid_fabric* fabric = nullptr;

@@ -37,7 +37,6 @@ Result<> print_start(const std::string& what, const PoolPlace& place, unsigned l
     void* const address = memory->bytes().data();
     const rpmem_pool_attr attributes = pool_attributes();
     const Daemons before = Daemons::now();
-    Start start;
     const Nanoseconds begin = now();
     RPMEMpool* const pool = what == "create"
                                 ? rpmem_create(place.target.c_str(), place.pool_set.c_str(),
