@@ -112,4 +112,12 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Result<SocketPair> make_socket_pair() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot make a socket pair (see the limit 'ulimit -n')");
+    return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
 } // namespace rpmem

@@ -41,4 +41,12 @@ struct Pipe {
 };
 Result<Pipe> make_pipe(); // both ends close-on-exec
 
+// Instead of a pipe where writing to a reader that has gone must not raise SIGPIPE in the
+// application.
+struct SocketPair {
+    UniqueFd ours;
+    UniqueFd theirs;
+};
+Result<SocketPair> make_socket_pair(); // both ends close-on-exec
+
 } // namespace rpmem

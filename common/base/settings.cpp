@@ -13,6 +13,12 @@ using enum SettingKind;
 
 constexpr std::array rows = {
     SettingRow{"RPMEM_SSH", text, "ssh", 0, 0, "", "program started instead of ssh"},
+    SettingRow{"RPMEM_SSH_TRANSPORT", choice, "process", 0, 0, "process|libssh2",
+               "what logs in: ssh in a process of its own, or libssh2 within the program"},
+    SettingRow{"RPMEM_SSH_KEY", text, "", 0, 0, "",
+               "private key file, the only key that libssh2 tries"},
+    SettingRow{"RPMEM_SSH_KNOWN_HOSTS", text, "", 0, 0, "",
+               "the only known_hosts file that libssh2 reads"},
     SettingRow{"RPMEM_CMD", text, "rpmemd", 0, 0, "",
                "remote command; several, separated by '|', are taken in turn (read at load)"},
     SettingRow{"RPMEM_ENABLE_VERBS", boolean, "1", 0, 1, "", "RDMA devices may be used"},
@@ -67,6 +73,18 @@ public:
         return parse(row.default_value);
     }
 
+    // The number of the word among the choices.
+    std::size_t read_choice(const char* name) const {
+        const SettingRow& row = row_of(name);
+        if (const char* value = environment_(name)) {
+            if (const auto number = number_of(value, row.unit))
+                return *number;
+            warnings_.push_back(fmt::format("{}={}: not one of {}; {} is used", name, value,
+                                            row.unit, row.default_value));
+        }
+        return number_of(row.default_value, row.unit).value_or(0);
+    }
+
     bool read_boolean(const char* name) const { return read_number(name).value_or(0) == 1; }
 
 private:
@@ -77,6 +95,17 @@ private:
         if (error != std::errc() || end != value.data() + value.size())
             return std::nullopt;
         return number;
+    }
+
+    static std::optional<std::size_t> number_of(std::string_view word, std::string_view words) {
+        for (std::size_t number = 0;; ++number) {
+            const auto bar = words.find('|');
+            if (word == words.substr(0, bar))
+                return number;
+            if (bar == std::string_view::npos)
+                return std::nullopt;
+            words.remove_prefix(bar + 1);
+        }
     }
 
     const Environment& environment_;
@@ -124,6 +153,9 @@ Settings read_settings(const Environment& environment) {
     };
     Settings settings{
         .ssh = reader.read_text("RPMEM_SSH"),
+        .ssh_transport = static_cast<SshTransport>(reader.read_choice("RPMEM_SSH_TRANSPORT")),
+        .ssh_key = reader.read_text("RPMEM_SSH_KEY"),
+        .ssh_known_hosts = reader.read_text("RPMEM_SSH_KNOWN_HOSTS"),
         .commands = split_commands(reader.read_text("RPMEM_CMD")),
         .enable_verbs = reader.read_boolean("RPMEM_ENABLE_VERBS"),
         .enable_tcp = reader.read_boolean("RPMEM_ENABLE_TCP"),

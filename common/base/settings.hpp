@@ -13,7 +13,10 @@
 
 namespace rpmem {
 
-enum class SettingKind { text, boolean, number };
+enum class SettingKind { text, boolean, number, choice };
+
+// What logs in to the target: ssh(1) in a process of its own, or libssh2 within this one.
+enum class SshTransport { process, libssh2 };
 
 struct SettingRow {
     const char* name;
@@ -21,7 +24,7 @@ struct SettingRow {
     const char* default_value; // as text; "" = none
     std::uint64_t minimum;     // of numbers
     std::uint64_t maximum;
-    const char* unit;
+    const char* unit; // of numbers; of choices: the words, separated by '|'
     const char* help;
 };
 
@@ -29,6 +32,9 @@ std::span<const SettingRow> setting_table();
 
 struct Settings {
     std::string ssh;
+    SshTransport ssh_transport;
+    std::string ssh_key;               // of libssh2; empty: the agent's keys and the usual files
+    std::string ssh_known_hosts;       // of libssh2; empty: the usual files
     std::vector<std::string> commands; // taken round robin
     bool enable_verbs;
     bool enable_tcp;

@@ -1,7 +1,7 @@
 #include "session/session.hpp"
 
 #include "base/io.hpp"
-#include "session/remote_command.hpp"
+#include "session/transport.hpp"
 
 #include <poll.h>
 
@@ -36,19 +36,18 @@ std::string advice_for(const ExitStatus& status) {
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
                                                 bool force_ipv4, const Settings& settings) {
-    auto channel = start_process_channel(
-        ssh_arguments(settings.ssh, target, force_ipv4, wire::with_offer(command)));
+    const Deadline deadline(settings.connect_timeout);
+    auto channel = start_channel(target, wire::with_offer(command), force_ipv4, settings, deadline);
     if (!channel)
         return Failure(in_context("out-of-band connection to " + target.host + " failed",
                                   std::move(channel).error()));
     std::unique_ptr<Session> session(new Session(std::move(*channel), target, settings));
-    RPMEM_TRY(session->await_ready());
+    RPMEM_TRY(session->await_ready(deadline));
     return session;
 }
 
-Result<> Session::await_ready() {
+Result<> Session::await_ready(const Deadline& deadline) {
     std::array<std::byte, wire::initial_status_size> bytes;
-    const Deadline deadline(login_time_);
     const auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for rpmemd to start", login_time_, "RPMEM_CONNECT_TIMEOUT");
@@ -238,7 +237,8 @@ std::string Session::ending(std::string_view what) {
 }
 
 Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {
-    auto started = start_process_channel(ssh_arguments(settings.ssh, target, false, command));
+    auto started =
+        start_channel(target, command, false, settings, Deadline(settings.connect_timeout));
     if (!started)
         return propagate(std::move(started));
     Channel& channel = **started;

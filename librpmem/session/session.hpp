@@ -46,7 +46,7 @@ private:
         : channel_(std::move(channel)), host_(target.host), login_time_(settings.connect_timeout),
           request_time_(settings.operation_timeout) {}
 
-    Result<> await_ready();
+    Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
     Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,
                                  wire::ResponseHeader& header);

@@ -1,0 +1,96 @@
+#include "session/channel.hpp"
+
+#include "base/io.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rpmem {
+namespace {
+
+// What is kept of the error text: its beginning names the cause.
+constexpr std::size_t max_error_text = 2048;
+
+} // namespace
+
+Channel::Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier)
+    : streams_(std::move(streams)), carrier_(std::move(carrier)) {
+    ::fcntl(streams_.error.get(), F_SETFL, O_NONBLOCK);
+}
+
+Result<> Channel::send(std::span<const std::byte> data, const Deadline& deadline) {
+    return write_fully(streams_.input.get(), data, deadline);
+}
+
+Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline& deadline) {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+        // A command that has much to say on its error stream must not wait for us to listen.
+        const auto ready = wait_readable(streams_.output.get(), deadline, streams_.error.get());
+        if (!ready)
+            return Failure(ready.error());
+        if (!*ready && deadline.passed())
+            return fail(ErrorClass::link_lost, ETIMEDOUT, "no data within the time allowed");
+        if (!*ready) {
+            collect_error_text();
+            continue;
+        }
+        const ssize_t got =
+            ::read(streams_.output.get(), buffer.data() + done, buffer.size() - done);
+        if (got == 0)
+            break;
+        if (got > 0)
+            done += static_cast<std::size_t>(got);
+        else if (errno != EINTR && errno != EAGAIN)
+            return fail_errno(ErrorClass::link_lost, errno, "read");
+    }
+    return done;
+}
+
+void Channel::collect_error_text() {
+    std::array<char, 512> buffer;
+    while (streams_.error) {
+        const ssize_t got = ::read(streams_.error.get(), buffer.data(), buffer.size());
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (got <= 0) {
+            streams_.error.reset();
+            return;
+        }
+        const std::size_t room = max_error_text - error_text_.size();
+        error_text_.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
+    }
+}
+
+std::string Channel::error_text() const {
+    std::string joined;
+    for (const char c : error_text_) {
+        if (c == '\n')
+            joined += "; ";
+        else if (static_cast<unsigned char>(c) >= ' ')
+            joined += c;
+    }
+    while (joined.ends_with(' ') || joined.ends_with(';'))
+        joined.pop_back();
+    return joined;
+}
+
+Result<ExitStatus> Channel::finish(const Deadline& deadline) {
+    streams_.input.reset();
+    // What the command still has to say must not block it.
+    while (streams_.error && !deadline.passed()) {
+        const auto ready = wait_readable(streams_.error.get(), deadline);
+        if (!ready || !*ready)
+            break;
+        collect_error_text();
+    }
+    streams_.output.reset();
+    if (const auto status = carrier_->wait(deadline))
+        return *status;
+    return fail(ErrorClass::link_lost, ETIMEDOUT, "the remote command did not end in time");
+}
+
+} // namespace rpmem

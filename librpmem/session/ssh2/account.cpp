@@ -1,0 +1,54 @@
+#include "session/ssh2/account.hpp"
+
+#include "base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace rpmem::ssh2 {
+
+Result<Account> current_account() {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> buffer;
+    const int code = ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+    if (!found)
+        return fail(ErrorClass::caller_fault, code != 0 ? code : ENOENT,
+                    "the user number {} is not in the user database, so there is no user name and "
+                    "no home directory; see getpwuid(3)",
+                    ::geteuid());
+    return Account{entry.pw_name, entry.pw_dir};
+}
+
+Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
+    // Opening a pipe must not wait for its writer.
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    SmallFile file{};
+    if (!fd || ::fstat(fd.get(), &file.status) != 0)
+        return fail(ErrorClass::caller_fault, errno, "{}", strerror(errno));
+    if (!S_ISREG(file.status.st_mode))
+        return fail(ErrorClass::caller_fault, EINVAL, "not a regular file");
+    if (static_cast<std::size_t>(file.status.st_size) > limit)
+        return fail(ErrorClass::caller_fault, EFBIG, "larger than {} bytes", limit);
+    file.content.resize(static_cast<std::size_t>(file.status.st_size));
+    std::size_t done = 0;
+    while (done < file.content.size()) {
+        const ssize_t got =
+            ::read(fd.get(), file.content.data() + done, file.content.size() - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(ErrorClass::caller_fault, errno, "{}", strerror(errno));
+        if (got == 0)
+            break;
+        done += static_cast<std::size_t>(got);
+    }
+    file.content.resize(done);
+    return file;
+}
+
+} // namespace rpmem::ssh2

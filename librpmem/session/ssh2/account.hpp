@@ -1,0 +1,30 @@
+// Who this user is, and the small files of the user's that matter to ssh.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <string>
+
+namespace rpmem::ssh2 {
+
+struct Account {
+    std::string name;
+    std::string home;
+};
+
+// As the user database has it, which is what ssh(1) goes by too.
+Result<Account> current_account();
+
+struct SmallFile {
+    std::string content;
+    struct stat status;
+};
+
+// EFBIG if a regular file is larger than LIMIT, EINVAL if it is no regular file. The text is the
+// reason alone.
+Result<SmallFile> read_small_file(const std::string& path, std::size_t limit);
+
+} // namespace rpmem::ssh2

@@ -1,0 +1,37 @@
+// A client of ssh-agent(1); see draft-miller-ssh-agent. libssh2 has one too, but it waits without
+// a bound, and signs with RSA keys as no server of today accepts.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+#include "session/ssh2/strings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rpmem::ssh2 {
+
+class Agent {
+public:
+    struct Identity {
+        Bytes public_key;
+        std::string comment;
+    };
+
+    // SOCKET is what SSH_AUTH_SOCK names.
+    static Result<Agent> connect(const std::string& socket);
+
+    Result<std::vector<Identity>> identities(const Deadline& deadline) const;
+    // The signature of DATA, with its type. ALGORITHM: how an RSA key should sign.
+    Result<Bytes> sign(const Bytes& public_key, std::span<const std::byte> data,
+                       const std::string& algorithm, const Deadline& deadline) const;
+
+private:
+    explicit Agent(UniqueFd socket) : socket_(std::move(socket)) {}
+    Result<Bytes> ask(const Bytes& request, std::byte expected, const Deadline& deadline) const;
+
+    UniqueFd socket_;
+};
+
+} // namespace rpmem::ssh2

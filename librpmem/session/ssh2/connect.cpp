@@ -1,0 +1,98 @@
+#include "session/ssh2/connect.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace rpmem::ssh2 {
+namespace {
+
+// A target that has vanished without a word is noticed after idle + count * interval seconds.
+constexpr int probe_idle = 30;
+constexpr int probe_interval = 10;
+constexpr int probe_count = 3;
+
+void set_option(int fd, int level, int option, int value) {
+    // Without it the connection works too.
+    static_cast<void>(::setsockopt(fd, level, option, &value, sizeof(value)));
+}
+
+void set_options(int fd) {
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, probe_idle);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, probe_interval);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probe_count);
+}
+
+// 0, or why not.
+int await_connection(int fd, const Deadline& deadline) {
+    pollfd waiting = {fd, POLLOUT, 0};
+    while (true) {
+        const int ready = ::poll(&waiting, 1, deadline.poll_timeout());
+        if (ready > 0)
+            break;
+        if (ready < 0 && errno != EINTR)
+            return errno;
+        if (deadline.passed())
+            return ETIMEDOUT;
+    }
+    int code = 0;
+    socklen_t size = sizeof(code);
+    return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
+}
+
+// The socket, or errno.
+tl::expected<UniqueFd, int> connect_to(const addrinfo& address, const Deadline& deadline) {
+    UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd)
+        return tl::unexpected(errno);
+    set_options(fd.get());
+    int code = 0;
+    if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0)
+        code =
+            errno == EINPROGRESS || errno == EINTR ? await_connection(fd.get(), deadline) : errno;
+    if (code != 0)
+        return tl::unexpected(code);
+    return fd;
+}
+
+} // namespace
+
+Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
+                            const Deadline& deadline) {
+    addrinfo hints{};
+    hints.ai_family = force_ipv4 ? AF_INET : AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const std::string service = std::to_string(port);
+    if (const int code = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list); code != 0)
+        return fail(ErrorClass::caller_fault, EHOSTUNREACH, "there is no {}address of {}: {}",
+                    force_ipv4 ? "IPv4 " : "", host, ::gai_strerror(code));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(list, ::freeaddrinfo);
+    int left = 0;
+    for (const addrinfo* address = list; address; address = address->ai_next)
+        ++left;
+    int code = EHOSTUNREACH;
+    for (const addrinfo* address = list; address; address = address->ai_next, --left) {
+        const Deadline share(std::chrono::milliseconds(deadline.poll_timeout() / left));
+        auto fd = connect_to(*address, share);
+        if (fd)
+            return std::move(*fd);
+        code = fd.error();
+    }
+    if (code == ETIMEDOUT)
+        return fail(ErrorClass::link_lost, code,
+                    "no answer from {} port {} within the time allowed (RPMEM_CONNECT_TIMEOUT): is "
+                    "the target up, and does a firewall let ssh through?",
+                    host, port);
+    return fail_errno(ErrorClass::link_lost, code,
+                      "cannot connect to {} port {} (does sshd run there?)", host, port);
+}
+
+} // namespace rpmem::ssh2

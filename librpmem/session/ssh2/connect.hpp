@@ -1,0 +1,17 @@
+// The TCP connection to the ssh server.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace rpmem::ssh2 {
+
+// A non-blocking socket. All addresses of HOST are tried, each for its share of the time.
+Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
+                            const Deadline& deadline);
+
+} // namespace rpmem::ssh2

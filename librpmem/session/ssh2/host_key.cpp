@@ -1,0 +1,126 @@
+#include "session/ssh2/host_key.hpp"
+
+#include "session/ssh2/account.hpp"
+#include "session/ssh2/strings.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rpmem::ssh2 {
+namespace {
+
+constexpr std::size_t max_known_hosts = std::size_t{16} << 20;
+
+// Algorithms, and the type of the keys that they use; the best first.
+struct Algorithm {
+    std::string_view name;
+    std::string_view key_type;
+};
+constexpr std::array algorithms_of_libssh2 = {
+    Algorithm{"ssh-ed25519", "ssh-ed25519"},
+    Algorithm{"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
+    Algorithm{"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
+    Algorithm{"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
+    Algorithm{"rsa-sha2-512", "ssh-rsa"},
+    Algorithm{"rsa-sha2-256", "ssh-rsa"},
+    Algorithm{"ssh-rsa", "ssh-rsa"},
+};
+
+// As ssh-keygen -l shows it.
+std::string fingerprint(const Ssh2Session& session) {
+    constexpr std::size_t sha256_size = 32;
+    const char* hash = ::libssh2_hostkey_hash(session.get(), LIBSSH2_HOSTKEY_HASH_SHA256);
+    if (!hash)
+        return "without a fingerprint";
+    std::string text =
+        to_base64(std::span(reinterpret_cast<const unsigned char*>(hash), sha256_size));
+    text.erase(text.find_last_not_of('=') + 1);
+    return "SHA256:" + text;
+}
+
+} // namespace
+
+Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_t port,
+                                           const std::vector<std::string>& files) {
+    HostIdentity identity(host, port, fmt::format("{}", fmt::join(files, " and ")));
+    std::vector<KnownKey> without_port;
+    for (const std::string& path : files) {
+        const auto file = read_small_file(path, max_known_hosts);
+        if (!file && file.error().code == ENOENT)
+            continue;
+        if (!file)
+            return in_context("cannot read the known hosts of " + path, file.error());
+        for (KnownKey& key : known_keys(file->content, path, known_name(host, port)))
+            identity.known_.push_back(std::move(key));
+        for (KnownKey& key : known_keys(file->content, path, known_name(host, 22)))
+            without_port.push_back(std::move(key));
+    }
+    // As ssh does: a key that is known for the host is good for another port of it too.
+    if (identity.known_.empty())
+        identity.known_ = std::move(without_port);
+    return identity;
+}
+
+std::string HostIdentity::algorithms() const {
+    std::string known;
+    std::string others;
+    for (const Algorithm& algorithm : algorithms_of_libssh2) {
+        const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const KnownKey& key) {
+            return key.type == algorithm.key_type && !key.revoked;
+        });
+        std::string& list = is_known ? known : others;
+        list += list.empty() ? "" : ",";
+        list += algorithm.name;
+    }
+    return known.empty() || others.empty() ? known + others : known + "," + others;
+}
+
+Result<> HostIdentity::check(const Ssh2Session& session) const {
+    std::size_t size = 0;
+    int type = 0;
+    const char* raw = ::libssh2_session_hostkey(session.get(), &size, &type);
+    if (!raw)
+        return fail(ErrorClass::link_lost, ECONNRESET, "the ssh server of {} has shown no host key",
+                    host_);
+    const std::span key(reinterpret_cast<const unsigned char*>(raw), size);
+    const std::string text = to_base64(key);
+    bool is_known = false;
+    for (const KnownKey& known : known_) {
+        if (known.key != text)
+            continue;
+        if (known.revoked)
+            return fail(ErrorClass::caller_fault, EACCES,
+                        "the ssh host key of {} port {} is revoked by line {} of {}: do not trust "
+                        "that host before its administrator has told why",
+                        host_, port_, known.line, known.file);
+        is_known = true;
+    }
+    if (is_known)
+        return {};
+    return refuse(type_of(std::as_bytes(key)), fingerprint(session));
+}
+
+Failure HostIdentity::refuse(const std::string& shown_type, const std::string& shown) const {
+    const KnownKey* other = nullptr;
+    for (const KnownKey& key : known_)
+        if (!key.revoked && (!other || (key.type == shown_type && other->type != shown_type)))
+            other = &key;
+    if (!other)
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "the ssh host key of {0} port {1} is not known ({2} {3} is shown; {4} has no "
+                    "line for {5}): log in once with 'ssh -p {1} {0}' and compare the fingerprint, "
+                    "or add the line that 'ssh-keyscan -p {1} {0}' prints",
+                    host_, port_, shown_type, shown, files_, known_name(host_, port_));
+    return fail(ErrorClass::caller_fault, EACCES,
+                "the ssh host key of {} port {} is not the known one: line {} of {} has another "
+                "{} key than the {} {} that is shown. The target was installed anew, or somebody "
+                "else answers in its place; if the change is right, remove the old key: "
+                "ssh-keygen -f {} -R '{}'",
+                host_, port_, other->line, other->file, other->type, shown_type, shown, other->file,
+                known_name(host_, port_));
+}
+
+} // namespace rpmem::ssh2

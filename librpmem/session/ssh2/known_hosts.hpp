@@ -1,0 +1,33 @@
+// What known_hosts files say of a host; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rpmem::ssh2 {
+
+struct KnownKey {
+    std::string file;
+    std::size_t line;
+    bool revoked;
+    std::string type; // "ssh-ed25519"
+    std::string key;  // in base64
+};
+
+// The name of a host in known_hosts: "host", or "[host]:port" where the port is not 22.
+std::string known_name(const std::string& host, std::uint16_t port);
+
+// All keys of TEXT, the content of FILE, that are of the host NAME. Authorities that sign host
+// keys (@cert-authority) are passed over: libssh2 cannot check certificates.
+std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,
+                                 const std::string& name);
+
+std::string to_base64(std::span<const unsigned char> data);
+
+} // namespace rpmem::ssh2

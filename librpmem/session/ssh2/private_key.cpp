@@ -1,0 +1,188 @@
+#include "session/ssh2/private_key.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/err.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rpmem::ssh2 {
+namespace {
+
+template <auto function>
+struct Freeing {
+    template <typename T>
+    void operator()(T* object) const {
+        function(object);
+    }
+};
+// Numbers may be secret: they are wiped.
+using BigNumber = std::unique_ptr<BIGNUM, Freeing<::BN_clear_free>>;
+using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, Freeing<::OSSL_PARAM_BLD_free>>;
+using Parameters = std::unique_ptr<OSSL_PARAM, Freeing<::OSSL_PARAM_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Freeing<::EVP_PKEY_CTX_free>>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, Freeing<::EVP_MD_CTX_free>>;
+using MemoryFile = std::unique_ptr<BIO, Freeing<::BIO_free>>;
+
+constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
+
+Failure not_a_key(const char* why) { return fail(ErrorClass::caller_fault, EINVAL, "{}", why); }
+
+Failure passphrase_needed() {
+    return fail(ErrorClass::caller_fault, EACCES,
+                "it is protected by a passphrase: add it to ssh-agent with ssh-add");
+}
+
+Result<Bytes> from_base64(std::string_view text) {
+    std::string compact;
+    std::copy_if(text.begin(), text.end(), std::back_inserter(compact),
+                 [](char c) { return c != '\n' && c != '\r'; });
+    Bytes bytes(compact.size() / 4 * 3);
+    const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                       reinterpret_cast<const unsigned char*>(compact.data()),
+                                       static_cast<int>(compact.size()));
+    if (size < 0)
+        return not_a_key("its base64 text is damaged");
+    return bytes; // zeros may follow
+}
+
+BigNumber take_number(wire::ByteReader& reader) {
+    const Bytes bytes = take_string(reader).value_or(Bytes());
+    return BigNumber(::BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                                 static_cast<int>(bytes.size()), nullptr));
+}
+
+void put_number(wire::ByteWriter& writer, const BIGNUM* number) {
+    // A leading zero keeps it positive; see "mpint" in RFC 4251.
+    const auto size = static_cast<std::size_t>(BN_num_bytes(number));
+    const bool needs_zero = ::BN_num_bits(number) % 8 == 0;
+    Bytes bytes(size + (needs_zero ? 1 : 0));
+    ::BN_bn2bin(number, reinterpret_cast<unsigned char*>(bytes.data()) + (needs_zero ? 1 : 0));
+    put_string(writer, bytes);
+}
+
+EVP_PKEY* make_key(const BIGNUM* n, const BIGNUM* e, const BIGNUM* d) {
+    const ParameterBuilder builder(::OSSL_PARAM_BLD_new());
+    const KeyContext context(::EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+    if (!builder || !context ||
+        !::OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n) ||
+        !::OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e) ||
+        !::OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_D, d))
+        return nullptr;
+    const Parameters parameters(::OSSL_PARAM_BLD_to_param(builder.get()));
+    EVP_PKEY* key = nullptr;
+    if (!parameters || ::EVP_PKEY_fromdata_init(context.get()) <= 0 ||
+        ::EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_KEYPAIR, parameters.get()) <= 0)
+        return nullptr;
+    return key;
+}
+
+// Null: another kind.
+Result<EVP_PKEY*> read_openssh(std::string_view content) {
+    const auto end = content.find(openssh_end);
+    if (end == std::string_view::npos)
+        return not_a_key("its end is missing");
+    const auto bytes =
+        from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
+    if (!bytes)
+        return Failure(bytes.error());
+    wire::ByteReader file(*bytes);
+    std::array<std::byte, 15> magic;
+    file.raw(magic);
+    if (text_of(magic) != std::string_view("openssh-key-v1\0", magic.size()))
+        return not_a_key("it is not a key that ssh-keygen has written");
+    const auto cipher = take_string(file);
+    const auto derivation = take_string(file);
+    const auto options = take_string(file);
+    const auto keys = file.big_endian<std::uint32_t>();
+    const auto public_key = take_string(file);
+    const auto secret = take_string(file);
+    if (!cipher || !derivation || !options || keys != 1 || !public_key || !secret)
+        return not_a_key("its content is damaged");
+    if (text_of(*cipher) != "none")
+        return passphrase_needed();
+    if (type_of(*public_key) != "ssh-rsa")
+        return nullptr;
+    wire::ByteReader reader(*secret);
+    static_cast<void>(reader.big_endian<std::uint64_t>()); // proves a passphrase
+    static_cast<void>(take_string(reader));                // the type again
+    const BigNumber n = take_number(reader);
+    const BigNumber e = take_number(reader);
+    const BigNumber d = take_number(reader);
+    EVP_PKEY* const key = n && e && d ? make_key(n.get(), e.get(), d.get()) : nullptr;
+    if (!key)
+        return not_a_key("its numbers make no RSA key");
+    return key;
+}
+
+// Instead of asking at the terminal. USER_DATA tells the caller that there is a passphrase.
+int no_passphrase(char*, int, int, void* user_data) {
+    *static_cast<bool*>(user_data) = true;
+    return -1;
+}
+
+Result<EVP_PKEY*> read_pem(std::string_view content) {
+    const MemoryFile file(::BIO_new_mem_buf(content.data(), static_cast<int>(content.size())));
+    bool is_protected = false;
+    EVP_PKEY* const key =
+        ::PEM_read_bio_PrivateKey(file.get(), nullptr, no_passphrase, &is_protected);
+    ::ERR_clear_error();
+    if (!key)
+        return is_protected ? passphrase_needed() : not_a_key("it is not a private key");
+    if (::EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA)
+        return key;
+    ::EVP_PKEY_free(key);
+    return nullptr;
+}
+
+} // namespace
+
+Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content) {
+    const auto key = content.starts_with(openssh_begin) ? read_openssh(content) : read_pem(content);
+    if (!key)
+        return Failure(key.error());
+    return std::unique_ptr<RsaKey>(*key ? new RsaKey(*key) : nullptr);
+}
+
+Bytes RsaKey::public_key() const {
+    wire::ByteWriter writer(1024);
+    put_string(writer, "ssh-rsa");
+    for (const char* name : {OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_N}) {
+        BIGNUM* raw = nullptr;
+        ::EVP_PKEY_get_bn_param(key_.get(), name, &raw);
+        const BigNumber number(raw ? raw : ::BN_new());
+        put_number(writer, number.get());
+    }
+    return writer.take();
+}
+
+Result<Bytes> RsaKey::sign(std::span<const std::byte> data, const std::string& algorithm) const {
+    const EVP_MD* const digest = algorithm == "rsa-sha2-512"   ? ::EVP_sha512()
+                                 : algorithm == "rsa-sha2-256" ? ::EVP_sha256()
+                                                               : ::EVP_sha1();
+    const DigestContext context(::EVP_MD_CTX_new());
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(data.data());
+    std::size_t size = 0;
+    Bytes signature;
+    bool good = context &&
+                ::EVP_DigestSignInit(context.get(), nullptr, digest, nullptr, key_.get()) == 1 &&
+                ::EVP_DigestSign(context.get(), nullptr, &size, bytes, data.size()) == 1;
+    if (good) {
+        signature.resize(size);
+        good = ::EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()),
+                                &size, bytes, data.size()) == 1;
+        signature.resize(size);
+    }
+    ::ERR_clear_error();
+    if (!good)
+        return fail(ErrorClass::caller_fault, EINVAL, "it cannot sign with {}", algorithm);
+    return signature;
+}
+
+} // namespace rpmem::ssh2

@@ -1,0 +1,36 @@
+// Private key files; see ssh-keygen(1) and, for what it writes, PROTOCOL.key of OpenSSH.
+#pragma once
+
+#include "base/result.hpp"
+#include "session/ssh2/strings.hpp"
+
+#include <openssl/evp.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace rpmem::ssh2 {
+
+// An RSA key. The other kinds are left to libssh2.
+class RsaKey {
+public:
+    [[nodiscard]] Bytes public_key() const;
+    // ALGORITHM: "rsa-sha2-512", "rsa-sha2-256" or "ssh-rsa".
+    [[nodiscard]] Result<Bytes> sign(std::span<const std::byte> data,
+                                     const std::string& algorithm) const;
+
+private:
+    friend Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view);
+    struct Free {
+        void operator()(EVP_PKEY* key) const { ::EVP_PKEY_free(key); }
+    };
+    explicit RsaKey(EVP_PKEY* key) : key_(key) {}
+    std::unique_ptr<EVP_PKEY, Free> key_;
+};
+
+// The content of a key file. Null: it is of another kind than RSA. EACCES: it is protected by a
+// passphrase, and nobody is there to be asked. EINVAL: it is no private key.
+Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content);
+
+} // namespace rpmem::ssh2

@@ -1,0 +1,191 @@
+#include "session/ssh2/relay.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace rpmem::ssh2 {
+namespace {
+
+// What ssh returns for its own failures; see ssh(1).
+constexpr int ssh_failed = 255;
+
+constexpr std::size_t step_count = 4;
+
+// The command takes no more input. What it still says comes all the same.
+bool means_no_input(ssize_t status) {
+    return status == LIBSSH2_ERROR_CHANNEL_CLOSED || status == LIBSSH2_ERROR_CHANNEL_EOF_SENT;
+}
+
+// From the name in an exit-signal message, "KILL"; see RFC 4254, 6.10. 0: not known here.
+int signal_of(std::string_view name) {
+    for (int number = 1; number < NSIG; ++number)
+        if (const char* known = ::sigabbrev_np(number); known && name == known)
+            return number;
+    return 0;
+}
+
+} // namespace
+
+Relay::Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Ends ends)
+    : session_(std::move(session)), channel_(channel),
+      input_(std::move(ends.input)), output_{0, std::move(ends.output), {}},
+      error_{SSH_EXTENDED_DATA_STDERR, std::move(ends.error), {}} {}
+
+bool Relay::Outflow::put() {
+    while (!buffer.empty() && socket) {
+        const ssize_t sent = ::send(socket.get(), buffer.bytes.data() + buffer.first,
+                                    buffer.end - buffer.first, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0)
+            buffer.take(static_cast<std::size_t>(sent));
+        else if (errno == EAGAIN)
+            return false;
+        else if (errno != EINTR)
+            socket.reset();
+    }
+    if (!socket) // nobody reads it
+        buffer.fill(0);
+    return true;
+}
+
+int Relay::send_input() {
+    while (input_ || !input_buffer_.empty()) {
+        if (input_buffer_.empty()) {
+            const ssize_t got = ::recv(input_.get(), input_buffer_.bytes.data(),
+                                       input_buffer_.bytes.size(), MSG_DONTWAIT);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got < 0 && errno == EAGAIN)
+                return 0;
+            if (got <= 0)
+                input_.reset();
+            else
+                input_buffer_.fill(static_cast<std::size_t>(got));
+            continue;
+        }
+        const ssize_t sent = ::libssh2_channel_write_ex(
+            channel_, 0, input_buffer_.bytes.data() + input_buffer_.first,
+            input_buffer_.end - input_buffer_.first);
+        if (means_no_input(sent)) {
+            input_.reset();
+            input_buffer_.fill(0);
+            end_sent_ = true;
+            return 0;
+        }
+        if (sent < 0)
+            return static_cast<int>(sent);
+        input_buffer_.take(static_cast<std::size_t>(sent));
+    }
+    if (end_sent_)
+        return 0;
+    const int status = ::libssh2_channel_send_eof(channel_);
+    end_sent_ = status == 0 || means_no_input(status);
+    return end_sent_ ? 0 : status;
+}
+
+int Relay::receive(Outflow& flow) {
+    while (flow.put()) {
+        const ssize_t got = ::libssh2_channel_read_ex(
+            channel_, flow.stream, flow.buffer.bytes.data(), flow.buffer.bytes.size());
+        if (got <= 0)
+            return static_cast<int>(got);
+        flow.buffer.fill(static_cast<std::size_t>(got));
+    }
+    return 0;
+}
+
+int Relay::await_end() {
+    if (::libssh2_channel_eof(channel_) != 1 || !output_.buffer.empty() || !error_.buffer.empty())
+        return 0;
+    output_.socket.reset();
+    const int status = ::libssh2_channel_wait_closed(channel_);
+    ended_ = status == 0;
+    return status;
+}
+
+int Relay::step(std::size_t number) {
+    switch (number) {
+    case 0:
+        return send_input();
+    case 1:
+        return receive(output_);
+    case 2:
+        return receive(error_);
+    default:
+        return await_end();
+    }
+}
+
+// 0, or why the connection is lost.
+int Relay::advance() {
+    for (std::size_t count = 0; count < step_count && !ended_; ++count) {
+        const int status = step(next_step_);
+        if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
+            return status;
+        if (status < 0 && session_->blocked_outward())
+            return 0; // the same step comes next
+        next_step_ = (next_step_ + 1) % step_count;
+    }
+    return 0;
+}
+
+void Relay::await_event(int stop) {
+    // When neither stream takes any more, what comes is left to TCP.
+    const bool reading = output_.buffer.empty() || error_.buffer.empty();
+    const bool writing = session_->blocked_outward();
+    const auto events = static_cast<short>((reading ? POLLIN : 0) | (writing ? POLLOUT : 0));
+    std::array<pollfd, 5> fds = {
+        pollfd{stop, POLLIN, 0},
+        pollfd{events != 0 ? session_->socket() : -1, events, 0},
+        pollfd{input_buffer_.empty() ? input_.get() : -1, POLLIN, 0},
+        pollfd{output_.buffer.empty() ? -1 : output_.socket.get(), POLLOUT, 0},
+        pollfd{error_.buffer.empty() ? -1 : error_.socket.get(), POLLOUT, 0},
+    };
+    ::poll(fds.data(), fds.size(), -1);
+}
+
+void Relay::tell(std::string_view text) {
+    if (error_.put() && error_.socket)
+        static_cast<void>(
+            ::send(error_.socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+ExitStatus Relay::status() const {
+    char* name = nullptr;
+    std::size_t size = 0;
+    ::libssh2_channel_get_exit_signal(channel_, &name, &size, nullptr, nullptr, nullptr, nullptr);
+    if (name) {
+        const int signal = signal_of({name, size});
+        ::libssh2_free(session_->get(), name);
+        return {ssh_failed, signal, true};
+    }
+    return {::libssh2_channel_get_exit_status(channel_), 0, true};
+}
+
+ExitStatus Relay::run(int stop) {
+    ExitStatus result{ssh_failed, 0, true};
+    while (true) {
+        if (const int lost = advance(); lost != 0) {
+            tell("the ssh connection broke: " + session_->last_error());
+            break;
+        }
+        if (ended_) {
+            result = status();
+            break;
+        }
+        await_event(stop);
+        pollfd stopped = {stop, POLLIN, 0};
+        if (::poll(&stopped, 1, 0) > 0)
+            break;
+    }
+    session_.reset();
+    input_.reset();
+    output_.socket.reset();
+    error_.socket.reset();
+    return result;
+}
+
+} // namespace rpmem::ssh2

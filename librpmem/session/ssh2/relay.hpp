@@ -1,0 +1,72 @@
+// Moves bytes between a channel of libssh2 and three local streams, as the ssh process does with
+// its standard descriptors: what libssh2 keeps within itself cannot be hidden from poll(2), and
+// the connection is looked after when nobody asks anything.
+#pragma once
+
+#include "base/child_process.hpp"
+#include "session/ssh2/ssh2_session.hpp"
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+namespace rpmem::ssh2 {
+
+// One thread at a time.
+class Relay {
+public:
+    // The far ends of the streams; all are sockets.
+    struct Ends {
+        UniqueFd input;
+        UniqueFd output;
+        UniqueFd error;
+    };
+
+    Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Ends ends);
+
+    // Until the command has ended, the connection is lost (told as error text, status 255 as that
+    // of ssh(1)), or STOP becomes readable. Then it closes its ends and cuts the connection.
+    ExitStatus run(int stop);
+
+private:
+    // Bytes on their way.
+    struct Buffer {
+        std::array<char, 16384> bytes;
+        std::size_t first = 0;
+        std::size_t end = 0;
+        [[nodiscard]] bool empty() const { return first == end; }
+        void take(std::size_t count) { first += count; }
+        void fill(std::size_t count) {
+            first = 0;
+            end = count;
+        }
+    };
+    struct Outflow {
+        int stream;
+        UniqueFd socket;
+        Buffer buffer;
+        bool put(); // true: the buffer is empty
+    };
+
+    // Each goes on until it would have to wait: 0, or the status of libssh2.
+    int send_input();
+    int receive(Outflow& flow);
+    int await_end();
+    int step(std::size_t number);
+    int advance();
+    void await_event(int stop);
+    void tell(std::string_view text);
+    [[nodiscard]] ExitStatus status() const;
+
+    std::unique_ptr<Ssh2Session> session_;
+    LIBSSH2_CHANNEL* channel_; // the session's
+    UniqueFd input_;
+    Buffer input_buffer_;
+    bool end_sent_ = false;
+    Outflow output_;
+    Outflow error_;
+    std::size_t next_step_ = 0;
+    bool ended_ = false;
+};
+
+} // namespace rpmem::ssh2

@@ -1,0 +1,150 @@
+#include "session/ssh2/ssh2_channel.hpp"
+
+#include "base/io.hpp"
+#include "base/quiet_thread.hpp"
+#include "session/ssh2/account.hpp"
+#include "session/ssh2/connect.hpp"
+#include "session/ssh2/host_key.hpp"
+#include "session/ssh2/login.hpp"
+#include "session/ssh2/relay.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace rpmem::ssh2 {
+namespace {
+
+constexpr std::uint16_t usual_port = 22;
+
+// What the target may send ahead of being read; libssh2 keeps it in memory.
+constexpr unsigned window_size = 1U << 18;
+
+// The relay, in a thread of its own.
+class RelayCarrier final : public Carrier {
+public:
+    RelayCarrier(Relay relay, Event stop)
+        : stop_(std::move(stop)), relay_(std::move(relay)),
+          thread_(start_without_signals([this] { run(); })) {}
+    ~RelayCarrier() override {
+        stop_.raise();
+        thread_.join();
+    }
+    RelayCarrier(const RelayCarrier&) = delete;
+    RelayCarrier& operator=(const RelayCarrier&) = delete;
+
+    std::optional<ExitStatus> wait(const Deadline& deadline) override {
+        std::unique_lock lock(mutex_);
+        ended_.wait_for(lock, std::chrono::milliseconds(deadline.poll_timeout()),
+                        [this] { return status_.has_value(); });
+        return status_;
+    }
+
+private:
+    void run() {
+        const ExitStatus status = relay_.run(stop_.fd());
+        const std::lock_guard lock(mutex_);
+        status_ = status;
+        ended_.notify_all();
+    }
+
+    Event stop_;
+    Relay relay_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    std::optional<ExitStatus> status_;
+    std::thread thread_; // the last: it uses the others
+};
+
+Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::string& command,
+                                     const Deadline& deadline) {
+    LIBSSH2_CHANNEL* channel = nullptr;
+    auto status = session.complete(
+        [&] {
+            channel =
+                ::libssh2_channel_open_ex(session.get(), "session", sizeof("session") - 1,
+                                          window_size, LIBSSH2_CHANNEL_PACKET_DEFAULT, nullptr, 0);
+            return channel ? 0 : ::libssh2_session_last_errno(session.get());
+        },
+        deadline);
+    if (status && *status == 0)
+        status = session.complete(
+            [&] {
+                return ::libssh2_channel_process_startup(channel, "exec", sizeof("exec") - 1,
+                                                         command.c_str(),
+                                                         static_cast<unsigned>(command.size()));
+            },
+            deadline);
+    if (!status)
+        return Failure(status.error());
+    if (*status != 0)
+        return fail(ErrorClass::link_lost, ECONNRESET,
+                    "the ssh server does not run the command '{}': {}", command,
+                    session.last_error());
+    return channel;
+}
+
+Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
+                                         LIBSSH2_CHANNEL* channel) {
+    auto input = make_socket_pair();
+    if (!input)
+        return propagate(std::move(input));
+    auto output = make_socket_pair();
+    if (!output)
+        return propagate(std::move(output));
+    auto error = make_socket_pair();
+    if (!error)
+        return propagate(std::move(error));
+    auto stop = Event::make();
+    if (!stop)
+        return propagate(std::move(stop));
+    Relay relay(std::move(session), channel,
+                {std::move(input->theirs), std::move(output->theirs), std::move(error->theirs)});
+    auto carrier = std::make_unique<RelayCarrier>(std::move(relay), std::move(*stop));
+    return std::make_unique<Channel>(
+        ChannelStreams{std::move(input->ours), std::move(output->ours), std::move(error->ours)},
+        std::move(carrier));
+}
+
+std::vector<std::string> known_hosts_files(const Files& files, const Account& account) {
+    if (!files.known_hosts.empty())
+        return {files.known_hosts};
+    return {account.home + "/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"};
+}
+
+Login login_of(const Target& target, const Files& files, const Account& account) {
+    const std::string user = target.user.empty() ? account.name : target.user;
+    if (!files.key.empty())
+        return {user, false, {files.key}};
+    const std::string directory = account.home + "/.ssh/";
+    return {user, true, {directory + "id_ed25519", directory + "id_ecdsa", directory + "id_rsa"}};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
+                                               bool force_ipv4, const Files& files,
+                                               const Deadline& deadline) {
+    const auto account = current_account();
+    if (!account)
+        return Failure(account.error());
+    const std::uint16_t port = target.port.value_or(usual_port);
+    const auto identity =
+        HostIdentity::look_up(target.host, port, known_hosts_files(files, *account));
+    if (!identity)
+        return Failure(identity.error());
+    auto socket = connect_to(target.host, port, force_ipv4, deadline);
+    if (!socket)
+        return propagate(std::move(socket));
+    auto session = Ssh2Session::start(std::move(*socket), identity->algorithms(), deadline);
+    if (!session)
+        return propagate(std::move(session));
+    RPMEM_TRY(identity->check(**session));
+    RPMEM_TRY(log_in(**session, login_of(target, files, *account), deadline));
+    const auto channel = run_command(**session, command, deadline);
+    if (!channel)
+        return Failure(channel.error());
+    return relayed(std::move(*session), *channel);
+}
+
+} // namespace rpmem::ssh2

@@ -1,0 +1,53 @@
+// A session of libssh2: an encrypted connection to a server that has shown its host key.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <libssh2.h>
+
+#include <memory>
+#include <string>
+
+namespace rpmem::ssh2 {
+
+// One thread at a time. No call waits, but for those with a deadline.
+class Ssh2Session {
+public:
+    // HOST_KEY_ALGORITHMS: those the server should use, the best first, separated by commas.
+    static Result<std::unique_ptr<Ssh2Session>>
+    start(UniqueFd socket, const std::string& host_key_algorithms, const Deadline& deadline);
+    ~Ssh2Session(); // cuts the connection, and with it all channels
+    Ssh2Session(const Ssh2Session&) = delete;
+    Ssh2Session& operator=(const Ssh2Session&) = delete;
+
+    [[nodiscard]] LIBSSH2_SESSION* get() const { return session_; }
+    [[nodiscard]] int socket() const { return socket_.get(); }
+    // libssh2 waits until the socket can be written: only the call that said so may follow.
+    [[nodiscard]] bool blocked_outward() const;
+    // What libssh2 says of its last failure.
+    [[nodiscard]] std::string last_error() const;
+
+    // Repeats OPERATION for as long as libssh2 has to wait, and returns its result. ETIMEDOUT.
+    template <typename Operation>
+    Result<int> complete(const Operation& operation, const Deadline& deadline) const {
+        while (true) {
+            const int status = operation();
+            if (status != LIBSSH2_ERROR_EAGAIN)
+                return status;
+            RPMEM_TRY(await_socket(deadline));
+        }
+    }
+
+private:
+    Ssh2Session(UniqueFd socket, LIBSSH2_SESSION* session)
+        : socket_(std::move(socket)), session_(session) {}
+    Result<> await_socket(const Deadline& deadline) const;
+
+    UniqueFd socket_;
+    LIBSSH2_SESSION* session_;
+    bool is_encrypted_ = false;
+};
+
+} // namespace rpmem::ssh2

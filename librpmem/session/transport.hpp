@@ -1,0 +1,17 @@
+// Which way a session logs in: the only place that knows all of them.
+#pragma once
+
+#include "base/settings.hpp"
+#include "session/channel.hpp"
+#include "session/target.hpp"
+
+namespace rpmem {
+
+// Logs in to TARGET and starts COMMAND there. FORCE_IPV4: the lanes will use IPv4, so the login
+// must arrive at the same address. A transport may return before the login is complete; what goes
+// wrong after that is told by the channel.
+Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
+                                               bool force_ipv4, const Settings& settings,
+                                               const Deadline& deadline);
+
+} // namespace rpmem
