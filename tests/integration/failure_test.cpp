@@ -81,6 +81,15 @@ TEST_F(Failures, TheCommandTalksNonsense) {
     expect_failed(create(local, 1), EPROTO, "4 lanes");
 }
 
+TEST_F(Failures, TheCommandSaysTooMuch) {
+    set_command("echo it began here >&2; head -c 5000000 /dev/zero | tr '\\0' x >&2; exit 3");
+    expect_failed(create(local, 1), ECONNRESET, "it began here; xxx");
+    EXPECT_NE(std::string(rpmem_errormsg()).find("status 3"), std::string::npos);
+    // Nobody reads the rest of this one, which must not hold anything up.
+    set_command("exec head -c 50000000 /dev/zero");
+    expect_failed(create(local, 1), EBADMSG, "");
+}
+
 TEST_F(Failures, NobodyListensOnThePort) {
     set_command("printf '\\000\\000\\000\\000'; head -c 12 >/dev/null; printf "
                 "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"

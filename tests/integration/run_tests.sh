@@ -32,4 +32,12 @@ exec "$RPMEM_SSH" "\$@"
 EOF
 chmod 755 "$RPMEM_TEST_DIR/ssh"
 export RPMEM_SSH=${RPMEM_TEST_SSH:-$RPMEM_TEST_DIR/ssh}
+if [ "${RPMEM_SSH_TRANSPORT:-}" = libssh2 ]; then
+    # shellcheck source=tests/integration/ssh2_files.sh
+    . "$here/ssh2_files.sh"
+fi
+if [ "${RPMEM_TEST_USE_AGENT:-}" = 1 ]; then
+    # It sets SSH_AUTH_SOCK, and ends when the tests have ended.
+    exec ssh-agent -a "$RPMEM_TEST_DIR/agent" "$tests" "$@"
+fi
 exec "$tests" "$@"

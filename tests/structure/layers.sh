@@ -33,6 +33,12 @@ refuse "rpmemd/lanes" '"pools/' "lanes know nothing of pools"
 refuse "librpmem/session" '"(lanes|fabric)/' "the session knows nothing of the fabric"
 refuse "rpmemd/medium" '"(wire|fabric|lanes|pools)/' "the medium knows nothing but base"
 refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
+for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do
+    refuse "$file" '<(libssh2|openssl/)' "only session/ssh2 speaks to libssh2"
+done
+for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name transport.cpp ! -name 'process_channel.*'); do
+    refuse "$file" '"session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
+done
 for file in rpmemd/*.?pp rpmemd/lanes/*.?pp; do
     case $file in rpmemd/lanes/streamed_copy.*) ;; *) refuse "$file" '<libpmem' "only pools and what makes ranges durable use libpmem" ;; esac
 done

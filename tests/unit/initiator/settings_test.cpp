@@ -20,6 +20,9 @@ Settings read(const Variables& variables) {
 TEST(Settings, DefaultsAreThoseOfTheManual) {
     const Settings settings = read({});
     EXPECT_EQ(settings.ssh, "ssh");
+    EXPECT_EQ(settings.ssh_transport, SshTransport::process);
+    EXPECT_EQ(settings.ssh_key, "");
+    EXPECT_EQ(settings.ssh_known_hosts, "");
     EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
     EXPECT_TRUE(settings.enable_verbs);
     EXPECT_TRUE(settings.enable_tcp);
@@ -36,6 +39,9 @@ TEST(Settings, DefaultsAreThoseOfTheManual) {
 
 TEST(Settings, ValuesAreTaken) {
     const Settings settings = read({{"RPMEM_SSH", "/bin/my ssh"},
+                                    {"RPMEM_SSH_TRANSPORT", "libssh2"},
+                                    {"RPMEM_SSH_KEY", "/my/key"},
+                                    {"RPMEM_SSH_KNOWN_HOSTS", "/my/hosts"},
                                     {"RPMEM_CMD", " rpmemd -c a | b c||"},
                                     {"RPMEM_ENABLE_VERBS", "0"},
                                     {"RPMEM_ENABLE_TCP", "0"},
@@ -48,6 +54,9 @@ TEST(Settings, ValuesAreTaken) {
                                     {"RPMEM_LOG_LEVEL", "4"},
                                     {"RPMEM_LOG_FILE", "/tmp/log-"}});
     EXPECT_EQ(settings.ssh, "/bin/my ssh");
+    EXPECT_EQ(settings.ssh_transport, SshTransport::libssh2);
+    EXPECT_EQ(settings.ssh_key, "/my/key");
+    EXPECT_EQ(settings.ssh_known_hosts, "/my/hosts");
     EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
     EXPECT_FALSE(settings.enable_verbs);
     EXPECT_FALSE(settings.enable_tcp);
@@ -77,6 +86,18 @@ TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
     EXPECT_TRUE(settings.enable_verbs);
     EXPECT_EQ(settings.warnings.size(), 1U);
     EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
+}
+
+TEST(Settings, AChoiceIsOneOfItsWords) {
+    for (const char* value : {"", "ssh", "process|libssh2", "libssh", "Process"}) {
+        const Settings settings = read({{"RPMEM_SSH_TRANSPORT", value}});
+        EXPECT_EQ(settings.ssh_transport, SshTransport::process) << value;
+        ASSERT_EQ(settings.warnings.size(), 1U) << value;
+        EXPECT_EQ(settings.warnings[0],
+                  fmt::format("RPMEM_SSH_TRANSPORT={}: not one of process|libssh2; process is used",
+                              value));
+    }
+    EXPECT_TRUE(read({{"RPMEM_SSH_TRANSPORT", "process"}}).warnings.empty());
 }
 
 TEST(Settings, EveryRowIsRead) {

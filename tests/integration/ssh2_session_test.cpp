@@ -1,0 +1,145 @@
+// Sessions over libssh2: no process is made, other addresses, connections that break.
+#include "environment.hpp"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Ssh2Session : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+
+    LocalPool local{8 * mebibyte};
+};
+
+constexpr sock_filter statement(unsigned code, unsigned value) {
+    return {static_cast<std::uint16_t>(code), 0, 0, value};
+}
+constexpr sock_filter equal(unsigned value, std::uint8_t skip_if_not) {
+    return {BPF_JMP | BPF_JEQ | BPF_K, 0, skip_if_not, value};
+}
+
+// For the calling thread and those that it starts: a process cannot be made, and no program be run.
+// EPERM says so; clone3(2), whose flags cannot be seen, is said not to exist.
+bool forbid_processes() {
+    constexpr unsigned error = SECCOMP_RET_ERRNO;
+    static const sock_filter program[] = {
+        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        equal(SYS_clone3, 1),
+        statement(BPF_RET | BPF_K, error | ENOSYS),
+#ifdef SYS_fork
+        equal(SYS_fork, 1),
+        statement(BPF_RET | BPF_K, error | EPERM),
+        equal(SYS_vfork, 1),
+        statement(BPF_RET | BPF_K, error | EPERM),
+#endif
+        equal(SYS_execve, 1),
+        statement(BPF_RET | BPF_K, error | EPERM),
+        equal(SYS_execveat, 1),
+        statement(BPF_RET | BPF_K, error | EPERM),
+        equal(SYS_clone, 3),
+        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)), // the flags
+        {BPF_JMP | BPF_JSET | BPF_K, 1, 0, CLONE_THREAD},
+        statement(BPF_RET | BPF_K, error | EPERM),
+        statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter = {std::size(program), const_cast<sock_filter*>(program)};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST_F(Ssh2Session, NoProcessIsMade) {
+    std::thread([&] {
+        ASSERT_TRUE(forbid_processes()) << std::strerror(errno);
+        const pid_t child = ::fork();
+        if (child == 0)
+            ::_exit(0);
+        ASSERT_EQ(child, -1) << "the filter does not work";
+        RPMEMpool* pool = create(local, 2);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        ASSERT_EQ(rpmem_persist(pool, header_size, local.size() - header_size, 1, 0), 0)
+            << rpmem_errormsg();
+        std::vector<std::byte> back(local.size() - header_size);
+        ASSERT_EQ(rpmem_read(pool, back.data(), header_size, back.size(), 0), 0)
+            << rpmem_errormsg();
+        EXPECT_EQ(std::memcmp(back.data(), local.data() + header_size, back.size()), 0);
+        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        const auto media = part(0);
+        ASSERT_EQ(media.size(), local.size());
+        EXPECT_EQ(std::memcmp(media.data() + header_size, local.data() + header_size, back.size()),
+                  0);
+        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        EXPECT_FALSE(fs::exists(directory() / "part0"));
+    }).join();
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(Ssh2Session, ATargetWithAnIPv6Address) {
+    const std::string target6 = variable("RPMEM_TEST_TARGET6");
+    if (target6.empty())
+        GTEST_SKIP() << "there is no IPv6 here";
+    set_command("echo \"$SSH_CONNECTION\" >" + (directory() / "connection").string() + "\nexec " +
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
+    const rpmem_pool_attr attributes = sample_attributes();
+    lanes_in_force = 1;
+    RPMEMpool* pool = rpmem_create(target6.c_str(), "pool.set", local.data(), local.size(),
+                                   &lanes_in_force, &attributes);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 8192, 10000, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 10000), 0);
+    std::string client;
+    std::ifstream(directory() / "connection") >> client;
+    EXPECT_NE(client.find("::"), std::string::npos) << client;
+}
+
+TEST_F(Ssh2Session, ABrokenConnectionIsALostLink) {
+    // The command's parent is the process of sshd that serves this connection.
+    set_command("echo $PPID >" + (directory() / "server").string() + "\nexec " +
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+    pid_t server = 0;
+    std::ifstream(directory() / "server") >> server;
+    ASSERT_GT(server, 1);
+    ASSERT_EQ(::kill(server, SIGKILL), 0);
+    EXPECT_TRUE(part_gets_unlocked(0));
+    int status = 0;
+    for (int i = 0; i < 1000 && status == 0; ++i)
+        status = rpmem_persist(pool, 8192, 1000, 0, 0);
+    EXPECT_EQ(status, -1);
+    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_NE(std::string(rpmem_errormsg()).find("the ssh connection broke"), std::string::npos)
+        << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), -1);
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+}
+
+TEST_F(Ssh2Session, ACommandThatIsEndedByASignal) {
+    set_command("echo last words >&2; kill -9 $$");
+    EXPECT_EQ(create(local, 1), nullptr);
+    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    const std::string text = rpmem_errormsg();
+    EXPECT_NE(text.find("signal 9"), std::string::npos) << text;
+    EXPECT_NE(text.find("last words"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace rpmem::test
