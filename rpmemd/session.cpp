@@ -154,6 +154,7 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                            request.lanes,
                            {request.inline_size, agreement_.messages, agreement_.counted_answers},
                            configuration_.threads,
+                           std::chrono::microseconds(configuration_.spin_time),
                            agreement_.lane_token},
                           pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {

@@ -13,6 +13,8 @@
 
 namespace rpmem::target {
 
+inline constexpr unsigned default_spin_time = 50; // microseconds
+
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
     bool persist_apm = false;
@@ -20,7 +22,8 @@ struct Configuration {
     bool use_syslog = true;
     std::string log_file = "/var/log/rpmemd.log"; // not used with syslog
     LogLevel log_level = LogLevel::error;
-    unsigned threads = 0;              // lane workers; 0: as many as fit
+    unsigned threads = 0; // lane workers; 0: as many as fit
+    unsigned spin_time = default_spin_time;
     std::optional<std::string> remove; // a pool set whose pool is to be removed: no session then
     bool force = false;
     bool remove_pool_set = false;

@@ -37,6 +37,7 @@ constexpr const char* footer =
     "See rpmemd(1) and rpmemd.conf(5).";
 
 constexpr unsigned max_threads = 1024;
+constexpr unsigned max_spin_time = 1000000;
 
 // What the command line says, as text where a configuration file could say it too.
 struct Options {
@@ -45,6 +46,7 @@ struct Options {
     bool force = false;
     bool remove_pool_set = false;
     unsigned threads = 0;
+    unsigned spin_time = default_spin_time;
     std::vector<std::pair<std::string, std::string>> settings;
 };
 
@@ -91,6 +93,12 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
                    "threads that serve the lanes; 0, the default: as many as fit")
         ->option_text("N")
         ->check(CLI::Range(0U, max_threads))
+        ->take_last();
+    app.add_option("--spin-time", options.spin_time,
+                   "microseconds that a thread looks for messages before it sleeps (default 50)")
+        ->option_text("N")
+        ->check(CLI::Range(0U, max_spin_time))
+        ->envname("RPMEM_SPIN_TIME")
         ->take_last();
     add_setting(app, options, "poolset-dir", "DIRECTORY",
                 "where pool sets are looked up; absolute, $HOME in it is replaced (default $HOME)");
@@ -142,6 +150,7 @@ Result<Configuration> configure(const Options& options, const Environment& envir
     auto configuration = resolve(overlay(*files, command_line), environment.home);
     if (configuration) {
         configuration->threads = options.threads;
+        configuration->spin_time = options.spin_time;
         configuration->remove = options.remove;
         configuration->force = options.force;
         configuration->remove_pool_set = options.remove_pool_set;

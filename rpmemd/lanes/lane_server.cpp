@@ -78,7 +78,7 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
     };
     for (unsigned i = 0; i < count; ++i) {
         auto worker = LaneWorker::start(domain_, lanes_each * (messages_.in_flight + answers_each),
-                                        lanes_each, memory, persister, failed);
+                                        lanes_each, options.spin_time, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
         workers_.push_back(std::move(*worker));

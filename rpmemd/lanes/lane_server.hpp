@@ -24,7 +24,8 @@ struct LaneServerOptions {
     std::string address; // local address to listen on
     unsigned lanes;      // wanted by the peer
     MessageRules messages;
-    unsigned workers;                 // 0: as many as fit
+    unsigned workers; // 0: as many as fit
+    std::chrono::microseconds spin_time;
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
 };
 

@@ -10,20 +10,22 @@
 namespace rpmem::target {
 namespace {
 
-constexpr fabric::WaitPolicy wait_policy{std::chrono::microseconds(50), std::chrono::minutes(10)};
+// Nothing depends on it: a worker that sleeps is woken by messages and by stop().
+constexpr std::chrono::minutes usual_timeout(10);
 // While an answer waits for room in the queue.
-constexpr fabric::WaitPolicy short_wait_policy{std::chrono::microseconds(50),
-                                               std::chrono::milliseconds(1)};
+constexpr std::chrono::milliseconds short_timeout(1);
 
 } // namespace
 
-LaneWorker::LaneWorker(fabric::CompletionQueue completions, Event stop, ServedMemory memory,
+LaneWorker::LaneWorker(fabric::CompletionQueue completions, Event stop,
+                       std::chrono::microseconds spin_time, ServedMemory memory,
                        Persister persister, Failed failed)
-    : completions_(std::move(completions)), stop_(std::move(stop)), memory_(memory),
-      persister_(persister), failed_(std::move(failed)) {}
+    : completions_(std::move(completions)), stop_(std::move(stop)), spin_time_(spin_time),
+      memory_(memory), persister_(persister), failed_(std::move(failed)) {}
 
 Result<std::unique_ptr<LaneWorker>> LaneWorker::start(const fabric::Domain& domain,
                                                       std::size_t queue_size, std::size_t lanes,
+                                                      std::chrono::microseconds spin_time,
                                                       ServedMemory memory, Persister persister,
                                                       Failed failed) {
     auto completions = fabric::CompletionQueue::open(domain, queue_size);
@@ -33,7 +35,8 @@ Result<std::unique_ptr<LaneWorker>> LaneWorker::start(const fabric::Domain& doma
     if (!stop)
         return propagate(std::move(stop));
     std::unique_ptr<LaneWorker> worker(new LaneWorker(std::move(*completions), std::move(*stop),
-                                                      memory, persister, std::move(failed)));
+                                                      spin_time, memory, persister,
+                                                      std::move(failed)));
     worker->unanswered_.reserve(lanes);
     worker->thread_ = start_without_signals([self = worker.get()] { self->run(); });
     return worker;
@@ -54,8 +57,8 @@ void LaneWorker::run() {
     constexpr unsigned error_limit = 100000;
     unsigned errors = 0;
     std::array<fabric::Completion, 16> entries;
-    fabric::AdaptiveWait usual(wait_policy);
-    fabric::AdaptiveWait in_haste(short_wait_policy);
+    fabric::AdaptiveWait usual({spin_time_, usual_timeout});
+    fabric::AdaptiveWait in_haste({spin_time_, short_timeout});
     while (!stopping_) {
         auto& wait = unanswered_.empty() ? usual : in_haste;
         const int got = wait.wait(completions_, entries, stop_.fd());

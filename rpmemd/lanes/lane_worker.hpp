@@ -23,6 +23,7 @@ public:
     // QUEUE_SIZE: operations of all its lanes that may be under way. LANES: that it may serve.
     static Result<std::unique_ptr<LaneWorker>> start(const fabric::Domain& domain,
                                                      std::size_t queue_size, std::size_t lanes,
+                                                     std::chrono::microseconds spin_time,
                                                      ServedMemory memory, Persister persister,
                                                      Failed failed);
     ~LaneWorker();
@@ -34,14 +35,15 @@ public:
     [[nodiscard]] const fabric::CompletionQueue& completions() const { return completions_; }
 
 private:
-    LaneWorker(fabric::CompletionQueue completions, Event stop, ServedMemory memory,
-               Persister persister, Failed failed);
+    LaneWorker(fabric::CompletionQueue completions, Event stop, std::chrono::microseconds spin_time,
+               ServedMemory memory, Persister persister, Failed failed);
     void run();
     void serve(const fabric::Completion& completion);
     void conclude();
 
     fabric::CompletionQueue completions_;
     Event stop_;
+    std::chrono::microseconds spin_time_;
     ServedMemory memory_;
     Persister persister_;
     Failed failed_;

@@ -128,11 +128,23 @@ TEST_F(Options, HelpTeachesAndChangesNothing) {
         const std::string& text = std::get<ExitRequest>(*result).text;
         for (const char* expected :
              {"-V,--version", "-h,--help", "-c,--config", "-r,--remove", "-f,--force",
-              "-s,--pool-set", "-t,--nthreads", "--log-file", "--poolset-dir", "--persist-apm",
-              "--persist-general", "--use-syslog", "--log-level", "--poolset-outside",
-              "/etc/rpmemd/rpmemd.conf", "RPMEM_CMD", "notice"})
+              "-s,--pool-set", "-t,--nthreads", "--spin-time", "--log-file", "--poolset-dir",
+              "--persist-apm", "--persist-general", "--use-syslog", "--log-level",
+              "--poolset-outside", "/etc/rpmemd/rpmemd.conf", "RPMEM_CMD", "notice"})
             EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in\n" << text;
     }
+}
+
+TEST_F(Options, SpinTime) {
+    EXPECT_EQ(configured({}).spin_time, 50U);
+    EXPECT_EQ(configured({"--spin-time", "0"}).spin_time, 0U);
+    EXPECT_EQ(configured({"--spin-time", "1000000"}).spin_time, 1000000U);
+    for (const char* wrong : {"-1", "1000001", "soon", ""})
+        EXPECT_EQ(refused({"--spin-time", wrong}, "--spin-time"), EINVAL) << wrong;
+    ::setenv("RPMEM_SPIN_TIME", "7", 1);
+    EXPECT_EQ(configured({}).spin_time, 7U);
+    EXPECT_EQ(configured({"--spin-time", "8"}).spin_time, 8U);
+    ::unsetenv("RPMEM_SPIN_TIME");
 }
 
 TEST_F(Options, Version) {
