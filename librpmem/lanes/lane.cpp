@@ -1,5 +1,7 @@
 #include "lanes/lane.hpp"
 
+#include "base/cache_line.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,8 +11,6 @@ namespace rpmem {
 namespace {
 
 constexpr std::size_t landing_size = std::size_t{64} * 1024;
-constexpr std::size_t cache_line = 64;
-
 // Room for the header of a message and for data that are quicker copied than referred to.
 constexpr std::size_t slot_size = 256;
 static_assert(sizeof(wire::PersistMessage) < slot_size);

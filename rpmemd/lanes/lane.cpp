@@ -1,5 +1,6 @@
 #include "lanes/lane.hpp"
 
+#include "base/cache_line.hpp"
 #include "lanes/streamed_copy.hpp"
 #include "lanes/word_copy.hpp"
 
@@ -13,11 +14,6 @@ namespace {
 
 using wire::PersistMessage;
 using wire::PersistMode;
-
-// Messages of different lanes must not share a cache line.
-constexpr std::size_t cache_line = 64;
-
-std::size_t aligned(std::size_t size) { return (size + cache_line - 1) / cache_line * cache_line; }
 
 // Smaller pieces are in the cache when they are flushed, and may be wanted there.
 constexpr std::size_t least_streamed_size = 1024;
@@ -43,7 +39,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
                       const fabric::EventQueue& events,
                       const fabric::CompletionQueue& completions) {
     message_size_ = sizeof(PersistMessage) + rules_.inline_size;
-    const std::size_t size = rules_.in_flight * aligned(message_size_);
+    const std::size_t size = rules_.in_flight * up_to_cache_lines(message_size_);
     // Not touched: pages that no message reaches cost nothing.
     memory_.reset(new (std::nothrow) std::byte[size]);
     if (!memory_)
@@ -60,7 +56,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     endpoint_ = std::move(*endpoint);
     buffers_.reserve(rules_.in_flight);
     for (unsigned i = 0; i < rules_.in_flight; ++i) {
-        buffers_.push_back({this, memory_.get() + i * aligned(message_size_)});
+        buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});
         if (const int status = post(buffers_.back()); status != 0)
             return fabric::fail_fabric(ErrorClass::resource_limit, status,
                                        "cannot post a receive buffer of lane {}", index_);

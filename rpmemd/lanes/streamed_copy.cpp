@@ -1,5 +1,6 @@
 #include "lanes/streamed_copy.hpp"
 
+#include "base/cache_line.hpp"
 #include "lanes/word_copy.hpp"
 
 #include <libpmem.h>
@@ -14,8 +15,6 @@
 
 namespace rpmem::target {
 namespace {
-
-constexpr std::size_t cache_line = 64;
 
 #ifdef __x86_64__
 // MOVNTI is one 8-byte store: an aligned word is never torn. Wider ones make no such promise.

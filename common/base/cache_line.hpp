@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+namespace rpmem {
+
+// Of the processors that this runs on; a wrong guess costs time, nothing else.
+inline constexpr std::size_t cache_line = 64;
+
+constexpr std::size_t up_to_cache_lines(std::size_t size) {
+    return (size + cache_line - 1) / cache_line * cache_line;
+}
+
+} // namespace rpmem
