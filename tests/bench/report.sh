@@ -16,6 +16,9 @@ smallest() {
 smallest "$1" --json >"$output/report.json"
 "$3" "$output/report.json"
 
+"$2/tools/bench/rpmem-bench" --compare "$output/report.json" "$output/report.json" >"$output/table"
+[ "$(grep -c '^| persist strict | 8 B | 1 | .*) µs | .*) µs | tcp_spinning ' "$output/table")" = 1 ]
+
 smallest "$1" --no-spin --cases persist >"$output/table"
 grep -qx 'setting: RPMEM_SPIN_TIME=0' "$output/table"
 [ "$(grep -cE '^persist +(strict|relaxed) +(8 B|4 KiB) +[12] .*tcp_blocking [0-9.]+ \(' "$output/table")" = 8 ] || {

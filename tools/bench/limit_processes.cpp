@@ -119,7 +119,7 @@ public:
         RPMEM_TRY(connect(task.kind));
         const Result<Samples> first = exchange(task, calibration);
         if (!first)
-            return first;
+            return Failure(first.error());
         std::vector<std::uint64_t> values = first->nanoseconds;
         std::sort(values.begin(), values.end());
         const auto typical = std::max<std::uint64_t>(values[values.size() / 2], 1);

@@ -1,5 +1,6 @@
 // rpmem-bench: see rpmem-bench(1).
 #include "cases.hpp"
+#include "compare.hpp"
 #include "daemons.hpp"
 #include "limits.hpp"
 #include "options.hpp"
@@ -9,7 +10,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -60,23 +63,34 @@ Result<> run(const Options& options, char** argv) {
     return {};
 }
 
-} // namespace
-} // namespace rpmem::bench
-
-int main(int argc, char** argv) {
-    using namespace rpmem::bench;
+int start(int argc, char** argv) {
     if (argc > 2 && std::string_view(argv[1]) == starting_worker)
         return run_starting_worker(argc, argv);
     const Parsed parsed = parse(argc, argv);
     if (parsed.done)
         return parsed.status;
-    if (parsed.options.show_pool_size) {
-        fmt::print("{}\n", parsed.options.pool_size());
+    const Options& options = parsed.options;
+    if (options.show_pool_size) {
+        fmt::print("{}\n", options.pool_size());
         return EXIT_SUCCESS;
     }
-    if (const auto done = run(parsed.options, argv); !done) {
-        fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);
+    const Result<> done = options.compared.empty()
+                              ? run(options, argv)
+                              : compare(options.compared[0], options.compared[1]);
+    if (done)
+        return EXIT_SUCCESS;
+    fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);
+    return EXIT_FAILURE;
+}
+
+} // namespace
+} // namespace rpmem::bench
+
+int main(int argc, char** argv) {
+    try {
+        return rpmem::bench::start(argc, argv);
+    } catch (const std::exception& error) { // out of memory, of threads
+        (void)std::fprintf(stderr, "rpmem-bench: %s\n", error.what());
         return EXIT_FAILURE;
     }
-    return EXIT_SUCCESS;
 }

@@ -73,7 +73,7 @@ std::vector<OpenSet> parse_open_sets(const std::vector<std::string>& texts) {
 }
 
 void require_target(const Options& options) {
-    if (options.show_pool_size)
+    if (options.show_pool_size || !options.compared.empty())
         return;
     if (options.target.empty() || options.pool_set.empty())
         throw CLI::RequiredError("TARGET and POOL_SET");
@@ -120,6 +120,11 @@ void add_output(CLI::App& app, Options& options) {
                  "RPMEM_SPIN_TIME=0 on both sides: waits sleep at once, and raw TCP that sleeps is "
                  "the limit to compare with");
     app.add_flag("--json", options.json, "print JSON instead of a table");
+    app.add_option(
+           "--compare", options.compared,
+           "two reports of --json: print their medians side by side, as a table in Markdown")
+        ->expected(2)
+        ->check(CLI::ExistingFile);
     app.add_flag("--show-pool-size", options.show_pool_size,
                  "print the bytes that the pool set must have, and exit");
     app.set_version_flag("--version,-V", "rpmem-bench 1.3.0");

@@ -36,6 +36,7 @@ struct Options {
     bool no_spin = false;
     bool json = false;
     bool show_pool_size = false;
+    std::vector<std::string> compared; // two reports; nothing is measured then
 
     [[nodiscard]] bool wants(const std::string& name) const { return cases.contains(name); }
     // Of what takes long by itself.

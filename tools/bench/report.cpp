@@ -13,16 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string size_text(std::uint64_t bytes) {
-    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
-    unsigned unit = 0;
-    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
-        bytes /= 1024;
-        ++unit;
-    }
-    return bytes == 0 ? "" : fmt::format("{} {}", bytes, units[unit]);
-}
-
 double gigabytes_per_second(const Row& row, const Summary& summary) {
     return summary.median > 0 ? static_cast<double>(row.bytes) / summary.median / 1e3 : 0;
 }
@@ -109,6 +99,16 @@ Json to_json(const Row& row) {
 }
 
 } // namespace
+
+std::string size_text(std::uint64_t bytes) {
+    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
+    unsigned unit = 0;
+    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return bytes == 0 ? "" : fmt::format("{} {}", bytes, units[unit]);
+}
 
 void Report::begin() const {
     if (options_.json)

@@ -4,10 +4,14 @@
 #include "options.hpp"
 #include "row.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rpmem::bench {
+
+// "8 B", "4 KiB", ...; empty for 0.
+[[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 class Report {
 public:
