@@ -21,26 +21,27 @@ namespace {
 
 constexpr const char* spin_time = "RPMEM_SPIN_TIME";
 
-// Each of the commands, separated by '|', with PREFIX before it.
-std::string with_prefix(const std::string& prefix, std::string_view commands) {
-    std::string result = prefix;
+// Each of the commands, which '|' separates, between BEFORE and BEHIND.
+std::string embrace(const std::string& before, std::string_view commands,
+                    const std::string& behind) {
+    std::string result = before;
     for (const char c : commands) {
-        result += c;
         if (c == '|')
-            result += prefix;
+            result += behind + c + before;
+        else
+            result += c;
     }
-    return result;
+    return result + behind;
 }
 
 // The library has read RPMEM_CMD when it was loaded, so this program starts itself once more, with
 // its mark in the environment of the daemons. Comes back only with an error.
 Result<> restart_with_mark(const Options& options, char** argv) {
     const std::string mark = std::to_string(getpid());
-    std::string prefix = std::string("env ") + run_mark + "=" + mark + " ";
-    if (options.no_spin)
-        prefix += std::string(spin_time) + "=0 ";
     const char* const command = std::getenv("RPMEM_CMD");
-    const std::string commands = with_prefix(prefix, command && *command ? command : "rpmemd");
+    const std::string commands =
+        embrace(std::string("env ") + run_mark + "=" + mark + " ",
+                command && *command ? command : "rpmemd", options.no_spin ? " --spin-time 0" : "");
     if (setenv(run_mark, mark.c_str(), 1) != 0 || setenv("RPMEM_CMD", commands.c_str(), 1) != 0 ||
         (options.no_spin && setenv(spin_time, "0", 1) != 0))
         return fail_errno(ErrorClass::resource_limit, errno, "cannot change the environment");

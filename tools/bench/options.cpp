@@ -117,8 +117,8 @@ void add_measurements(CLI::App& app, Options& options) {
 
 void add_output(CLI::App& app, Options& options) {
     app.add_flag("--no-spin", options.no_spin,
-                 "RPMEM_SPIN_TIME=0 on both sides: waits sleep at once, and raw TCP that sleeps is "
-                 "the limit to compare with");
+                 "RPMEM_SPIN_TIME=0, and the same for the daemon: waits sleep at once, and raw TCP "
+                 "that sleeps is the limit to compare with");
     app.add_flag("--json", options.json, "print JSON instead of a table");
     app.add_option(
            "--compare", options.compared,
