@@ -31,7 +31,8 @@ public:
 
     void raw(std::span<std::byte> destination) {
         const auto source = take(destination.size());
-        std::memcpy(destination.data(), source.data(), source.size());
+        if (!source.empty()) // memcpy(3) wants addresses even for nothing
+            std::memcpy(destination.data(), source.data(), source.size());
     }
 
     [[nodiscard]] std::span<const std::byte> rest() const { return left_; }

@@ -29,6 +29,13 @@ constexpr std::array algorithms_of_libssh2 = {
     Algorithm{"ssh-rsa", "ssh-rsa"},
 };
 
+std::string_view key_type_of(std::string_view algorithm) {
+    for (const Algorithm& known : algorithms_of_libssh2)
+        if (known.name == algorithm)
+            return known.key_type;
+    return algorithm;
+}
+
 // As ssh-keygen -l shows it.
 std::string fingerprint(const Ssh2Session& session) {
     constexpr std::size_t sha256_size = 32;
@@ -64,18 +71,16 @@ Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_
     return identity;
 }
 
-std::string HostIdentity::algorithms() const {
-    std::string known;
-    std::string others;
-    for (const Algorithm& algorithm : algorithms_of_libssh2) {
-        const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const KnownKey& key) {
-            return key.type == algorithm.key_type && !key.revoked;
+std::vector<std::string_view> HostIdentity::algorithms() const {
+    std::vector<std::string_view> names;
+    for (const Algorithm& algorithm : algorithms_of_libssh2)
+        names.push_back(algorithm.name);
+    std::stable_partition(names.begin(), names.end(), [&](std::string_view name) {
+        return std::any_of(known_.begin(), known_.end(), [&](const KnownKey& key) {
+            return key.type == key_type_of(name) && !key.revoked;
         });
-        std::string& list = is_known ? known : others;
-        list += list.empty() ? "" : ",";
-        list += algorithm.name;
-    }
-    return known.empty() || others.empty() ? known + others : known + "," + others;
+    });
+    return names;
 }
 
 Result<> HostIdentity::check(const Ssh2Session& session) const {

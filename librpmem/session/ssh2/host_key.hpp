@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rpmem::ssh2 {
@@ -19,7 +20,7 @@ public:
 
     // For the handshake: the types of the known keys come first, so that a server that has others
     // as well shows one that can be compared.
-    [[nodiscard]] std::string algorithms() const;
+    [[nodiscard]] std::vector<std::string_view> algorithms() const;
     // EACCES with what to do, if the key that the server has shown is not one of the known.
     [[nodiscard]] Result<> check(const Ssh2Session& session) const;
 

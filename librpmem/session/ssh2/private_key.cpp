@@ -93,7 +93,7 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
     if (!bytes)
         return Failure(bytes.error());
     wire::ByteReader file(*bytes);
-    std::array<std::byte, 15> magic;
+    std::array<std::byte, 15> magic{};
     file.raw(magic);
     if (text_of(magic) != std::string_view("openssh-key-v1\0", magic.size()))
         return not_a_key("it is not a key that ssh-keygen has written");

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::ssh2 {
@@ -17,9 +18,9 @@ int initialised() {
 
 } // namespace
 
-Result<std::unique_ptr<Ssh2Session>> Ssh2Session::start(UniqueFd socket,
-                                                        const std::string& host_key_algorithms,
-                                                        const Deadline& deadline) {
+Result<std::unique_ptr<Ssh2Session>>
+Ssh2Session::start(UniqueFd socket, const std::vector<std::string_view>& host_key_algorithms,
+                   const Deadline& deadline) {
     LIBSSH2_SESSION* const raw = initialised() == 0
                                      ? ::libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr)
                                      : nullptr;
@@ -27,10 +28,7 @@ Result<std::unique_ptr<Ssh2Session>> Ssh2Session::start(UniqueFd socket,
         return fail(ErrorClass::resource_limit, ENOMEM, "libssh2 cannot be initialised");
     std::unique_ptr<Ssh2Session> session(new Ssh2Session(std::move(socket), raw));
     ::libssh2_session_set_blocking(raw, 0);
-    if (::libssh2_session_method_pref(raw, LIBSSH2_METHOD_HOSTKEY, host_key_algorithms.c_str()) !=
-        0)
-        return fail(ErrorClass::bug, EINVAL, "libssh2 knows none of the host key algorithms {}",
-                    host_key_algorithms);
+    RPMEM_TRY(session->prefer(host_key_algorithms));
     const auto status = session->complete(
         [&] { return ::libssh2_session_handshake(raw, session->socket()); }, deadline);
     if (!status)
@@ -41,6 +39,25 @@ Result<std::unique_ptr<Ssh2Session>> Ssh2Session::start(UniqueFd socket,
                     session->last_error());
     session->is_encrypted_ = true;
     return session;
+}
+
+// Names that libssh2 does not know are left out here: 1.10 takes them out with a copy that
+// overlaps.
+Result<> Ssh2Session::prefer(const std::vector<std::string_view>& host_key_algorithms) const {
+    const char** known = nullptr;
+    const int count = ::libssh2_session_supported_algs(session_, LIBSSH2_METHOD_HOSTKEY, &known);
+    std::string list;
+    for (const std::string_view algorithm : host_key_algorithms) {
+        if (count <= 0 || std::find(known, known + count, algorithm) == known + count)
+            continue;
+        list += list.empty() ? "" : ",";
+        list += algorithm;
+    }
+    if (count > 0)
+        ::libssh2_free(session_, static_cast<void*>(known));
+    if (::libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, list.c_str()) != 0)
+        return fail(ErrorClass::bug, EINVAL, "libssh2 knows none of the usual host key algorithms");
+    return {};
 }
 
 Ssh2Session::~Ssh2Session() {

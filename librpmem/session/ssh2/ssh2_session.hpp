@@ -9,15 +9,18 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace rpmem::ssh2 {
 
 // One thread at a time. No call waits, but for those with a deadline.
 class Ssh2Session {
 public:
-    // HOST_KEY_ALGORITHMS: those the server should use, the best first, separated by commas.
+    // HOST_KEY_ALGORITHMS: those the server should use, the best first.
     static Result<std::unique_ptr<Ssh2Session>>
-    start(UniqueFd socket, const std::string& host_key_algorithms, const Deadline& deadline);
+    start(UniqueFd socket, const std::vector<std::string_view>& host_key_algorithms,
+          const Deadline& deadline);
     ~Ssh2Session(); // cuts the connection, and with it all channels
     Ssh2Session(const Ssh2Session&) = delete;
     Ssh2Session& operator=(const Ssh2Session&) = delete;
@@ -43,6 +46,7 @@ public:
 private:
     Ssh2Session(UniqueFd socket, LIBSSH2_SESSION* session)
         : socket_(std::move(socket)), session_(session) {}
+    Result<> prefer(const std::vector<std::string_view>& host_key_algorithms) const;
     Result<> await_socket(const Deadline& deadline) const;
 
     UniqueFd socket_;
