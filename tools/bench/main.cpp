@@ -27,7 +27,7 @@ std::string embrace(const std::string& before, std::string_view commands,
     std::string result = before;
     for (const char c : commands) {
         if (c == '|')
-            result += behind + c + before;
+            result.append(behind).append(1, c).append(before);
         else
             result += c;
     }
