@@ -10,13 +10,19 @@ namespace rpmem {
 // Signals are for the other threads: the application's, or the daemon's control loop.
 template <typename Body>
 std::thread start_without_signals(Body body) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread(std::move(body));
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
+    struct Blocked {
+        sigset_t before;
+        Blocked() {
+            sigset_t all;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &before);
+        }
+        ~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+        Blocked(const Blocked&) = delete;
+        Blocked& operator=(const Blocked&) = delete;
+    };
+    const Blocked blocked; // the new thread inherits this, and it ends here even if there is none
+    return std::thread(std::move(body));
 }
 
 } // namespace rpmem

@@ -149,16 +149,16 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
 
 // The header in SLOT, and SIZE bytes of data behind it.
 int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size) {
-    constexpr std::size_t header_size = sizeof(wire::PersistMessage);
-    if (header_size + size <= std::min(limits_.inject_size, slot_size)) {
-        std::memcpy(slot + header_size, data, size);
-        return post([&] { return endpoint_.inject(slot, header_size + size); });
+    constexpr std::size_t prefix_size = sizeof(wire::PersistMessage);
+    if (prefix_size + size <= std::min(limits_.inject_size, slot_size)) {
+        std::memcpy(slot + prefix_size, data, size);
+        return post([&] { return endpoint_.inject(slot, prefix_size + size); });
     }
     void* const descriptor = buffers_region_.descriptor();
-    const std::array<iovec, 2> pieces{{{slot, header_size}, {const_cast<std::byte*>(data), size}}};
+    const std::array<iovec, 2> pieces{{{slot, prefix_size}, {const_cast<std::byte*>(data), size}}};
     std::array<void*, 2> descriptors{descriptor, memory_.local_descriptor};
     const int code = post([&] {
-        return size == 0 ? endpoint_.post_send(slot, header_size, descriptor, nullptr)
+        return size == 0 ? endpoint_.post_send(slot, prefix_size, descriptor, nullptr)
                          : endpoint_.post_send(pieces, descriptors, nullptr);
     });
     if (code == 0)

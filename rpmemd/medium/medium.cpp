@@ -34,9 +34,9 @@ bool nothing_deeper(int code) {
 // pinned pages of a file does not tell the kernel that they have changed, and msync(2) skips pages
 // that it takes for unchanged.
 void mark_changed(std::byte* address, std::size_t size) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address) / page_size * page_size;
-    const auto end = reinterpret_cast<std::uintptr_t>(address) + size;
-    for (auto page = begin; page < end; page += page_size) {
+    std::byte* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page_size;
+    std::byte* const end = address + size;
+    for (std::byte* page = begin; page < end; page += page_size) {
         const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(page));
         std::uint64_t value = word.load(std::memory_order_relaxed);
         while (!word.compare_exchange_weak(value, value, std::memory_order_relaxed)) {

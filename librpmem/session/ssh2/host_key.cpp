@@ -73,6 +73,7 @@ Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_
 
 std::vector<std::string_view> HostIdentity::algorithms() const {
     std::vector<std::string_view> names;
+    names.reserve(std::size(algorithms_of_libssh2));
     for (const Algorithm& algorithm : algorithms_of_libssh2)
         names.push_back(algorithm.name);
     std::stable_partition(names.begin(), names.end(), [&](std::string_view name) {

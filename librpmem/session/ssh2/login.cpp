@@ -141,12 +141,12 @@ Result<> Attempt::ask_for_methods() {
 
 Result<bool> Attempt::try_all() {
     if (const char* socket = std::getenv("SSH_AUTH_SOCK"); socket && *socket && login_.use_agent) {
-        const auto done = try_agent(socket);
+        auto done = try_agent(socket);
         if (!done || *done)
             return done;
     }
     for (const std::string& path : login_.key_files) {
-        const auto done = try_file(path);
+        auto done = try_file(path);
         if (!done || *done)
             return done;
     }
@@ -180,7 +180,7 @@ Result<bool> Attempt::try_agent(const std::string& socket) {
             static_cast<void>(take_string(reader)); // its type
             return take_string(reader).value_or(Bytes());
         };
-        const auto done = try_key(identity.public_key, sign, name);
+        auto done = try_key(identity.public_key, sign, name);
         if (!done || *done)
             return done;
     }
