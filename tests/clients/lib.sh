@@ -10,13 +10,14 @@
 #   RPMEM_PROVIDER        VARIABLE=VALUE words that choose the fabric provider
 #   RPMEM_CLIENT_PRELOAD  a sanitizer's runtime, if the library needs one
 #   RPMEM_CLIENT_ENV      more VARIABLE=VALUE words for the client
+#   RPMEM_CLIENT_SECONDS  limit of each call (90)
 set -u
 
 : "${RPMEM_CLIENT_LIBDIR:?}" "${RPMEM_DAEMON:?}" "${RPMEM_WORKLOAD:?}"
 : "${RPMEM_TEST_DIR:?run this with tests/support/with-sshd}"
 RPMEM_PROVIDER=${RPMEM_PROVIDER-RPMEM_ENABLE_SOCKETS=1 RPMEM_ENABLE_VERBS=0}
 LOCAL=$RPMEM_TEST_DIR/local
-CLIENT_SECONDS=90
+CLIENT_SECONDS=${RPMEM_CLIENT_SECONDS:-90}
 mkdir -p "$LOCAL"
 
 fail() {

@@ -36,6 +36,7 @@ guest_memory() {
     printf '%s\n' -machine pc,nvdimm=on -m "${memory}M,slots=$#,maxmem=64G"
     for file; do
         size=${file##*,} file=${file%,*}
+        file=${file:-$share/nvdimm$number}
         [ -e "$file" ] || truncate -s "${size}M" "$file"
         printf '%s\n' \
             -object "memory-backend-file,id=nvdimm$number,share=on,mem-path=$file,size=${size}M" \
@@ -49,6 +50,7 @@ guest_disks() {
     local number=0 file size
     for file; do
         size=${file##*,} file=${file%,*}
+        file=${file:-$share/disk$number}
         [ -e "$file" ] || truncate -s "${size}M" "$file"
         printf '%s\n' -drive "if=none,id=disk$number,file=$file,format=raw,cache=unsafe" \
             -device "virtio-blk-pci,drive=disk$number"

@@ -30,12 +30,11 @@ on_target() {
     "$RPMEM_SSH" -T "-p$RPMEM_TEST_SSH_PORT" "${RPMEM_TEST_TARGET%:*}" "$@" </dev/null
 }
 
-# replica METHOD MIB LANES [6]: a pool of that size is replicated, and compared byte by byte with the
+# replica METHOD MIB LANES: a pool of that size is replicated, and compared byte by byte with the
 # part on the target. RPMEM_REPLICA and RPMEM_TEST_DAEMON name the programs.
 #   METHOD  msync, pmem or appliance: how the target makes data durable
 replica() {
     local method=$1 size=$2 lanes=$3 target=$RPMEM_TEST_TARGET dir words='' options=''
-    [ "${4:-}" != 6 ] || target=$RPMEM_TEST_TARGET6
     case $method in
     msync) ;;
     pmem) words=PMEM_IS_PMEM_FORCE=1 ;;

@@ -1,7 +1,8 @@
 // replica TARGET IMAGE LANES: creates the pool of pool.set on TARGET as the replica of the file
 // IMAGE, which it fills, and makes all of it but the header durable there, in every way that the
 // interface has, by LANES threads at once. Reads it back, closes it, and leaves the comparison of
-// IMAGE with the parts to the caller.
+// IMAGE with the parts to the caller. The pool has the incompatible features
+// RPMEM_REPLICA_FEATURES.
 #include <fcntl.h>
 #include <librpmem.h>
 #include <sys/mman.h>
@@ -60,21 +61,22 @@ void check(int status, const char* call) {
         die(call, rpmem_errormsg());
 }
 
-// [begin, end) by one lane: strict, then flushes and one drain, deep, and the rest relaxed.
+// [begin, end) by one lane: strict, then flushes and one drain, deep, and the rest relaxed, as far
+// as there is something left.
 void persist_share(RPMEMpool* pool, std::size_t begin, std::size_t end, unsigned lane) {
     std::size_t at = begin;
     const auto take = [&](std::size_t length) { return std::min(length, end - at); };
     std::size_t length = take(strict_size);
     check(rpmem_persist(pool, at, length, lane, 0), "rpmem_persist");
     at += length;
-    for (std::size_t i = 0; i < flushes; ++i, at += length) {
+    for (std::size_t i = 0; i < flushes && at < end; ++i, at += length) {
         length = take(flush_size);
         const unsigned flags = i % 16 == 0 ? 0 : RPMEM_FLUSH_RELAXED;
         check(rpmem_flush(pool, at, length, lane, flags), "rpmem_flush");
     }
     check(rpmem_drain(pool, lane, 0), "rpmem_drain");
-    length = take(strict_size);
-    check(rpmem_deep_persist(pool, at, length, lane), "rpmem_deep_persist");
+    if (length = take(strict_size); length > 0)
+        check(rpmem_deep_persist(pool, at, length, lane), "rpmem_deep_persist");
     for (at += length; at < end; at += length) {
         length = take(bulk_size);
         check(rpmem_persist(pool, at, length, lane, RPMEM_PERSIST_RELAXED), "rpmem_persist");
@@ -101,6 +103,9 @@ int main(int argc, char** argv) {
     unsigned lanes = wanted;
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "REPLICA", 7);
+    if (const char* features = std::getenv("RPMEM_REPLICA_FEATURES"))
+        attributes.incompat_features =
+            static_cast<std::uint32_t>(std::strtoul(features, nullptr, 0));
     RPMEMpool* const pool =
         rpmem_create(argv[1], "pool.set", image.data, image.size, &lanes, &attributes);
     if (!pool)

@@ -1,0 +1,204 @@
+#!/bin/bash
+# nvdimm.sh [all]: in one machine, pools on persistent memory: the first NVDIMM as a file system with DAX, the
+# second as Device DAX.
+#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_POWER, RPMEM_UNSAFE_SHUTDOWNS, RPMEM_TEST_DAEMON  what was built
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/media.sh"
+here=$(dirname "$(readlink -f "$0")")
+export RPMEM_TEST_ADDRESS=10.7.7.1
+if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
+    namespace 0 fsdax && file_system /dev/pmem0 /mnt/pmem -o dax && namespace 1 devdax || exit 1
+    exec "$here/../support/with-sshd" "$0" "$@"
+fi
+dir=$RPMEM_TEST_DIR
+dax=/dev/dax1.0
+dax_size=$(cat "/sys/bus/dax/devices/${dax##*/}/size")
+general='General Purpose Server Persistency Method'
+appliance='Appliance Persistency Method'
+
+pool_set() {
+    printf 'PMEMPOOLSET\n' >"$dir/pool.set"
+    printf '%s\n' "$@" >>"$dir/pool.set"
+    rm -f "$dir/log" /mnt/pmem/*part*
+}
+
+# provider tcp|verbs
+provider() {
+    export FI_PROVIDER=$1 RPMEM_ENABLE_VERBS=0
+    [ "$1" != verbs ] || RPMEM_ENABLE_VERBS=1
+}
+
+# daemon [WORD...] [-- OPTION...]: how the target's is started from now on.
+daemon() {
+    local words=''
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        words="$words $1"
+        shift
+    done
+    [ $# -eq 0 ] || shift
+    export RPMEM_CMD="env$words $RPMEM_TEST_DAEMON --poolset-dir $dir --log-file $dir/log --log-level info $*"
+}
+
+expect() {
+    local text=$1
+    shift
+    grep -qF -- "$text" "$@" && return
+    printf 'not there: %s\n' "$text"
+    cat "$@"
+    return 1
+}
+
+expect_policy() {
+    expect "persist method: $1" "$dir/log" && expect "persist flush: $2" "$dir/log"
+}
+
+# replicate BYTES LANES
+replicate() {
+    rm -f "$dir/image"
+    truncate -s "$1" "$dir/image" && "$RPMEM_REPLICA" "$RPMEM_TEST_TARGET" "$dir/image" "$2"
+}
+
+# same FILE FROM LENGTH AT: that many bytes of FILE are those at AT of the image.
+same() {
+    cmp -n "$3" -i "$2:$4" "$1" "$dir/image"
+}
+
+# What Device DAX holds: it cannot be read, only mapped.
+read_device() {
+    daxio -i "$dax" -o "$dir/device" >/dev/null 2>&1
+}
+
+wipe_device() {
+    daxio -o "$dax" -i /dev/zero -l 4096 >/dev/null 2>&1
+}
+
+file_system_dax() {
+    local size=$((8 << 20))
+    pool_set "8M /mnt/pmem/part0"
+    daemon "$@"
+    replicate $size 4 && same /mnt/pmem/part0 4096 $((size - 4096)) 4096
+}
+
+file_system_general() {
+    file_system_dax && expect_policy "$general" pmem_persist
+}
+
+file_system_appliance() {
+    file_system_dax -- --persist-apm && expect_policy "$appliance" none
+}
+
+# Refused, with the reason and the way out, by the library; and nothing is left.
+file_system_verbs() {
+    pool_set "8M /mnt/pmem/part0"
+    daemon
+    "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/error" && return 1
+    cat "$dir/error"
+    expect "cannot register" "$dir/error" && expect "Device DAX" "$dir/error" &&
+        expect "RPMEM_ENABLE_VERBS=0" "$dir/error" && [ ! -e /mnt/pmem/part0 ]
+}
+
+# device_dax SIZE LANES [-- OPTION...]: SIZE is what the pool set says.
+device_dax() {
+    local size=$1 lanes=$2
+    shift 2
+    wipe_device
+    pool_set "$size $dax"
+    daemon "$@"
+    replicate "$dax_size" "$lanes" && read_device &&
+        same "$dir/device" 4096 $((dax_size - 4096)) 4096 && expect_header
+}
+
+# The header is where others look for it.
+expect_header() {
+    [ "$(head -c 7 "$dir/device")" = REPLICA ] || {
+        echo "Device DAX does not begin with the signature of the pool"
+        return 1
+    }
+}
+
+device_general() {
+    device_dax AUTO 4 && expect_policy "$general" pmem_persist
+}
+
+device_appliance() {
+    device_dax "$dax_size" 2 -- --persist-apm && expect_policy "$appliance" none
+}
+
+# A pool on it is left alone; removed, its header is gone, and the device is free again.
+device_again() {
+    "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/error" && return 1
+    expect "already" "$dir/error" && "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 0 &&
+        "$RPMEM_TEST_DAEMON" --poolset-dir "$dir" --remove pool.set && read_device &&
+        cmp -n 4096 "$dir/device" /dev/zero &&
+        "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0
+}
+
+# Device DAX and an ordinary file in one pool: each range by the means of its part.
+device_and_file() {
+    local size=$((dax_size + (8 << 20)))
+    wipe_device
+    pool_set "OPTION SINGLEHDR" "AUTO $dax" "8M $dir/part1"
+    daemon
+    RPMEM_REPLICA_FEATURES=1 replicate $size 3 && read_device && expect_policy "$general" pmem_msync &&
+        same "$dir/device" 4096 $((dax_size - 4096)) 4096 &&
+        same "$dir/part1" 0 $((8 << 20)) "$dax_size"
+}
+
+bad_blocks() {
+    local first
+    pool_set "8M /mnt/pmem/part0"
+    daemon
+    "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 1 0 && "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 1 0 ||
+        return 1
+    first=$(filefrag -v /mnt/pmem/part0 | sed -n 's/^ *0: *[0-9]*\.\. *[0-9]*: *\([0-9]*\)\.\..*/\1/p')
+    echo "$((first * 8 + 16)) 8" >/sys/block/pmem0/badblocks || return 1
+    cat /sys/block/pmem0/badblocks
+    "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 1 0 >"$dir/error" && return 1
+    cat "$dir/error"
+    expect "has bad blocks" "$dir/error"
+}
+
+# Killed with the pool open, on devices whose unsafe shutdown count is N.
+kill_with_pool_open() {
+    local load
+    pool_set "8M /mnt/pmem/part0"
+    daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" "UNSAFE_SHUTDOWNS=$1"
+    "$RPMEM_POWER" load pool "$RPMEM_TEST_TARGET" 1 /dev/null >"$dir/load" 2>&1 &
+    load=$!
+    until grep -q '^durable' "$dir/load" || ! kill -0 $load; do sleep 0.1; done
+    pkill -KILL -x rpmemd
+    wait $load
+    expect "durable pool" "$dir/load"
+}
+
+shutdown_count() {
+    kill_with_pool_open 7 || return 1
+    daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" UNSAFE_SHUTDOWNS=8
+    "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6 >"$dir/error" && return 1
+    cat "$dir/error"
+    expect "unsafe shutdown count then 7, now 8" "$dir/error" || return 1
+    # As long as the devices did not lose power, the data is sound.
+    daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" UNSAFE_SHUTDOWNS=7
+    "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6 || return 1
+    # Closed, it does not mind.
+    daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" UNSAFE_SHUTDOWNS=9
+    "$RPMEM_VISIT" open "$RPMEM_TEST_TARGET" 0 6
+}
+
+provider tcp
+step "file system, GPSPM, tcp" file_system_general
+step "file system, APM, tcp" file_system_appliance
+step "Device DAX and a file, GPSPM, tcp" device_and_file
+step "unsafe shutdown count" shutdown_count
+if [ "${1:-}" = all ]; then
+    step "Device DAX, GPSPM, tcp" device_general
+    step "Device DAX, APM, tcp" device_appliance
+fi
+provider verbs
+step "file system, verbs" file_system_verbs
+step "Device DAX, APM, verbs" device_appliance
+[ "${1:-}" != all ] || step "Device DAX, GPSPM, verbs" device_general
+provider tcp
+step "Device DAX, there already" device_again
+step "bad blocks" bad_blocks # the last: it spoils the file system
+finish

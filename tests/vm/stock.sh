@@ -1,0 +1,19 @@
+#!/bin/bash
+# stock.sh: a pool of Debian's own pmempool and libpmemobj with a remote replica: made, filled, lost and
+# brought back. What tests/clients does at length, as short as can be; see tests/clients/lib.sh.
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/../clients/lib.sh"
+RPMEM_CMD=$(target_make 1)
+export RPMEM_CMD RPMEM_CLIENT_ENV="RPMEM_MAX_NLANES=2"
+write_pool multi
+add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
+target=$(target_set 1) pool=$LOCAL/pool.set
+
+must client pmempool create obj --layout=rpmem_workload "$pool"
+must workload run "$pool" --threads 2 --steps 3
+must workload verify "$pool" --threads 2 --steps 3 --extents "$LOCAL/extents"
+expect_same_objects "$pool" "$target" "$LOCAL/extents"
+# shellcheck disable=SC2046 # paths of test files hold no blanks
+rm $(parts_of "$pool")
+must client pmempool sync "$pool"
+expect_same_bytes "$pool" "$target"

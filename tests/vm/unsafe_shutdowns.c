@@ -1,0 +1,12 @@
+// To be preloaded: memory devices whose unsafe shutdown count is UNSAFE_SHUTDOWNS. The emulated
+// ones have none.
+#include <stdlib.h>
+
+struct ndctl_dimm;
+long long ndctl_dimm_get_dirty_shutdown(struct ndctl_dimm* dimm);
+
+long long ndctl_dimm_get_dirty_shutdown(struct ndctl_dimm* dimm) {
+    (void)dimm;
+    const char* count = getenv("UNSAFE_SHUTDOWNS");
+    return count ? strtoll(count, NULL, 10) : -1;
+}
