@@ -159,7 +159,7 @@ unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const S
 Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
                                            const Settings& settings) {
-    std::unique_ptr<Pool> pool(new Pool(arguments.address, arguments.size, settings));
+    std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
     const auto provider = pool->start_session(arguments);
     if (!provider)
         return Failure(provider.error());
@@ -178,7 +178,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
 
 Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                          rpmem_pool_attr* attributes, const Settings& settings) {
-    std::unique_ptr<Pool> pool(new Pool(arguments.address, arguments.size, settings));
+    std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
     const auto provider = pool->start_session(arguments);
     if (!provider)
         return Failure(provider.error());

@@ -49,8 +49,7 @@ public:
     Result<> close();
 
 private:
-    Pool(std::byte* address, std::size_t size, const Settings& settings)
-        : address_(address), size_(size), settings_(settings) {}
+    Pool(std::size_t size, const Settings& settings) : size_(size), settings_(settings) {}
     Result<fabric::Provider> start_session(const PoolArguments& arguments);
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
                      unsigned asked, fabric::ProviderKind kind);
@@ -67,7 +66,6 @@ private:
     // The end of an operation: CODE is what the lane returned.
     [[nodiscard]] Result<> concluded(const char* call, int code);
 
-    std::byte* address_;
     std::size_t size_;
     Settings settings_;
     std::string host_;
