@@ -58,10 +58,9 @@ struct Library {
     }
 };
 
-// Made at the first create, open or remove; never destroyed, as threads of the application may use
-// it while the process ends.
+// Made at the first create, open or remove; goes when the library is unloaded, by dlclose(3) too.
 Library& library() {
-    static Library& instance = *new Library;
+    static Library instance;
     return instance;
 }
 
