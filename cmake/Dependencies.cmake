@@ -24,6 +24,7 @@ function(rpmem_require_package name debian_package)
 endfunction()
 
 rpmem_require_module(LIBFABRIC libfabric 1.17 libfabric-dev)
+rpmem_require_module(LIBIBVERBS libibverbs 1.14 libibverbs-dev)
 rpmem_require_module(LIBPMEM libpmem 1.12 libpmem-dev)
 rpmem_require_module(LIBPMEM2 libpmem2 1.12 libpmem2-dev)
 rpmem_require_module(LIBSSH2 libssh2 1.10 libssh2-1-dev)

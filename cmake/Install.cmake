@@ -2,7 +2,10 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS rpmem LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS rpmemd rpmem-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS rpmemd rpmemctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET rpmem-bench)
+    install(TARGETS rpmem-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(FILES include/librpmem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both packages find the files relative to their own place, so that the tree can be moved.

@@ -127,7 +127,11 @@ RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arg
         return nullptr;
     }
     const unsigned in_force = (*pool)->lanes();
-    library().log.info("{}:{}: {} lanes", arguments.target, arguments.pool_set, in_force);
+    library().log.write((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
+                        fmt::format("{}:{}: {} lanes over {}", arguments.target, arguments.pool_set,
+                                    in_force, (*pool)->way()));
+    for (const std::string& note : (*pool)->notes())
+        library().log.info("{}:{}: {}", arguments.target, arguments.pool_set, note);
     auto* handle = new rpmem_pool{std::move(*pool)};
     *lanes = in_force;
     return handle;
@@ -184,6 +188,11 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
         if (auto ok = check_handle(rpp); !ok)
             return report(ok);
         const std::unique_ptr<rpmem_pool> owned(rpp);
+        // What it holds is the parent's: nothing of it may be touched, not even to free it.
+        if (owned->pool->inherited()) {
+            static_cast<void>(owned->pool.release());
+            return 0;
+        }
         return report(owned->pool->close());
     });
 }

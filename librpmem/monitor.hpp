@@ -31,6 +31,12 @@ public:
     [[nodiscard]] int lost_fd() const { return lost_event_.fd(); }
     // Why. A lane may see the loss first: waits up to PATIENCE for the explanation.
     [[nodiscard]] std::string reason(std::chrono::milliseconds patience);
+    // In a child made by fork(2), which has not got the thread. Async-signal-safe.
+    void become_inherited() {
+        inherited_.store(true, std::memory_order_relaxed);
+        lost_.store(true, std::memory_order_release);
+    }
+    [[nodiscard]] bool inherited() const { return inherited_.load(std::memory_order_relaxed); }
     // For those who find out by themselves. The first reason stays.
     void declare_lost(std::string reason);
 
@@ -43,6 +49,7 @@ private:
     Event lost_event_;
     Event stop_event_;
     std::atomic<bool> lost_ = false;
+    std::atomic<bool> inherited_ = false;
     std::mutex mutex_;
     std::condition_variable told_;
     std::string reason_;

@@ -34,15 +34,17 @@ std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
 }
 
 // The target is not to be trusted with what the lanes will use.
-Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked) {
+Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked,
+                      const std::optional<wire::Hello>& hello) {
+    const bool knows_messages =
+        hello && (hello->capabilities & wire::capability_messages_only) != 0;
     const auto bad = [](std::string what) {
         return fail(ErrorClass::target_refused, EPROTO, "the target's answer makes no sense: {}",
                     what);
     };
     if (in_band.port == 0 || in_band.port > UINT16_MAX)
         return bad(fmt::format("port {}", in_band.port));
-    if (in_band.method != wire::PersistMethod::general_purpose &&
-        in_band.method != wire::PersistMethod::appliance)
+    if (in_band.method == wire::PersistMethod::messages && !knows_messages)
         return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
     if (in_band.lanes == 0 || in_band.lanes > asked)
         return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked));
@@ -51,11 +53,7 @@ Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, u
     return {};
 }
 
-} // namespace
-
-namespace {
-
-bool any_provider_is_allowed(const Settings& settings) {
+bool may_use_sockets_of_ip(const Settings& settings) {
     return settings.enable_tcp || settings.enable_sockets;
 }
 
@@ -84,9 +82,9 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     if (!target)
         return propagate(std::move(target));
     host_ = target->host;
-    ProviderSearch search(host_, settings_);
+    ProviderSearch search(host_, {arguments.address, arguments.size}, settings_);
     // Without RDMA the lanes go where ssh does, and ssh need not wait for the search.
-    const bool log_in_first = !may_use_rdma(settings_) && any_provider_is_allowed(settings_);
+    const bool log_in_first = !may_use_rdma(settings_) && may_use_sockets_of_ip(settings_);
     if (!log_in_first && !search.found())
         return Failure(search.found().error());
     const bool force_ipv4 =
@@ -98,29 +96,43 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     auto providers = search.take();
     if (!providers)
         return propagate(std::move(providers));
-    return agree_on_provider(std::move(*providers), host_, session_->hello());
+    auto notes = std::move(providers->notes);
+    const std::string why_not_others = providers->why_not_others;
+    auto agreed = agree_on_provider(std::move(*providers), host_, session_->hello());
+    if (!agreed)
+        return agreed;
+    way_ = fmt::format("{}, {}", name_of(agreed->kind), fabric::device_of(*agreed));
+    if (agreed->kind == fabric::ProviderKind::verbs) {
+        notes_ = std::move(notes);
+    } else {
+        way_ += fmt::format(" ({})", why_not_others);
+        misses_device_ = settings_.enable_verbs && !settings_.device.empty();
+    }
+    return agreed;
 }
 
 Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
                        unsigned asked, fabric::ProviderKind kind) {
-    RPMEM_TRY(check_answer(in_band, size_, asked));
+    RPMEM_TRY(check_answer(in_band, size_, asked, session_->hello()));
     appliance_ = in_band.method == wire::PersistMethod::appliance;
     auto monitor = Monitor::make();
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
-    auto connection = Connection::open(kind,
-                                       {.host = host_,
-                                        .port = static_cast<std::uint16_t>(in_band.port),
-                                        .pool = arguments.address,
-                                        .pool_size = arguments.size,
-                                        .remote = {in_band.raddr, in_band.rkey},
-                                        .lanes = in_band.lanes,
-                                        .messages = agree_on_messages(session_->hello(), asked),
-                                        .lost_fd = monitor_->lost_fd(),
-                                        .session_fd = session_->output_fd(),
-                                        .token = lane_token(session_->hello())},
-                                       settings_);
+    auto connection = Connection::open(
+        kind,
+        {.host = host_,
+         .port = static_cast<std::uint16_t>(in_band.port),
+         .pool = arguments.address,
+         .pool_size = arguments.size,
+         .remote = {in_band.raddr, in_band.rkey},
+         .messages_only = in_band.method == wire::PersistMethod::messages,
+         .lanes = in_band.lanes,
+         .messages = agree_on_messages(session_->hello(), asked, settings_.inline_size),
+         .lost_fd = monitor_->lost_fd(),
+         .session_fd = session_->output_fd(),
+         .token = lane_token(session_->hello())},
+        settings_);
     if (!connection) {
         Error error = std::move(connection).error();
         if (std::string why = session_->loss(); !why.empty())
@@ -130,6 +142,13 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     connection_ = std::move(*connection);
     lane_count_ = connection_->lanes();
     monitor_->start(*session_, connection_->events());
+    in_children_.emplace(
+        [](void* owner) {
+            auto& pool = *static_cast<Pool*>(owner);
+            pool.monitor_->become_inherited();
+            pool.session_->let_go();
+        },
+        this);
     return {};
 }
 
@@ -165,7 +184,8 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
         return Failure(provider.error());
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const Messages messages = agree_on_messages(pool->session_->hello(), asked);
+    const wire::MessageRules messages =
+        agree_on_messages(pool->session_->hello(), asked, settings.inline_size);
     const auto response =
         pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
                                 messages.inline_size, attributes, arguments.pool_set});
@@ -184,7 +204,8 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
         return Failure(provider.error());
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const Messages messages = agree_on_messages(pool->session_->hello(), asked);
+    const wire::MessageRules messages =
+        agree_on_messages(pool->session_->hello(), asked, settings.inline_size);
     const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
                                                 messages.inline_size, arguments.pool_set});
     if (!response)
@@ -197,6 +218,7 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
 }
 
 Pool::~Pool() {
+    in_children_.reset();
     if (monitor_)
         monitor_->stop();
     connection_.reset();
@@ -303,6 +325,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 }
 
 Result<> Pool::close() {
+    in_children_.reset();
     const bool was_lost = monitor_->lost();
     int code = 0;
     for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane)
@@ -340,6 +363,12 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
 }
 
 Failure Pool::lost(const char* call) {
+    // Without a lock: whoever held one when the process forked is not here.
+    if (inherited())
+        return fail(ErrorClass::caller_fault, EPERM,
+                    "{}: the pool belongs to the process that opened it, and this is a child that "
+                    "it made by fork(2); a child may only close it, and open pools of its own",
+                    call);
     return fail(ErrorClass::link_lost, ECONNRESET, "{}: {}", call,
                 monitor_->reason(std::chrono::milliseconds(0)));
 }

@@ -1,6 +1,7 @@
 // One replicated pool: a session with the target, its lanes, and the state of both.
 #pragma once
 
+#include "base/fork_listener.hpp"
 #include "base/settings.hpp"
 #include "lanes/connection.hpp"
 #include "monitor.hpp"
@@ -11,7 +12,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rpmem {
 
@@ -38,6 +41,12 @@ public:
     Pool& operator=(const Pool&) = delete;
 
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
+    // For the log: how the memory is used.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    // For the log: provider and device; and if it is not RDMA, why not.
+    [[nodiscard]] const std::string& way() const { return way_; }
+    // The user names RDMA devices, and the way leads elsewhere.
+    [[nodiscard]] bool misses_device() const { return misses_device_; }
 
     Result<> persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
@@ -47,6 +56,9 @@ public:
     Result<> set_attributes(const rpmem_pool_attr& attributes);
     // Whatever it returns, the pool can only be destroyed afterwards.
     Result<> close();
+    // This process is a child of the one that opened the pool: every operation is refused, and the
+    // pool must not be destroyed, as the parent's lanes and session would end.
+    [[nodiscard]] bool inherited() const { return monitor_->inherited(); }
 
 private:
     Pool(std::size_t size, const Settings& settings) : size_(size), settings_(settings) {}
@@ -69,12 +81,16 @@ private:
     std::size_t size_;
     Settings settings_;
     std::string host_;
+    std::vector<std::string> notes_;
+    std::string way_;
+    bool misses_device_ = false;
     bool appliance_ = false;         // persist method, as the target said
     std::size_t first_writable_ = 0; // behind the header that the target keeps
     unsigned lane_count_ = 0;
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<Connection> connection_; // lanes use the monitor's descriptor: goes first
+    std::unique_ptr<Connection> connection_;  // lanes use the monitor's descriptor: goes first
+    std::optional<ForkListener> in_children_; // of a pool that is open
 };
 
 } // namespace rpmem

@@ -143,9 +143,10 @@ Outcome ControlLoop::handle_lanes() {
 
 Outcome ControlLoop::connect_timed_out() {
     const std::string text = fmt::format(
-        "only {} of {} lanes were connected in time; is port {} reachable from the "
-        "initiator (firewall)?",
-        session_.lanes()->connected(), session_.lanes()->lanes(), session_.lanes()->port());
+        "only {} of {} lanes were connected within {} ms (accept-timeout); is port {} reachable "
+        "from the initiator (firewall)?",
+        session_.lanes()->connected(), session_.lanes()->lanes(), session_.accept_timeout().count(),
+        session_.lanes()->port());
     log_.error("{}", text);
     tell(text);
     return Outcome::ended_badly;

@@ -1,13 +1,13 @@
 #include "greeting.hpp"
 
 #include "base/io.hpp"
+#include "fabric/search.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
 #include <sys/random.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -24,19 +24,10 @@ std::uint32_t bit(wire::Provider provider) {
     return wire::provider_bit(static_cast<std::uint32_t>(provider));
 }
 
-// Without loading libfabric's opinion, which takes a while: what this node may well have.
-std::uint32_t likely_providers() {
-    std::uint32_t providers = bit(wire::Provider::tcp) | bit(wire::Provider::sockets);
-    std::error_code none;
-    if (std::filesystem::exists("/dev/infiniband/rdma_cm", none))
-        providers |= bit(wire::Provider::verbs);
-    return providers;
-}
-
-Result<wire::Hello> make_hello() {
+Result<wire::Hello> make_hello(std::uint32_t providers) {
     wire::Hello hello;
-    hello.capabilities = wire::capability_lane_greeting | wire::capability_pipelining;
-    hello.providers = likely_providers();
+    hello.capabilities = wire::all_capabilities;
+    hello.providers = providers;
     hello.lanes = most_lanes;
     hello.messages = most_messages;
     hello.inline_size = most_inline_bytes;
@@ -64,13 +55,28 @@ Result<wire::HelloAnswer> read_answer(int input, const Deadline& deadline) {
 
 } // namespace
 
-Result<Agreement> greet(const char* offer, int input, int output) {
+Offer likely_providers(const std::string& address, const std::string& device) {
+    Offer offer{bit(wire::Provider::tcp) | bit(wire::Provider::sockets), {}};
+    const auto surroundings = fabric::look_around({"device", device});
+    if (!surroundings) {
+        offer.why_not_verbs = surroundings.error().text;
+        return offer;
+    }
+    const auto diagnosis = rdma::diagnose(*surroundings, rdma::local_end_at(address));
+    if (rdma::is_certain(diagnosis, *surroundings))
+        offer.why_not_verbs = diagnosis.text;
+    else
+        offer.providers |= bit(wire::Provider::verbs);
+    return offer;
+}
+
+Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, int output) {
     const Deadline deadline(greeting_time);
     if (!offer || std::string_view(offer) != wire::offer_value) {
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(0), deadline));
         return Agreement{};
     }
-    const auto hello = make_hello();
+    const auto hello = make_hello(providers);
     if (!hello)
         return tl::unexpected(hello.error());
     RPMEM_TRY(write_fully(output, wire::encode_initial_status(wire::hello_status), deadline));
@@ -81,6 +87,7 @@ Result<Agreement> greet(const char* offer, int input, int output) {
     Agreement agreement{.knows_hello = true, .lane_token = std::nullopt};
     agreement.counted_answers = (answer->capabilities & wire::capability_pipelining) != 0;
     agreement.messages = agreement.counted_answers ? hello->messages : 1;
+    agreement.messages_only = (answer->capabilities & wire::capability_messages_only) != 0;
     if ((answer->capabilities & wire::capability_lane_greeting) != 0)
         agreement.lane_token = hello->token;
     return agreement;

@@ -4,7 +4,9 @@
 #include "base/result.hpp"
 #include "wire/hello.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace rpmem::target {
 
@@ -14,10 +16,19 @@ struct Agreement {
     std::optional<wire::Token> lane_token; // lanes must bring it
     unsigned messages = 1;                 // in flight on a lane
     bool counted_answers = false;          // see wire::capability_pipelining
+    bool messages_only = false;            // see wire::capability_messages_only
 };
 
-// OFFER: the value of RPMEMD_OFFER, or null. Writes the status or the hello to OUTPUT; reads the
-// answer to a hello from INPUT.
-Result<Agreement> greet(const char* offer, int input, int output);
+// What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a
+// while, and may know better. DEVICE as in Configuration.
+struct Offer {
+    std::uint32_t providers = 0; // see wire::Hello
+    std::string why_not_verbs;   // empty: it is offered
+};
+Offer likely_providers(const std::string& address, const std::string& device);
+
+// OFFER: the value of RPMEMD_OFFER, or null. PROVIDERS: what the hello offers. Writes the status or
+// the hello to OUTPUT; reads the answer to a hello from INPUT.
+Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, int output);
 
 } // namespace rpmem::target

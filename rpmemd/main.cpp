@@ -3,9 +3,10 @@
 #include "base/quiet_thread.hpp"
 #include "configuration/options.hpp"
 #include "daemon.hpp"
-#include "fabric/library.hpp"
+#include "fabric/paging.hpp"
 #include "greeting.hpp"
 #include "pools/store.hpp"
+#include "probe.hpp"
 #include "wire/control_messages.hpp"
 
 #include <fmt/format.h>
@@ -78,24 +79,28 @@ struct Joined {
 int serve(const target::Configuration& configuration, Log& log) {
     allow_many_descriptors();
     // While the peer is being greeted, and the pool opened.
-    const Joined warming(start_without_signals([] { fabric::warm_up(); }));
-    const auto agreement =
-        target::greet(std::getenv(wire::offer_variable), STDIN_FILENO, STDOUT_FILENO);
+    const Joined warming(
+        start_without_signals([paging = configuration.paging] { fabric::warm_up(paging); }));
+    const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
+    const target::Offer offer = target::likely_providers(address, configuration.device);
+    if (!offer.why_not_verbs.empty())
+        log.info("verbs is not offered: {}", offer.why_not_verbs);
+    const auto agreement = target::greet(std::getenv(wire::offer_variable), offer.providers,
+                                         STDIN_FILENO, STDOUT_FILENO);
     if (!agreement) {
         log.error("{}", agreement.error().text);
         say(agreement.error().text);
         return EXIT_FAILURE;
     }
-    const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-                                  target::own_address_of(std::getenv("SSH_CONNECTION"))};
+    const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, address};
     return target::serve_session(configuration, channel, *agreement, log);
 }
 
-// Whether the command line, which could not be read, was one for removing a pool: then the exit
+// Whether the command line, which could not be read, was not one for a session: then the exit
 // status is the answer, and nobody reads a status word.
-bool asks_for_removal(int argc, const char* const argv[]) {
+bool asks_for_no_session(int argc, const char* const argv[]) {
     return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
-        return argument == "-r" || argument.starts_with("--remove");
+        return argument == "-r" || argument.starts_with("--remove") || argument == "--probe";
     });
 }
 
@@ -104,7 +109,7 @@ int run(int argc, char* argv[]) {
         target::parse_command_line(argc, argv, target::process_environment(RPMEM_VERSION));
     if (!parsed) {
         say(parsed.error().text);
-        if (asks_for_removal(argc, argv))
+        if (asks_for_no_session(argc, argv))
             return parsed.error().code;
         // Ssh has started a session, as far as we know: somebody waits for the status.
         send_status(parsed.error().code);
@@ -115,6 +120,12 @@ int run(int argc, char* argv[]) {
         return EXIT_SUCCESS;
     }
     const auto& configuration = std::get<target::Configuration>(*parsed);
+    if (configuration.probe) {
+        allow_many_descriptors();
+        const auto address = target::own_address_of(std::getenv("SSH_CONNECTION"));
+        fmt::print("{}", target::probe(configuration, address, RPMEM_VERSION));
+        return EXIT_SUCCESS;
+    }
     Log log = open_log(configuration);
     return configuration.remove ? remove(configuration, log) : serve(configuration, log);
 }

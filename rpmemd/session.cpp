@@ -5,9 +5,6 @@
 namespace rpmem::target {
 namespace {
 
-// How long the peer may take to connect its lanes after our answer.
-constexpr std::chrono::seconds connect_time(30);
-
 // The largest message that is worth a buffer for every lane.
 constexpr std::size_t max_inline_size = std::size_t{64} * 1024;
 
@@ -29,22 +26,6 @@ std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agree
         break;
     }
     return std::nullopt;
-}
-
-// What the kernel says of files that it does not pin is one word, and leads nobody on.
-std::string registration_advice(fabric::ProviderKind provider, const Error& error) {
-    if (provider != fabric::ProviderKind::verbs)
-        return {};
-    if (error.code == EOPNOTSUPP)
-        return ": the kernel pins no files of a file system on persistent memory (mounted with -o "
-               "dax) for RDMA; make the pool of Device DAX (ndctl create-namespace -m devdax, and "
-               "AUTO /dev/dax0.0 in the pool set file), or use TCP: RPMEM_ENABLE_VERBS=0 at the "
-               "initiator";
-    if (error.code == EFAULT)
-        return ": kernels since 6.5 pin no files of ordinary file systems for RDMA; make the pool "
-               "of Device DAX or of files on tmpfs, or use TCP: RPMEM_ENABLE_VERBS=0 at the "
-               "initiator";
-    return {};
 }
 
 } // namespace
@@ -134,9 +115,19 @@ tl::expected<wire::InBandAttributes, Refusal> Session::open(const PoolRequest& r
     return served;
 }
 
-bool Session::use_appliance_method() const {
+Access Session::access() const {
+    if (!agreement_.messages_only || !configuration_.persist_general)
+        return Access::direct;
+    return configuration_.direct_access ? Access::direct_if_can : Access::messages;
+}
+
+wire::PersistMethod Session::persist_method() const {
+    if (lanes_->messages_only())
+        return wire::PersistMethod::messages;
     // Without its own CPU at work the target can only promise durability for persistent memory.
-    return configuration_.persist_apm && (pool_->is_pmem() || !configuration_.persist_general);
+    return configuration_.persist_apm && (pool_->is_pmem() || !configuration_.persist_general)
+               ? wire::PersistMethod::appliance
+               : wire::PersistMethod::general_purpose;
 }
 
 tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& request) {
@@ -145,39 +136,48 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                       fmt::format("the pool {} is not on persistent memory, and the configuration "
                                   "allows only the appliance method (persist-general = no)",
                                   request.pool_set));
-    const bool appliance = use_appliance_method();
+    if (!configuration_.direct_access && !agreement_.messages_only)
+        return refuse(
+            wire::Status::fatal,
+            "the configuration allows no direct access to pools (direct-access = no), and "
+            "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
     const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
     auto lanes =
         LaneServer::start({kind,
                            own_address_,
+                           configuration_.device,
                            request.lanes,
                            {request.inline_size, agreement_.messages, agreement_.counted_answers},
                            configuration_.threads,
                            std::chrono::microseconds(configuration_.spin_time),
-                           agreement_.lane_token},
+                           configuration_.paging,
+                           agreement_.lane_token,
+                           access()},
                           pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
-                      lanes.error().text + registration_advice(kind, lanes.error()));
+                      lanes.error().text);
     }
     lanes_ = std::move(*lanes);
-    connect_deadline_.emplace(connect_time);
-    log_policy(appliance, persister);
+    connect_deadline_.emplace(configuration_.accept_timeout);
+    const wire::PersistMethod method = persist_method();
+    log_policy(method, persister);
     log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
                 pool_->size(), lanes_->lanes(), lanes_->workers(), name_of(kind), lanes_->port());
-    return wire::InBandAttributes{lanes_->port(),
-                                  appliance ? wire::PersistMethod::appliance
-                                            : wire::PersistMethod::general_purpose,
-                                  lanes_->key(), lanes_->remote_base(), lanes_->lanes()};
+    return wire::InBandAttributes{lanes_->port(), method, lanes_->key(), lanes_->remote_base(),
+                                  lanes_->lanes()};
 }
 
-void Session::log_policy(bool appliance, const Persister& persister) const {
+void Session::log_policy(wire::PersistMethod method, const Persister& persister) const {
+    const bool appliance = method == wire::PersistMethod::appliance;
     log_.notice("persistency policy:");
     log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
                                                     : "General Purpose Server Persistency Method");
     log_.notice("    persist flush: {}", appliance ? "none" : name_of(persister.means()));
+    if (method == wire::PersistMethod::messages)
+        log_.notice("    access: by messages only");
 }
 
 tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attributes) {

@@ -41,6 +41,9 @@ public:
     [[nodiscard]] LaneServer* lanes() const { return lanes_.get(); }
     // When the peer must have connected all lanes; far away otherwise.
     [[nodiscard]] int milliseconds_to_connect() const;
+    [[nodiscard]] std::chrono::milliseconds accept_timeout() const {
+        return configuration_.accept_timeout;
+    }
     [[nodiscard]] const rpmem_pool_attr& attributes() const { return pool_->attributes(); }
 
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
@@ -53,10 +56,11 @@ public:
 private:
     [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
-    [[nodiscard]] bool use_appliance_method() const;
+    [[nodiscard]] Access access() const;
+    [[nodiscard]] wire::PersistMethod persist_method() const;
     [[nodiscard]] bool is_stillborn() const;
     [[nodiscard]] StoreOptions store_options() const;
-    void log_policy(bool appliance, const Persister& persister) const;
+    void log_policy(wire::PersistMethod method, const Persister& persister) const;
 
     const Configuration& configuration_;
     std::string own_address_;

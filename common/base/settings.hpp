@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/paging_policy.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -37,10 +38,14 @@ struct Settings {
     std::string ssh_known_hosts;       // of libssh2; empty: the usual files
     std::vector<std::string> commands; // taken round robin
     bool enable_verbs;
+    std::string device; // see rdma/choice.hpp; empty: all
     bool enable_tcp;
     bool enable_sockets;
+    bool fork_safe; // no RDMA unless its memory is safe from fork(2)
+    PagingPolicy paging;
     std::optional<unsigned> max_lanes;
     unsigned work_queue_size;
+    unsigned inline_size; // bytes
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds operation_timeout;
     std::chrono::microseconds spin_time;

@@ -13,7 +13,7 @@ constexpr unsigned patience = 4;
 constexpr unsigned retry_every = 32;
 
 // An answer that takes longer comes from somebody who waits for a processor.
-constexpr std::chrono::microseconds before_yielding(20);
+constexpr std::chrono::microseconds before_yielding(5);
 
 } // namespace
 

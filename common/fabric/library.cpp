@@ -5,7 +5,9 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 namespace rpmem::fabric {
@@ -20,6 +22,7 @@ struct Functions {
     decltype(&::fi_dupinfo) dupinfo = nullptr;
     decltype(&::fi_fabric) fabric = nullptr;
     decltype(&::fi_strerror) strerror = nullptr;
+    decltype(&::fi_version) version = nullptr;
     std::string problem; // why it could not be loaded
 };
 
@@ -46,6 +49,7 @@ Functions load() {
     look_up(library, "fi_dupinfo", "FABRIC_1.3", functions, functions.dupinfo);
     look_up(library, "fi_fabric", "FABRIC_1.1", functions, functions.fabric);
     look_up(library, "fi_strerror", "FABRIC_1.0", functions, functions.strerror);
+    look_up(library, "fi_version", "FABRIC_1.0", functions, functions.version);
     return functions;
 }
 
@@ -65,7 +69,27 @@ Result<> load_library() {
                 functions().problem);
 }
 
-void warm_up() {
+std::string library_version() {
+    if (!load_library())
+        return {};
+    const std::uint32_t version = functions().version();
+    return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
+}
+
+namespace {
+
+// Of the process, as its environment is. The first question to libfabric is what sets it.
+std::mutex environment_mutex;
+bool environment_is_read = false;
+
+} // namespace
+
+bool set_before_start(const char* variable, const char* value) {
+    const std::lock_guard lock(environment_mutex);
+    return !environment_is_read && ::setenv(variable, value, 1) == 0;
+}
+
+void start_library() {
     if (!load_library())
         return;
     const Info hints(fi_allocinfo());
@@ -86,6 +110,10 @@ extern "C" {
 
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
                const fi_info* hints, fi_info** info) {
+    {
+        const std::lock_guard lock(rpmem::fabric::environment_mutex);
+        rpmem::fabric::environment_is_read = true;
+    }
     return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
 }
 

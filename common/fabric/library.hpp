@@ -4,12 +4,20 @@
 
 #include "base/result.hpp"
 
+#include <string>
+
 namespace rpmem::fabric {
 
 // ELIBACC if libfabric cannot be loaded. Later calls, from any thread, find it loaded.
 Result<> load_library();
 
-// Loads libfabric and has it look at the machine, so that what comes later need not wait for it.
-void warm_up();
+// "1.17"; empty if libfabric cannot be loaded.
+std::string library_version();
+
+// Has it look at the machine, which takes long and which it does once.
+void start_library();
+
+// Sets a variable of the environment, unless libfabric has read them: then false.
+bool set_before_start(const char* variable, const char* value);
 
 } // namespace rpmem::fabric

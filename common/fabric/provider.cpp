@@ -1,11 +1,16 @@
 #include "fabric/provider.hpp"
 
 #include "fabric/library.hpp"
+#include "rdma/environment_switch.hpp"
+#include "rdma/on_demand_paging.hpp"
 
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 namespace rpmem::fabric {
 namespace {
@@ -24,20 +29,41 @@ constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
 constexpr std::size_t least_inject_size = 8;
 constexpr std::size_t pieces_of_a_message = 2;
 
-Info make_hints(ProviderKind kind, std::size_t queue_size) {
+// Asks for connections from this address of ours.
+void set_source(fi_info& hints, const std::string& address) {
+    addrinfo wanted{};
+    wanted.ai_flags = AI_NUMERICHOST;
+    addrinfo* found = nullptr;
+    if (address.empty() || ::getaddrinfo(address.c_str(), nullptr, &wanted, &found) != 0)
+        return;
+    hints.src_addr = std::malloc(found->ai_addrlen); // freed by fi_freeinfo
+    if (hints.src_addr) {
+        std::memcpy(hints.src_addr, found->ai_addr, found->ai_addrlen);
+        hints.src_addrlen = found->ai_addrlen;
+        hints.addr_format = found->ai_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
+    }
+    ::freeaddrinfo(found);
+}
+
+Info make_hints(ProviderKind kind, QueueSizes queues, const Selection& selection) {
     Info hints(fi_allocinfo());
     if (!hints)
         return hints;
     hints->fabric_attr->prov_name = strdup(name_of(kind)); // freed by fi_freeinfo
     hints->ep_attr->type = FI_EP_MSG;
+    hints->addr_format = FI_SOCKADDR; // IPv4 and IPv6; unspecified, verbs knows IPv4 only
     hints->caps = FI_MSG | FI_RMA;
     hints->domain_attr->mr_mode = understood_modes;
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->tx_attr->msg_order = needed_order;
     hints->rx_attr->msg_order = needed_order;
-    hints->tx_attr->size = queue_size;
+    hints->tx_attr->size = queues.send;
+    hints->rx_attr->size = queues.receive;
     hints->tx_attr->inject_size = least_inject_size;
     hints->tx_attr->iov_limit = pieces_of_a_message;
+    if (!selection.domain.empty())
+        hints->domain_attr->name = strdup(selection.domain.c_str());
+    set_source(*hints, selection.source_address);
     return hints;
 }
 
@@ -55,24 +81,30 @@ Provider describe(ProviderKind kind, Info info) {
         .info = nullptr,
         .virtual_addressing = (mode & FI_MR_VIRT_ADDR) != 0,
         .provider_keys = (mode & FI_MR_PROV_KEY) != 0,
+        .pins_memory = (mode & FI_MR_ALLOCATED) != 0,
+        .pages_on_demand = false,
         .local_registration = (mode & FI_MR_LOCAL) != 0,
         .max_lanes = lanes_of(domain),
-        .queue_size = info->tx_attr->size,
+        .queues = {info->tx_attr->size, info->rx_attr->size},
         .max_transfer = info->ep_attr->max_msg_size,
         .inject_size = info->tx_attr->inject_size,
         .key_size = domain.mr_key_size,
     };
     provider.info = std::move(info);
+    // What libfabric does with this variable, too.
+    provider.pages_on_demand = kind == ProviderKind::verbs &&
+                               rdma::is_switched_on("FI_VERBS_USE_ODP") &&
+                               rdma::paging_device(device_of(provider)).can_page;
     return provider;
 }
 
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
-                      std::uint64_t flags, std::size_t queue_size) {
+                      std::uint64_t flags, QueueSizes queues, const Selection& selection) {
     RPMEM_TRY(load_library());
     // A queue larger than the device has makes it disappear from the answer: ask again without.
     int status = 0;
-    for (const std::size_t size : {queue_size, std::size_t{0}}) {
-        const Info hints = make_hints(kind, size);
+    for (const std::size_t size : {queues.send, std::size_t{0}}) {
+        const Info hints = make_hints(kind, {size, queues.receive}, selection);
         if (!hints)
             return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
         fi_info* found = nullptr;
@@ -101,13 +133,25 @@ const char* name_of(ProviderKind kind) {
 }
 
 Result<Provider> find_to_connect(ProviderKind kind, const std::string& node,
-                                 const std::string& service, std::size_t queue_size) {
-    return find(kind, node, service, 0, queue_size);
+                                 const std::string& service, QueueSizes queues,
+                                 const Selection& selection) {
+    return find(kind, node, service, 0, queues, selection);
 }
 
 Result<Provider> find_to_listen(ProviderKind kind, const std::string& address,
-                                const std::string& service, std::size_t queue_size) {
-    return find(kind, address, service, FI_SOURCE, queue_size);
+                                const std::string& service, QueueSizes queues) {
+    return find(kind, address, service, FI_SOURCE, queues, {});
+}
+
+std::size_t completions_of(const Provider& provider, std::size_t endpoints) {
+    return endpoints * (provider.queues.send + provider.queues.receive);
+}
+
+std::string device_of(const Provider& provider) {
+    const char* const name = provider.info->domain_attr->name;
+    const std::string text = name ? name : "";
+    // Libfabric adds the kind of endpoint: mlx5_0-xrc.
+    return provider.kind == ProviderKind::verbs ? text.substr(0, text.find('-')) : text;
 }
 
 int destination_family(const Provider& provider) {

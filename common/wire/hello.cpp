@@ -76,6 +76,9 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     if (hello.version == 0 || hello.lanes == 0 || hello.messages == 0)
         return malformed(fmt::format("version {}, {} lanes, {} messages; none may be 0",
                                      hello.version, hello.lanes, hello.messages));
+    if ((hello.capabilities & capability_pipelining) != 0 && hello.inline_size < least_inline_size)
+        return malformed(fmt::format("{} bytes of data in a message; {} is the least",
+                                     hello.inline_size, least_inline_size));
     return hello;
 }
 

@@ -39,6 +39,13 @@ inline constexpr std::uint64_t capability_lane_greeting = 1;
 // Several persist messages may be in flight on a lane, Hello::messages at most; they are done in
 // order. The flags of an answer say how many of them it answers, the oldest first.
 inline constexpr std::uint64_t capability_pipelining = 2;
+// The persist method may be PersistMethod::messages: the pool is reached by messages only.
+inline constexpr std::uint64_t capability_messages_only = 4;
+inline constexpr std::uint64_t all_capabilities =
+    capability_lane_greeting | capability_pipelining | capability_messages_only;
+
+// Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
+inline constexpr std::uint32_t least_inline_size = 64;
 
 inline constexpr std::size_t token_size = 16;
 using Token = std::array<std::byte, token_size>;

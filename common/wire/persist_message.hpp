@@ -15,6 +15,7 @@ enum class PersistMode : std::uint32_t {
     persist_written = 0, // the data came by RDMA WRITE: make the range durable
     deep_persist = 1,    // the same, down to the lowest persistence domain
     inline_data = 2,     // the data follows the message: copy it to addr, make it durable
+    fetch = 3,           // copy the range to the lane's window; only with PersistMethod::messages
 };
 
 struct PersistMessage {
@@ -27,6 +28,13 @@ struct PersistMessage {
 struct PersistResponse {
     std::uint32_t flags;
     std::uint32_t lane;
+};
+
+// How persist messages travel on the lanes of a session; with peers of protocol 0.1 one by one.
+struct MessageRules {
+    std::size_t inline_size; // bytes of data in one message, at most
+    unsigned in_flight;      // messages that may be on their way on a lane
+    bool counted_answers;    // an answer says how many messages it answers; else: one
 };
 
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);

@@ -1,7 +1,10 @@
 #include "lanes/connection.hpp"
 
+#include "fabric/search.hpp"
+
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <vector>
 
 namespace rpmem {
@@ -39,8 +42,9 @@ Connection::~Connection() {
 }
 
 Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
-    auto provider = fabric::find_to_connect(kind, request_.host, std::to_string(request_.port),
-                                            queue_size_of(settings));
+    auto provider = fabric::search_to_connect(
+        kind, request_.host, std::to_string(request_.port),
+        {queue_size_of(settings), request_.messages.in_flight}, {"RPMEM_DEVICE", settings.device});
     if (!provider)
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
@@ -57,9 +61,12 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     if (!region)
         return propagate(std::move(region));
     pool_region_ = std::move(*region);
-    limits_ = {std::min(provider_.queue_size, queue_size_of(settings)),
+    limits_ = {std::min(provider_.queues.send, queue_size_of(settings)),
                provider_.max_transfer,
                provider_.inject_size,
+               request_.messages_only
+                   ? std::numeric_limits<std::size_t>::max()
+                   : inline_worth(request_.messages, provider_.local_registration),
                request_.messages,
                provider_.local_registration,
                {settings.spin_time, settings.operation_timeout}};
@@ -89,7 +96,7 @@ Result<Lane*> Connection::use_lane(unsigned index) {
 
 Result<> Connection::connect(unsigned index, const fabric::EventQueue& events, int wake) {
     const PoolMemory memory{request_.pool, request_.pool_size, pool_region_.descriptor(),
-                            request_.remote};
+                            request_.remote, request_.messages_only};
     auto lane = Lane::open(domain_, provider_, events, index, memory, limits_, request_.lost_fd);
     if (!lane)
         return propagate(std::move(lane));

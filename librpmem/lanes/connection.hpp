@@ -21,9 +21,10 @@ struct ConnectionRequest {
     std::uint16_t port;
     std::byte* pool;
     std::size_t pool_size;
-    fabric::RemoteAddress remote; // of the pool on the target
+    fabric::RemoteAddress remote; // of the pool on the target, or of the windows
+    bool messages_only;           // see wire::PersistMethod::messages
     unsigned lanes;
-    Messages messages;
+    wire::MessageRules messages;
     int lost_fd;    // raised when the session is lost
     int session_fd; // readable when the session ends while lanes are being connected
     std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1

@@ -2,15 +2,31 @@
 
 #include "lanes/inline_transfer.hpp"
 
+#include <algorithm>
+
 namespace rpmem::general_purpose {
+namespace {
+
+// Large, because each may cost the target an msync.
+constexpr std::size_t piece_size = std::size_t{1024} * 1024;
+
+} // namespace
 
 // The target makes each range durable when its message comes; its answer is waited for in drain.
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    if (!relaxed)
+    if (!relaxed || length <= lane.inline_worth())
         return send_inline(lane, offset, length);
-    if (const int code = lane.write(offset, length))
-        return code;
-    return lane.request(wire::PersistMode::persist_written, offset, length);
+    // In pieces: the target makes one durable while the next is on its way.
+    while (length > 0) {
+        const std::size_t size = std::min(length, piece_size);
+        if (const int code = lane.write(offset, size))
+            return code;
+        if (const int code = lane.request(wire::PersistMode::persist_written, offset, size))
+            return code;
+        offset += size;
+        length -= size;
+    }
+    return 0;
 }
 
 int drain(Lane& lane) { return lane.wait_for_answers(); }

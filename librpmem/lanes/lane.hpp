@@ -7,6 +7,7 @@
 #include "lanes/messages.hpp"
 #include "wire/persist_message.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,13 +20,15 @@ struct PoolMemory {
     std::size_t size;
     void* local_descriptor;
     fabric::RemoteAddress remote; // of offset 0
+    bool messages_only;           // the remote key is that of the lanes' windows, not of the pool
 };
 
 struct LaneLimits {
     std::size_t queue_size;   // operations in flight
     std::size_t max_transfer; // bytes of one operation
     std::size_t inject_size;  // bytes of a message that the provider copies at once
-    Messages messages;
+    std::size_t inline_worth; // bytes up to which a message with data beats a write and a message
+    wire::MessageRules messages;
     bool local_registration;
     fabric::WaitPolicy wait;
 };
@@ -41,6 +44,7 @@ public:
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] std::size_t inline_size() const { return limits_.messages.inline_size; }
+    [[nodiscard]] std::size_t inline_worth() const { return limits_.inline_worth; }
 
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
@@ -69,8 +73,13 @@ private:
     int take_answer(const fabric::Completion& completion);
     int post_answer_buffer(wire::PersistResponse* buffer);
     int wait_for_operations();
-    int read_bounced(std::byte* destination, std::size_t offset, std::size_t length);
-    int read_into(std::byte* destination, void* descriptor, std::size_t offset, std::size_t length);
+    int read_by_messages(std::byte* destination, std::size_t offset, std::size_t length);
+    int read_from(std::uint64_t address, std::byte* destination, std::size_t length);
+    int read_bounced(std::byte* destination, std::uint64_t address, std::size_t length);
+    int start_read(std::byte* destination, std::size_t size, void* descriptor,
+                   std::uint64_t address, bool* done);
+    int read_into(std::byte* destination, void* descriptor, std::uint64_t address,
+                  std::size_t length);
 
     unsigned index_;
     PoolMemory memory_;
@@ -83,6 +92,7 @@ private:
     std::byte* slots_ = nullptr;               // one for each message in flight
     wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
     std::byte* landing_ = nullptr; // where reads land that cannot go to their destination
+    std::array<bool, 4> landed_{}; // which of its places have been filled
     fabric::Endpoint endpoint_;
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages

@@ -1,20 +1,19 @@
-// How persist messages travel on the lanes of a pool.
+// What the two ends agree on for the persist messages of a pool.
 #pragma once
 
 #include "wire/hello.hpp"
+#include "wire/persist_message.hpp"
 
-#include <cstddef>
 #include <optional>
 
 namespace rpmem {
 
-struct Messages {
-    std::size_t inline_size; // bytes of data in one
-    unsigned in_flight;      // on a lane
-    bool counted_answers;    // see wire::capability_pipelining
-};
+// What both ends can do. HELLO is nothing for a peer of protocol 0.1; INLINE_SIZE is a suggestion.
+wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
+                                     std::size_t inline_size);
 
-// What both ends can do. HELLO is nothing for a peer of protocol 0.1.
-Messages agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes);
+// Bytes up to which a relaxed range is quicker in a message than by a write and a message. Where a
+// device moves the data the target's processor does best to keep out of it, but for small ones.
+std::size_t inline_worth(const wire::MessageRules& rules, bool by_device);
 
 } // namespace rpmem

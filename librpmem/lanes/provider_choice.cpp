@@ -1,9 +1,14 @@
 #include "lanes/provider_choice.hpp"
 
+#include "base/fork_listener.hpp"
 #include "base/quiet_thread.hpp"
+#include "fabric/paging.hpp"
+#include "fabric/search.hpp"
+#include "rdma/fork_safety.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
@@ -40,7 +45,41 @@ wire::Provider on_the_wire(ProviderKind kind) {
     return wire::Provider::sockets;
 }
 
-Result<Providers> find_providers(const std::string& host, const Settings& settings) {
+namespace {
+
+// Set in children: what the parent has opened of a device works in the parent only.
+std::atomic<bool> devices_are_the_parents = false;
+
+void remember_in_children() {
+    static const ForkListener listener([](void*) { devices_are_the_parents = true; }, nullptr);
+}
+
+// What must be settled before libfabric looks at the devices, and what came of it.
+struct Preparation {
+    Result<> fork_safety;
+    std::vector<std::string> notes;
+};
+
+Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
+    Preparation preparation;
+    if (!may_use_rdma(settings) || devices_are_the_parents)
+        return preparation;
+    remember_in_children();
+    const auto safety = settings.fork_safe ? rdma::make_fork_safe() : rdma::fork_safety();
+    if (safety)
+        preparation.notes.emplace_back(rdma::describe(*safety));
+    else if (settings.fork_safe)
+        preparation.fork_safety = Failure(safety.error());
+    if (auto note = fabric::ask_for_paging(settings.paging, memory.address, memory.size);
+        !note.empty())
+        preparation.notes.push_back(std::move(note));
+    return preparation;
+}
+
+} // namespace
+
+Result<Providers> find_providers(const std::string& host, const LocalMemory& memory,
+                                 const Settings& settings) {
     const std::array candidates = {
         Candidate{ProviderKind::verbs, settings.enable_verbs,
                   "verbs is switched off (RPMEM_ENABLE_VERBS=0)"},
@@ -49,13 +88,23 @@ Result<Providers> find_providers(const std::string& host, const Settings& settin
         Candidate{ProviderKind::sockets, settings.enable_sockets,
                   "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
     };
+    const Preparation preparation = prepare_rdma(memory, settings);
     Providers providers;
     for (const Candidate& candidate : candidates) {
         std::string reason = candidate.how_to_enable;
-        if (candidate.enabled) {
+        if (candidate.enabled && candidate.kind == ProviderKind::verbs && devices_are_the_parents) {
+            reason = "verbs does not work in a process made by fork(2) from one that had looked "
+                     "for RDMA devices (it does after execve(2))";
+        } else if (candidate.enabled) {
             auto found =
-                fabric::find_to_connect(candidate.kind, host, "", settings.work_queue_size);
+                fabric::search_to_connect(candidate.kind, host, "", {settings.work_queue_size, 0},
+                                          {"RPMEM_DEVICE", settings.device});
             if (found) {
+                if (candidate.kind == ProviderKind::verbs) {
+                    RPMEM_TRY(preparation.fork_safety);
+                    RPMEM_TRY(fabric::check_paging(settings.paging, *found));
+                    providers.notes = preparation.notes;
+                }
                 providers.usable.push_back(std::move(*found));
                 continue;
             }
@@ -76,10 +125,11 @@ bool may_use_rdma(const Settings& settings) {
     return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
 }
 
-ProviderSearch::ProviderSearch(const std::string& host, const Settings& settings)
-    : thread_(start_without_signals([this, host, settings] {
+ProviderSearch::ProviderSearch(const std::string& host, const LocalMemory& memory,
+                               const Settings& settings)
+    : thread_(start_without_signals([this, host, memory, settings] {
           try {
-              found_.emplace(find_providers(host, settings));
+              found_.emplace(find_providers(host, memory, settings));
           } catch (const std::exception& exception) {
               found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
           }
@@ -113,7 +163,7 @@ Result<fabric::Provider> agree_on_provider(Providers providers, const std::strin
     return fail(ErrorClass::resource_limit, ENOMEDIUM,
                 "no fabric provider is common to this node and {}: here there is {}, and {}; {}",
                 host, own,
-                hello ? "the target does not have it"
+                hello ? "the target does not offer it (rpmemctl probe tells why)"
                       : "the rpmemd there is of version 1.12.1 or older, which has only verbs and "
                         "sockets",
                 providers.why_not_others);

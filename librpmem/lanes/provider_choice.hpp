@@ -7,6 +7,7 @@
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,10 +18,19 @@ namespace rpmem {
 struct Providers {
     std::vector<fabric::Provider> usable; // the best first; at least one
     std::string why_not_others;
+    std::vector<std::string> notes; // for the log
 };
 
-// All that the settings allow and that reach HOST. ENOMEDIUM, with the reason for each, if none.
-Result<Providers> find_providers(const std::string& host, const Settings& settings);
+// The application's memory, which RDMA devices are to use.
+struct LocalMemory {
+    std::byte* address;
+    std::size_t size;
+};
+
+// All that the settings allow and that reach HOST. ENOMEDIUM, with the reason for each, if none;
+// ENOTSUP if RDMA reaches it, and may not be used as the settings have it.
+Result<Providers> find_providers(const std::string& host, const LocalMemory& memory,
+                                 const Settings& settings);
 
 // Whether find_providers() may find a device for RDMA; without loading libfabric.
 bool may_use_rdma(const Settings& settings);
@@ -28,7 +38,7 @@ bool may_use_rdma(const Settings& settings);
 // Looks for providers while the caller does something else.
 class ProviderSearch {
 public:
-    ProviderSearch(const std::string& host, const Settings& settings);
+    ProviderSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
     ~ProviderSearch();
     ProviderSearch(const ProviderSearch&) = delete;
     ProviderSearch& operator=(const ProviderSearch&) = delete;

@@ -93,4 +93,11 @@ Result<ExitStatus> Channel::finish(const Deadline& deadline) {
     return fail(ErrorClass::link_lost, ETIMEDOUT, "the remote command did not end in time");
 }
 
+void Channel::let_go() {
+    streams_.input.reset();
+    streams_.output.reset();
+    streams_.error.reset();
+    carrier_->let_go();
+}
+
 } // namespace rpmem

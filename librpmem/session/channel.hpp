@@ -22,6 +22,8 @@ public:
     virtual ~Carrier() = default;
     // Waits for the command to end. Nothing: the deadline passed.
     virtual std::optional<ExitStatus> wait(const Deadline& deadline) = 0;
+    // As Channel::let_go().
+    virtual void let_go() = 0;
 };
 
 // The channel's ends.
@@ -52,6 +54,11 @@ public:
     // Ends the input, waits for the command to end, and returns how it did. ETIMEDOUT: it did not,
     // and is cut off when the channel is destroyed.
     Result<ExitStatus> finish(const Deadline& deadline);
+
+    // In a child made by fork(2): closes its copies of descriptors, which would keep the command's
+    // input open when the parent is gone. Nothing else may be done with the channel then.
+    // Async-signal-safe.
+    void let_go();
 
 private:
     ChannelStreams streams_;

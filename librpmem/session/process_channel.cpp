@@ -11,6 +11,7 @@ public:
     std::optional<ExitStatus> wait(const Deadline& deadline) override {
         return process_.wait(deadline);
     }
+    void let_go() override {} // a copy of the pidfd does no harm
 
 private:
     ChildProcess process_;

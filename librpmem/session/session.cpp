@@ -82,7 +82,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     if (!hello)
         return in_context("rpmemd on " + host_, std::move(hello).error());
     hello_ = *hello;
-    hello_->capabilities &= wire::capability_lane_greeting | wire::capability_pipelining;
+    hello_->capabilities &= wire::all_capabilities;
     const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
     if (!channel_->send(wire::encode(answer), deadline))
         return ended_early("it took the answer to its hello");
@@ -234,6 +234,14 @@ std::string Session::ending(std::string_view what) {
     channel_->collect_error_text();
     return with_text(fmt::format("the session with {} is lost: {}", host_, what),
                      channel_->error_text());
+}
+
+void Session::let_go() {
+    // Where another thread was at work, what it has left behind is not touched.
+    if (!mutex_.try_lock())
+        return;
+    channel_->let_go();
+    mutex_.unlock();
 }
 
 Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {

@@ -41,6 +41,9 @@ public:
     // Why the session was lost, with the daemon's own words.
     std::string ending(std::string_view what);
 
+    // In a child made by fork(2): see Channel::let_go().
+    void let_go();
+
 private:
     Session(std::unique_ptr<Channel> channel, const Target& target, const Settings& settings)
         : channel_(std::move(channel)), host_(target.host), login_time_(settings.connect_timeout),

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 
 namespace rpmem::target {
 namespace {
@@ -48,16 +49,53 @@ Result<> parse_log_level(std::optional<LogLevel>& setting, std::string_view valu
     return invalid("\"{}\" is not a log level; use err, warn, notice, info or debug", value);
 }
 
+Result<> parse_accept_timeout(std::optional<unsigned>& setting, std::string_view value) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || end != value.data() + value.size() ||
+        number < least_accept_timeout || number > most_accept_timeout)
+        return invalid("\"{}\" is not a number of milliseconds from {} to {}", value,
+                       least_accept_timeout, most_accept_timeout);
+    setting = number;
+    return {};
+}
+
+Result<> parse_paging(std::optional<PagingPolicy>& setting, std::string_view value) {
+    if (value == "auto")
+        setting = PagingPolicy::when_needed;
+    else if (value == "on")
+        setting = PagingPolicy::always;
+    else if (value == "off")
+        setting = PagingPolicy::never;
+    else
+        return invalid("\"{}\" is neither auto nor on nor off", value);
+    return {};
+}
+
 struct Key {
     std::string_view name;
     Result<> (*parse)(Settings& settings, std::string_view value);
 };
 constexpr Key keys[] = {
+    {"accept-timeout",
+     [](Settings& settings, std::string_view value) {
+         return parse_accept_timeout(settings.accept_timeout, value);
+     }},
+    {"device",
+     [](Settings& settings, std::string_view value) { return parse_text(settings.device, value); }},
+    {"direct-access",
+     [](Settings& settings, std::string_view value) {
+         return parse_yes_no(settings.direct_access, value);
+     }},
     {"log-file", [](Settings& settings,
                     std::string_view value) { return parse_text(settings.log_file, value); }},
     {"log-level",
      [](Settings& settings, std::string_view value) {
          return parse_log_level(settings.log_level, value);
+     }},
+    {"on-demand-paging",
+     [](Settings& settings, std::string_view value) {
+         return parse_paging(settings.paging, value);
      }},
     {"persist-apm",
      [](Settings& settings, std::string_view value) {
@@ -218,7 +256,11 @@ Settings overlay(const Settings& lower, const Settings& upper) {
     take_over(merged.persist_general, upper.persist_general);
     take_over(merged.log_file, upper.log_file);
     take_over(merged.log_level, upper.log_level);
+    take_over(merged.direct_access, upper.direct_access);
     take_over(merged.allow_outside, upper.allow_outside);
+    take_over(merged.accept_timeout, upper.accept_timeout);
+    take_over(merged.paging, upper.paging);
+    take_over(merged.device, upper.device);
     if (upper.use_syslog)
         merged.use_syslog = upper.use_syslog;
     else if (upper.log_file)
@@ -241,10 +283,18 @@ Result<Configuration> resolve(const Settings& settings, std::string_view home) {
     configuration.use_syslog = settings.use_syslog.value_or(configuration.use_syslog);
     configuration.log_file = settings.log_file.value_or(configuration.log_file);
     configuration.log_level = settings.log_level.value_or(configuration.log_level);
+    configuration.direct_access = settings.direct_access.value_or(configuration.direct_access);
     configuration.allow_outside = settings.allow_outside.value_or(configuration.allow_outside);
+    configuration.device = settings.device.value_or(configuration.device);
+    if (settings.accept_timeout)
+        configuration.accept_timeout = std::chrono::milliseconds(*settings.accept_timeout);
+    configuration.paging = settings.paging.value_or(configuration.paging);
     if (!configuration.persist_apm && !configuration.persist_general)
         return invalid("persist-apm and persist-general are both off: nothing could be made "
                        "persistent; turn one of them on");
+    if (!configuration.direct_access && !configuration.persist_general)
+        return invalid("direct-access and persist-general are both off: without direct access this "
+                       "node must make ranges persistent itself; turn one of them on");
     return configuration;
 }
 

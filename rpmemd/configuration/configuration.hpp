@@ -3,8 +3,10 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/paging_policy.hpp"
 #include "base/result.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -15,6 +17,9 @@ namespace rpmem::target {
 
 inline constexpr unsigned default_spin_time = 50; // microseconds
 
+inline constexpr unsigned least_accept_timeout = 1000; // milliseconds
+inline constexpr unsigned most_accept_timeout = 3600000;
+
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
     bool persist_apm = false;
@@ -22,11 +27,18 @@ struct Configuration {
     bool use_syslog = true;
     std::string log_file = "/var/log/rpmemd.log"; // not used with syslog
     LogLevel log_level = LogLevel::error;
+    // How long the peer may take to connect its lanes once it has been told where to: among other
+    // things it has to register its own memory first.
+    std::chrono::milliseconds accept_timeout{120000};
+    std::string device;   // RDMA devices that may serve: NAME or NAME:PORT, by commas; empty: all
     unsigned threads = 0; // lane workers; 0: as many as fit
     unsigned spin_time = default_spin_time;
+    PagingPolicy paging = PagingPolicy::when_needed;
     std::optional<std::string> remove; // a pool set whose pool is to be removed: no session then
+    bool probe = false;                // tell what there is: no session either
     bool force = false;
     bool remove_pool_set = false;
+    bool direct_access = true;  // peers may read and write a pool's memory by RDMA
     bool allow_outside = false; // pool set names may leave poolset_dir
 };
 
@@ -38,7 +50,11 @@ struct Settings {
     std::optional<bool> use_syslog;
     std::optional<std::string> log_file;
     std::optional<LogLevel> log_level;
+    std::optional<bool> direct_access;
     std::optional<bool> allow_outside;
+    std::optional<unsigned> accept_timeout; // milliseconds
+    std::optional<PagingPolicy> paging;
+    std::optional<std::string> device;
 };
 
 inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;

@@ -45,17 +45,21 @@ struct Options {
     std::optional<std::string> remove;
     bool force = false;
     bool remove_pool_set = false;
+    bool probe = false;
     unsigned threads = 0;
     unsigned spin_time = default_spin_time;
     std::vector<std::pair<std::string, std::string>> settings;
 };
 
-void add_setting(CLI::App& app, Options& options, const std::string& key, const char* value_name,
-                 const char* help) {
-    app.add_option_function<std::string>(
-           "--" + key,
-           [&options, key](const std::string& value) { options.settings.emplace_back(key, value); },
-           help)
+CLI::Option* add_setting(CLI::App& app, Options& options, const std::string& key,
+                         const char* value_name, const char* help) {
+    return app
+        .add_option_function<std::string>(
+            "--" + key,
+            [&options, key](const std::string& value) {
+                options.settings.emplace_back(key, value);
+            },
+            help)
         ->option_text(value_name)
         ->group("Settings")
         ->take_last();
@@ -89,6 +93,9 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.add_flag("-s,--pool-set", options.remove_pool_set,
                  "with --remove: remove the pool set file, too")
         ->needs(remove);
+    app.add_flag("--probe", options.probe,
+                 "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
+        ->excludes(remove);
     app.add_option("-t,--nthreads", options.threads,
                    "threads that serve the lanes; 0, the default: as many as fit")
         ->option_text("N")
@@ -104,9 +111,20 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
                 "where pool sets are looked up; absolute, $HOME in it is replaced (default $HOME)");
     add_switch(app, options, "poolset-outside",
                "let names of pool sets leave that directory, by .. or symbolic links");
+    add_switch(app, options, "direct-access",
+               "let clients reach a pool's memory by RDMA (default; =no: by messages only)");
     add_switch(app, options, "persist-apm", "allow the Appliance Persistency Method");
     add_switch(app, options, "persist-general",
                "allow the General Purpose Server Persistency Method (default; =no forbids it)");
+    add_setting(app, options, "device", "DEVICE[:PORT],...",
+                "RDMA devices that may serve (default: all)");
+    add_setting(
+        app, options, "accept-timeout", "MILLISECONDS",
+        "how long a client may take to connect its lanes, 1000 to 3600000 (default 120000)");
+    add_setting(app, options, "on-demand-paging", "WHEN",
+                "RDMA devices page memory in instead of having it pinned: auto (default: where it "
+                "cannot be pinned), on or off")
+        ->envname("RPMEM_ODP");
     add_switch(app, options, "use-syslog", "log to syslog (default, unless --log-file is given)");
     add_setting(app, options, "log-file", "FILE",
                 "log to this file, not to syslog (default /var/log/rpmemd.log)");
@@ -152,6 +170,7 @@ Result<Configuration> configure(const Options& options, const Environment& envir
         configuration->threads = options.threads;
         configuration->spin_time = options.spin_time;
         configuration->remove = options.remove;
+        configuration->probe = options.probe;
         configuration->force = options.force;
         configuration->remove_pool_set = options.remove_pool_set;
     }

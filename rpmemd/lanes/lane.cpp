@@ -29,7 +29,7 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
                                          const fabric::Provider& provider, fi_info* info,
                                          const fabric::EventQueue& events,
                                          const fabric::CompletionQueue& completions, unsigned index,
-                                         const MessageRules& rules) {
+                                         const wire::MessageRules& rules) {
     std::unique_ptr<Lane> lane(new Lane(index, rules));
     RPMEM_TRY(lane->set_up(domain, provider, info, events, completions));
     return lane;
@@ -98,6 +98,12 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
             return fmt::format("a message announces {} bytes of data and carries {}", message.size,
                                received - sizeof(message));
         problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
+        break;
+    case PersistMode::fetch:
+        if (message.size > memory.window_size)
+            return fmt::format("{} bytes were asked for, and the window of a lane has {}",
+                               message.size, memory.window_size);
+        std::memcpy(memory.windows + index_ * memory.window_size, address, message.size);
         break;
     default:
         return fmt::format("unknown persist mode in flags {:#x}", message.flags);

@@ -20,13 +20,9 @@ struct ServedMemory {
     std::byte* address;
     std::size_t size;
     std::uint64_t remote_base; // what peers add to an offset
-};
-
-// How persist messages travel on the lanes of a session.
-struct MessageRules {
-    std::size_t inline_size; // bytes of data in one message, at most
-    unsigned in_flight;      // messages that may be on their way
-    bool counted_answers;    // an answer says how many messages it answers; else: one
+    // Where peers read what they cannot reach: one window for each lane. Empty: they reach it all.
+    std::byte* windows = nullptr;
+    std::size_t window_size = 0;
 };
 
 class Lane {
@@ -41,7 +37,7 @@ public:
                                               const fabric::Provider& provider, fi_info* info,
                                               const fabric::EventQueue& events,
                                               const fabric::CompletionQueue& completions,
-                                              unsigned index, const MessageRules& rules);
+                                              unsigned index, const wire::MessageRules& rules);
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
@@ -58,7 +54,7 @@ public:
     [[nodiscard]] bool answer();
 
 private:
-    Lane(unsigned index, const MessageRules& rules) : index_(index), rules_(rules) {}
+    Lane(unsigned index, const wire::MessageRules& rules) : index_(index), rules_(rules) {}
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                     const fabric::EventQueue& events, const fabric::CompletionQueue& completions);
     int post(const MessageBuffer& buffer);
@@ -67,7 +63,7 @@ private:
     [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
 
     unsigned index_;
-    MessageRules rules_;
+    wire::MessageRules rules_;
     std::size_t message_size_ = 0;
     std::unique_ptr<std::byte[]> memory_;
     fabric::MemoryRegion region_;

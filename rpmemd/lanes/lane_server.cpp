@@ -1,6 +1,11 @@
 #include "lanes/lane_server.hpp"
 
+#include "fabric/paging.hpp"
+#include "fabric/search.hpp"
+
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <thread>
 
 namespace rpmem::target {
@@ -8,11 +13,12 @@ namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
 
-// Of the provider's queues; it rounds up what it needs.
-constexpr std::size_t least_queue_size = 4;
+// Answers of a lane on their way; one may answer many messages.
+constexpr unsigned most_answers = 16;
 
-// Answers on their way, beside the messages.
-constexpr std::size_t answers_each = 4;
+// The kernel pins no such memory, whoever asks: files on persistent memory, or since Linux 6.5 of
+// ordinary file systems.
+bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
 
 unsigned worker_count(unsigned wanted, unsigned lanes) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -34,34 +40,67 @@ Result<std::unique_ptr<LaneServer>> LaneServer::start(const LaneServerOptions& o
 
 Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
                             std::size_t pool_size, Persister persister) {
-    auto provider =
-        fabric::find_to_listen(options.provider, options.address, "0", least_queue_size);
+    if (options.provider == fabric::ProviderKind::verbs)
+        if (const auto note = fabric::ask_for_paging(options.paging, pool, pool_size);
+            !note.empty())
+            log_.notice("{}", note);
+    auto provider = fabric::search_to_listen(
+        options.provider, options.address, "0",
+        {std::min(options.messages.in_flight, most_answers), options.messages.in_flight},
+        {"device", options.device});
     if (!provider)
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
+    RPMEM_TRY(fabric::check_paging(options.paging, provider_));
     auto domain = fabric::open_domain(provider_);
     if (!domain)
         return propagate(std::move(domain));
     domain_ = std::move(*domain);
-    auto region =
-        fabric::register_memory(domain_, provider_, pool, pool_size, fabric::Access::remote);
-    if (!region)
-        return propagate(std::move(region));
-    region_ = std::move(*region);
+    lane_count_ = std::min(options.lanes, provider_.max_lanes);
+    lanes_.resize(lane_count_);
+    RPMEM_TRY(expose(options, pool, pool_size));
     auto events = fabric::EventQueue::open(domain_.fabric);
     if (!events)
         return propagate(std::move(events));
     events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
 
-    lane_count_ = std::min(options.lanes, provider_.max_lanes);
-    lanes_.resize(lane_count_);
     token_ = options.token;
     messages_ = options.messages;
-    RPMEM_TRY(start_workers(options, {pool, pool_size, region_.remote_base()}, persister));
+    RPMEM_TRY(start_workers(options,
+                            {pool, pool_size, region_.remote_base(), windows_.get(), window_size_},
+                            persister));
     auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
     if (!passive)
         return propagate(std::move(passive));
     passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
+    return {};
+}
+
+// Registers the pool, or in its place windows that the workers copy to.
+Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
+                            std::size_t pool_size) {
+    if (options.access != Access::messages) {
+        auto region =
+            fabric::register_memory(domain_, provider_, pool, pool_size, fabric::Access::remote);
+        if (region) {
+            region_ = std::move(*region);
+            return {};
+        }
+        if (options.access == Access::direct || !is_unfit(region.error()))
+            return propagate(std::move(region));
+        log_.notice("the pool is served by messages only: {}", region.error().text);
+    }
+    const std::size_t size = options.messages.inline_size * lane_count_;
+    windows_.reset(new (std::nothrow) std::byte[size]());
+    if (!windows_)
+        return fail(ErrorClass::resource_limit, ENOMEM, "no memory for the windows of {} lanes",
+                    lane_count_);
+    window_size_ = options.messages.inline_size;
+    auto region =
+        fabric::register_memory(domain_, provider_, windows_.get(), size, fabric::Access::remote);
+    if (!region)
+        return propagate(std::move(region));
+    region_ = std::move(*region);
     return {};
 }
 
@@ -77,7 +116,7 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
         failure_event_.raise();
     };
     for (unsigned i = 0; i < count; ++i) {
-        auto worker = LaneWorker::start(domain_, lanes_each * (messages_.in_flight + answers_each),
+        auto worker = LaneWorker::start(domain_, fabric::completions_of(provider_, lanes_each),
                                         lanes_each, options.spin_time, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
@@ -126,14 +165,11 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
         }
         return {};
     case EventKind::shut_down:
-        if (Lane* lane = find(event.object); lane && lane->connected) {
+        if (Lane* lane = find(event.object); lane && lane->connected)
             log_.info("lane {} was shut down by the peer", lane->index());
-            lane_lost_ = true;
-        }
         return {};
     case EventKind::failed:
         log_.warning("a connection failed: {}", event.text);
-        lane_lost_ = lane_lost_ || find(event.object) != nullptr;
         return {};
     }
     return {};

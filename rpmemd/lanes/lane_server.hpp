@@ -4,6 +4,7 @@
 
 #include "base/io.hpp"
 #include "base/log.hpp"
+#include "base/paging_policy.hpp"
 #include "fabric/endpoint.hpp"
 #include "lanes/lane_worker.hpp"
 #include "lanes/persister.hpp"
@@ -19,19 +20,30 @@
 
 namespace rpmem::target {
 
+// How the peer's memory accesses may reach the pool.
+enum class Access {
+    direct,        // by RDMA
+    direct_if_can, // the same, unless the kernel does not let this memory be registered
+    messages,      // not at all: only messages are served
+};
+
 struct LaneServerOptions {
     fabric::ProviderKind provider;
     std::string address; // local address to listen on
+    std::string device;  // RDMA devices that may serve, see rdma/choice.hpp; empty: all
     unsigned lanes;      // wanted by the peer
-    MessageRules messages;
+    wire::MessageRules messages;
     unsigned workers; // 0: as many as fit
     std::chrono::microseconds spin_time;
+    PagingPolicy paging;
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
+    Access access;
 };
 
 class LaneServer {
 public:
-    // POOL is registered before anything listens. Its memory must outlive the server.
+    // POOL, or what stands for it, is registered before anything listens. Its memory must outlive
+    // the server.
     static Result<std::unique_ptr<LaneServer>> start(const LaneServerOptions& options,
                                                      std::byte* pool, std::size_t pool_size,
                                                      Persister persister, Log log);
@@ -42,14 +54,13 @@ public:
     [[nodiscard]] std::uint16_t port() const { return passive_->port(); }
     [[nodiscard]] std::uint64_t key() const { return region_.key(); }
     [[nodiscard]] std::uint64_t remote_base() const { return region_.remote_base(); }
+    [[nodiscard]] bool messages_only() const { return windows_ != nullptr; }
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
 
     [[nodiscard]] unsigned connected() const { return connected_; }
     // All lanes are connected; with a token one will do: the others come when they are used.
     [[nodiscard]] bool ready() const { return connected_ >= (token_ ? 1 : lane_count_); }
-    // A lane that was connected has ended.
-    [[nodiscard]] bool lane_lost() const { return lane_lost_; }
 
     // To poll on: connection events, and the workers' failures.
     [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
@@ -64,6 +75,7 @@ private:
         : failure_event_(std::move(failure_event)), log_(std::move(log)) {}
     Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
                     Persister persister);
+    Result<> expose(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size);
     Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
                            Persister persister);
     Result<> accept(fabric::ConnectionEvent request);
@@ -79,16 +91,17 @@ private:
     std::string failure_;
     fabric::Provider provider_{};
     fabric::Domain domain_;
-    fabric::MemoryRegion region_; // the pool
+    std::unique_ptr<std::byte[]> windows_; // null: the pool itself is registered
+    std::size_t window_size_ = 0;
+    fabric::MemoryRegion region_; // the pool, or the windows
     std::unique_ptr<fabric::EventQueue> events_;
     unsigned lane_count_ = 0;
-    MessageRules messages_{};
+    wire::MessageRules messages_{};
     std::vector<std::unique_ptr<LaneWorker>> workers_;
     std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected yet
     std::optional<wire::Token> token_;
     std::unique_ptr<fabric::PassiveEndpoint> passive_;
     unsigned connected_ = 0;
-    bool lane_lost_ = false;
 };
 
 } // namespace rpmem::target

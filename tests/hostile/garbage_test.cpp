@@ -1,5 +1,6 @@
 // Random bytes, always the same ones.
 #include "hostile_session.hpp"
+#include "support/thoroughness.hpp"
 
 #include <algorithm>
 #include <random>
@@ -20,7 +21,7 @@ protected:
 };
 
 TEST_F(Garbage, OnlyNoise) {
-    for (int round = 0; round < 60; ++round) {
+    for (std::size_t round = 0; round < 60; round += every_case) {
         SCOPED_TRACE(round);
         const auto end = session(random_bytes(1 + random_() % 4096));
         EXPECT_EQ(end.ending.status, 1);
@@ -41,7 +42,7 @@ TEST_F(Garbage, NoiseBehindAGoodHeader) {
         {wire::MessageType::create, encode(create_request())},
         {wire::MessageType::open, encode(open_request())},
         {wire::MessageType::set_attributes, encode(wire::SetAttributesRequest{test_attributes()})}};
-    for (int round = 0; round < 60; ++round) {
+    for (std::size_t round = 0; round < 60; round += every_case) {
         SCOPED_TRACE(round);
         const auto& [type, good] = messages[round % 3];
         auto message = random_bytes(good.size());
@@ -56,7 +57,7 @@ TEST_F(Garbage, NoiseBehindAGoodHeader) {
 // A few bytes of a good message changed: granted, refused or malformed, but never half of it.
 TEST_F(Garbage, GoodMessagesWithAFewBytesChanged) {
     const wire::Bytes messages[] = {encode(create_request()), encode(open_request())};
-    for (int round = 0; round < 120; ++round) {
+    for (std::size_t round = 0; round < 120; round += every_case) {
         SCOPED_TRACE(round);
         wire::Bytes message = messages[round % 2];
         for (auto changes = random_() % 3 + 1; changes > 0; --changes)

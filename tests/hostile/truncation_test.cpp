@@ -1,5 +1,6 @@
 // The end of the input at every byte of every message.
 #include "hostile_session.hpp"
+#include "support/thoroughness.hpp"
 
 namespace rpmem::hostile {
 namespace {
@@ -10,7 +11,7 @@ using wire::Status;
 class Truncation : public HostileTest {
 protected:
     void cut_everywhere(MessageType type, const wire::Bytes& message, std::size_t step = 1) {
-        for (std::size_t length = 0; length < message.size(); length += step) {
+        for (std::size_t length = 0; length < message.size(); length += step * every_case) {
             SCOPED_TRACE(fmt::format("{} of {} bytes", length, message.size()));
             const auto end = session(std::span(message).first(length));
             if (length == 0)

@@ -36,6 +36,12 @@ TEST_F(Peers, ADaemonThatSeesNoOfferSpeaksTheOldProtocol) {
     expect_replicated("sockets");
 }
 
+TEST_F(Peers, OldOnesNeedDirectAccess) {
+    set_daemon("--direct-access=no", "unset RPMEMD_OFFER;");
+    expect_refused(EREMOTEIO, "direct-access = no");
+    EXPECT_FALSE(std::filesystem::exists(directory() / "part0"));
+}
+
 TEST_F(Peers, AnOfferThatIsNotKnownIsNone) {
     set_daemon("", "RPMEMD_OFFER=2");
     expect_replicated("sockets");

@@ -13,7 +13,7 @@ struct Method {
     const char* variables;
 };
 
-// Both persist methods, and both means of the first.
+// The persist methods, and both means of the first.
 class Transfer : public TargetTest, public ::testing::WithParamInterface<Method> {
 protected:
     void SetUp() override {
@@ -39,7 +39,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(
     Methods, Transfer,
     ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
-                      Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"}),
+                      Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"},
+                      Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST_P(Transfer, PersistReachesTheMediaAndNothingElse) {
@@ -219,10 +220,11 @@ TEST_P(Transfer, TheLogNamesThePolicy) {
                            ? "    persist method: Appliance Persistency Method"
                            : "    persist method: General Purpose Server Persistency Method"),
               std::string::npos);
-    EXPECT_NE(log.find(name == "Msync"  ? "    persist flush: pmem_msync"
-                       : name == "Pmem" ? "    persist flush: pmem_persist"
-                                        : "    persist flush: none"),
+    EXPECT_NE(log.find(name == "Msync"       ? "    persist flush: pmem_msync"
+                       : name == "Appliance" ? "    persist flush: none"
+                                             : "    persist flush: pmem_persist"),
               std::string::npos);
+    EXPECT_EQ(log.find("    access: by messages only") != std::string::npos, name == "Messages");
 }
 
 } // namespace

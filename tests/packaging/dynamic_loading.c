@@ -79,14 +79,14 @@ static void use(void* library) {
 }
 
 struct thread_state {
-    void* library;
+    void* handle;
     pthread_barrier_t barrier;
 };
 
 /* Has the library's text of the last error when it is unloaded, and ends after that. */
 static void* use_and_outlive(void* argument) {
     struct thread_state* state = argument;
-    use(state->library);
+    use(state->handle);
     pthread_barrier_wait(&state->barrier); /* used */
     pthread_barrier_wait(&state->barrier); /* unloaded */
     return NULL;
@@ -102,12 +102,12 @@ static void* load(const char* path) {
 }
 
 static void round_of_thread(const char* path) {
-    struct thread_state state = {.library = load(path)};
+    struct thread_state state = {.handle = load(path)};
     pthread_t thread;
     CHECK(pthread_barrier_init(&state.barrier, NULL, 2) == 0);
     CHECK(pthread_create(&thread, NULL, use_and_outlive, &state) == 0);
     pthread_barrier_wait(&state.barrier);
-    CHECK(dlclose(state.library) == 0);
+    CHECK(dlclose(state.handle) == 0);
     pthread_barrier_wait(&state.barrier);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(pthread_barrier_destroy(&state.barrier) == 0);

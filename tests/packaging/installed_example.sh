@@ -21,10 +21,10 @@ install_build() {
         { cat "$work/install.log"; fault "cmake --install failed"; }
     libdir=$(dirname "$(find "$prefix" -name librpmem.so.1)")
     local file
-    for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" "$libdir/librpmem.so" \
+    for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" "$libdir/librpmem.so" \
         "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
         "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man3/rpmem_drain.3" \
-        "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man5/rpmemd.conf.5" \
+        "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man1/rpmemctl.1" "$prefix/share/man/man5/rpmemd.conf.5" \
         "$prefix/share/doc/librpmem/README.md"; do
         [ -e "$file" ] || fault "$file is not installed"
     done

@@ -17,7 +17,8 @@ help=$("$1" --help | grep -E '^ +-' | options)
 }
 diff -u --label 'rpmemd --help' <(printf '%s\n' "$help") --label 'rpmemd(1)' <(printf '%s\n' "$page")
 
-for setting in log-file log-level use-syslog poolset-dir poolset-outside persist-apm persist-general; do
+for setting in log-file log-level use-syslog poolset-dir poolset-outside persist-apm persist-general \
+    accept-timeout on-demand-paging device; do
     grep -qx -- "--$setting" <<<"$help"
     grep -qxF ".B ${setting//-/\\-}" "$2/man/rpmemd.conf.5" || {
         echo "rpmemd.conf(5) does not tell of $setting" >&2

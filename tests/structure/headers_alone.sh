@@ -19,7 +19,8 @@ for reverse in no yes; do
     check "" $reverse common/**/*.hpp
     check "-Ilibrpmem" $reverse librpmem/**/*.hpp
     check "-Irpmemd" $reverse rpmemd/**/*.hpp
-    check "-Itools/bench" $reverse tools/**/*.hpp
+    check "-Itools/bench" $reverse tools/bench/*.hpp
+    check "-Itools/ctl -Ilibrpmem" $reverse tools/ctl/*.hpp
 done
 # The public header is C, and C++.
 for standard in c99 c11; do

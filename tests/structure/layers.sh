@@ -16,12 +16,17 @@ refuse() {
     fi
 }
 
-refuse "common/base" '"(wire|fabric|session|lanes|pools)/' "base stands on nothing of ours"
-refuse "common/wire" '"(fabric|session|lanes|pools)/' "wire knows nothing but base"
+refuse "common/base" '"(wire|rdma|fabric|session|lanes|pools)/' "base stands on nothing of ours"
+refuse "common/wire" '"(rdma|fabric|session|lanes|pools)/' "wire knows nothing but base"
 refuse "common/wire" '<(rdma|sys|poll|unistd)' "wire is pure: no input, no output, no libfabric"
+refuse "common/rdma" '"(wire|fabric|session|lanes|pools)/' "rdma knows nothing but base"
 refuse "common/fabric" '"(wire|session|lanes|pools)/' "fabric knows nothing but base"
-refuse "librpmem rpmemd common/base common/wire" '<rdma/' "only fabric speaks to libfabric"
-refuse "tools" '"(wire|fabric|session|lanes|pools)/' "tools use the public interface"
+refuse "librpmem rpmemd common/base common/wire common/rdma common/probe" '<rdma/' "only fabric speaks to libfabric"
+refuse "librpmem rpmemd common/base common/wire common/fabric common/probe tools" '<infiniband/' "only rdma speaks to libibverbs"
+refuse "common/probe" '"(wire|session|lanes|pools)/' "probe knows nothing but fabric, rdma and base"
+refuse "common/base common/wire common/rdma common/fabric" '"probe/' "nothing stands on probe but programs"
+refuse "tools/bench" '"(wire|fabric|rdma|probe|session|lanes|pools)/' "tools use the public interface"
+refuse "tools/ctl" '"(wire|lanes|pools)/' "rpmemctl logs in and looks around, and does nothing else"
 for file in $(find tools -name '*.?pp' ! -name 'fabric_*'); do
     refuse "$file" '<rdma/' "only the bare measurement of libfabric speaks to it"
 done

@@ -27,7 +27,8 @@ finish() {
 
 # on_target COMMAND...: words for the target's shell.
 on_target() {
-    "$RPMEM_SSH" -T "-p$RPMEM_TEST_SSH_PORT" "${RPMEM_TEST_TARGET%:*}" "$@" </dev/null
+    local host=${RPMEM_TEST_TARGET%:*}
+    "$RPMEM_SSH" -T "-p$RPMEM_TEST_SSH_PORT" "${host//[\[\]]/}" "$@" </dev/null
 }
 
 # replica METHOD MIB LANES: a pool of that size is replicated, and compared byte by byte with the

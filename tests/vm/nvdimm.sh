@@ -87,10 +87,16 @@ file_system_appliance() {
     file_system_dax -- --persist-apm && expect_policy "$appliance" none
 }
 
-# Refused, with the reason and the way out, by the library; and nothing is left.
+# The kernel does not let it be registered: it is served by messages.
 file_system_verbs() {
+    file_system_dax && expect_policy "$general" pmem_persist &&
+        expect "access: by messages only" "$dir/log"
+}
+
+# A peer of protocol 0.1 is refused, with the reason and the way out; and nothing is left.
+file_system_verbs_old_peer() {
     pool_set "8M /mnt/pmem/part0"
-    daemon
+    daemon RPMEMD_OFFER=0
     "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/error" && return 1
     cat "$dir/error"
     expect "cannot register" "$dir/error" && expect "Device DAX" "$dir/error" &&
@@ -196,6 +202,7 @@ if [ "${1:-}" = all ]; then
 fi
 provider verbs
 step "file system, verbs" file_system_verbs
+step "file system, verbs, a peer of protocol 0.1" file_system_verbs_old_peer
 step "Device DAX, APM, verbs" device_appliance
 [ "${1:-}" != all ] || step "Device DAX, GPSPM, verbs" device_general
 provider tcp

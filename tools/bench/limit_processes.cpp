@@ -217,22 +217,6 @@ private:
     Buffer destination_;
 };
 
-Result<UniqueFd> start_answering(const std::string& provider) {
-    Result<SocketPair> pair = make_socket_pair();
-    if (!pair)
-        return propagate(std::move(pair));
-    const pid_t pid = ::fork();
-    if (pid < 0)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot start a process");
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pair->ours.reset();
-        Answering(std::move(pair->theirs), provider).serve();
-        std::_Exit(EXIT_SUCCESS);
-    }
-    return std::move(pair->ours);
-}
-
 bool report(int control, const Result<Samples>& samples) {
     if (!samples)
         return send_message(control, refusal(samples.error()));
@@ -247,8 +231,25 @@ bool report(int control, const Result<Samples>& samples) {
 
 } // namespace
 
+Result<UniqueFd> start_process(const std::function<void(UniqueFd)>& serve) {
+    Result<SocketPair> pair = make_socket_pair();
+    if (!pair)
+        return propagate(std::move(pair));
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot start a process");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pair->ours.reset();
+        serve(std::move(pair->theirs));
+        std::_Exit(EXIT_SUCCESS);
+    }
+    return std::move(pair->ours);
+}
+
 void serve_limits(const UniqueFd& control, const std::string& provider) {
-    Result<UniqueFd> answering = start_answering(provider);
+    Result<UniqueFd> answering =
+        start_process([&](UniqueFd asked) { Answering(std::move(asked), provider).serve(); });
     if (!answering) {
         (void)send_message(control.get(), refusal(answering.error()));
         return;

@@ -3,28 +3,16 @@
 #include "limit_messages.hpp"
 #include "limit_processes.hpp"
 
-#include <sys/prctl.h>
-
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
 
 namespace rpmem::bench {
 
 Result<Limits> Limits::start(const std::string& provider) {
-    Result<SocketPair> pair = make_socket_pair();
-    if (!pair)
-        return propagate(std::move(pair));
-    const pid_t pid = ::fork();
-    if (pid < 0)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot start a process");
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pair->ours.reset();
-        serve_limits(pair->theirs, provider);
-        std::_Exit(EXIT_SUCCESS);
-    }
-    return Limits(std::move(pair->ours));
+    Result<UniqueFd> control =
+        start_process([&](const UniqueFd& asked) { serve_limits(asked, provider); });
+    if (!control)
+        return propagate(std::move(control));
+    return Limits(std::move(*control));
 }
 
 Result<Samples> Limits::measure(const LimitTask& task) const {

@@ -181,11 +181,21 @@ ExitStatus Relay::run(int stop) {
         if (::poll(&stopped, 1, 0) > 0)
             break;
     }
+    return result;
+}
+
+void Relay::close() {
     session_.reset();
     input_.reset();
     output_.socket.reset();
     error_.socket.reset();
-    return result;
+}
+
+void Relay::let_go() {
+    ::close(session_->socket());
+    input_.reset();
+    output_.socket.reset();
+    error_.socket.reset();
 }
 
 } // namespace rpmem::ssh2

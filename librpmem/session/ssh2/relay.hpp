@@ -25,8 +25,12 @@ public:
     Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Ends ends);
 
     // Until the command has ended, the connection is lost (told as error text, status 255 as that
-    // of ssh(1)), or STOP becomes readable. Then it closes its ends and cuts the connection.
+    // of ssh(1)), or STOP becomes readable.
     ExitStatus run(int stop);
+    // Closes its ends and cuts the connection. Nothing works afterwards.
+    void close();
+    // The same in a child made by fork(2): without a word to the server. Async-signal-safe.
+    void let_go();
 
 private:
     // Bytes on their way.

@@ -8,6 +8,7 @@
 #include "session/ssh2/login.hpp"
 #include "session/ssh2/relay.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -40,9 +41,16 @@ public:
         return status_;
     }
 
+    void let_go() override {
+        if (!closing_)
+            relay_.let_go();
+    }
+
 private:
     void run() {
         const ExitStatus status = relay_.run(stop_.fd());
+        closing_ = true;
+        relay_.close();
         const std::lock_guard lock(mutex_);
         status_ = status;
         ended_.notify_all();
@@ -53,7 +61,8 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<ExitStatus> status_;
-    std::thread thread_; // the last: it uses the others
+    std::atomic<bool> closing_ = false; // until then the relay's descriptors are its own
+    std::thread thread_;                // the last: it uses the others
 };
 
 Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::string& command,

@@ -18,7 +18,8 @@ TEST(ConfigurationFile, EveryKey) {
                                 "use-syslog = no\n"
                                 "log-file = /tmp/a=b.log\n"
                                 "log-level = debug\n"
-                                "poolset-outside = yes\n");
+                                "poolset-outside = yes\n"
+                                "on-demand-paging = off\n");
     ASSERT_TRUE(settings) << settings.error().text;
     EXPECT_EQ(settings->poolset_dir, "$HOME/pools");
     EXPECT_EQ(settings->persist_apm, true);
@@ -27,6 +28,7 @@ TEST(ConfigurationFile, EveryKey) {
     EXPECT_EQ(settings->log_file, "/tmp/a=b.log");
     EXPECT_EQ(settings->log_level, LogLevel::debug);
     EXPECT_EQ(settings->allow_outside, true);
+    EXPECT_EQ(settings->paging, PagingPolicy::never);
 }
 
 TEST(ConfigurationFile, EveryLogLevel) {
@@ -90,6 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadLine{"persist-general = 1", "neither yes nor no"},
                     BadLine{"use-syslog = YES", "neither yes nor no"},
                     BadLine{"poolset-outside = maybe", "neither yes nor no"},
+                    BadLine{"on-demand-paging = yes", "neither auto nor on nor off"},
                     BadLine{"log-level = error", "err, warn, notice, info or debug"},
                     BadLine{"log-level = 3", "err, warn, notice, info or debug"},
                     BadLine{"config = /tmp/x", "unknown key"},
@@ -124,16 +127,19 @@ TEST(Overlay, TheUpperLayerWinsWhereItSpeaks) {
     lower.persist_apm = true;
     lower.persist_general = false;
     lower.allow_outside = true;
+    lower.paging = PagingPolicy::always;
     Settings upper;
     upper.poolset_dir = "/upper";
     upper.persist_apm = false;
     upper.allow_outside = false;
+    upper.paging = PagingPolicy::never;
     const Settings merged = overlay(lower, upper);
     EXPECT_EQ(merged.poolset_dir, "/upper");
     EXPECT_EQ(merged.log_level, LogLevel::info);
     EXPECT_EQ(merged.persist_apm, false);
     EXPECT_EQ(merged.persist_general, false);
     EXPECT_EQ(merged.allow_outside, false);
+    EXPECT_EQ(merged.paging, PagingPolicy::never);
 }
 
 TEST(Overlay, ALogFileTurnsSyslogOffUnlessItsLayerSaysOtherwise) {
@@ -161,6 +167,7 @@ TEST(Resolve, Defaults) {
     EXPECT_EQ(configuration->threads, 0U);
     EXPECT_EQ(configuration->remove, std::nullopt);
     EXPECT_FALSE(configuration->allow_outside);
+    EXPECT_EQ(configuration->paging, PagingPolicy::when_needed);
 }
 
 TEST(Resolve, HomeInThePoolSetDirectory) {
@@ -193,6 +200,10 @@ TEST(Resolve, APersistMethodIsNeeded) {
     EXPECT_EQ(configuration.error().code, EINVAL);
     EXPECT_NE(configuration.error().text.find("persist-general"), std::string::npos);
     settings.persist_apm = true;
+    EXPECT_TRUE(resolve(settings, "/home/u"));
+    settings.direct_access = false; // then only this node can make anything persistent
+    EXPECT_FALSE(resolve(settings, "/home/u"));
+    settings.persist_general = true;
     EXPECT_TRUE(resolve(settings, "/home/u"));
 }
 

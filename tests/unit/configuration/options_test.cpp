@@ -114,6 +114,8 @@ TEST_F(Options, SwitchesCanBeTurnedOff) {
     EXPECT_TRUE(configuration.persist_apm);
     EXPECT_FALSE(configuration.persist_general);
     EXPECT_FALSE(configuration.use_syslog);
+    EXPECT_TRUE(configured({}).direct_access);
+    EXPECT_FALSE(configured({"--direct-access=no"}).direct_access);
 }
 
 TEST_F(Options, TheLastOfTwoCounts) {
@@ -126,13 +128,50 @@ TEST_F(Options, HelpTeachesAndChangesNothing) {
         const auto result = run({option});
         ASSERT_TRUE(result) << result.error().text;
         const std::string& text = std::get<ExitRequest>(*result).text;
-        for (const char* expected :
-             {"-V,--version", "-h,--help", "-c,--config", "-r,--remove", "-f,--force",
-              "-s,--pool-set", "-t,--nthreads", "--spin-time", "--log-file", "--poolset-dir",
-              "--persist-apm", "--persist-general", "--use-syslog", "--log-level",
-              "--poolset-outside", "/etc/rpmemd/rpmemd.conf", "RPMEM_CMD", "notice"})
+        for (const char* expected : {"-V,--version",
+                                     "-h,--help",
+                                     "-c,--config",
+                                     "-r,--remove",
+                                     "-f,--force",
+                                     "-s,--pool-set",
+                                     "-t,--nthreads",
+                                     "--spin-time",
+                                     "--log-file",
+                                     "--poolset-dir",
+                                     "--persist-apm",
+                                     "--persist-general",
+                                     "--use-syslog",
+                                     "--log-level",
+                                     "--poolset-outside",
+                                     "--accept-timeout",
+                                     "--device",
+                                     "--direct-access",
+                                     "/etc/rpmemd/rpmemd.conf",
+                                     "RPMEM_CMD",
+                                     "notice"})
             EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in\n" << text;
     }
+}
+
+TEST_F(Options, Device) {
+    EXPECT_EQ(configured({}).device, "");
+    (void)write("system.conf", "device = mlx5_0:2, mlx5_1\n");
+    EXPECT_EQ(configured({}).device, "mlx5_0:2, mlx5_1");
+    EXPECT_EQ(configured({"--device", "rxe0"}).device, "rxe0");
+    EXPECT_EQ(refused({"--device", ""}, "device"), EINVAL);
+}
+
+TEST_F(Options, AcceptTimeout) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(configured({}).accept_timeout, 120000ms);
+    (void)write("system.conf", "accept-timeout = 1000\n");
+    EXPECT_EQ(configured({}).accept_timeout, 1000ms);
+    EXPECT_EQ(configured({"--accept-timeout", "3600000"}).accept_timeout, 3600000ms);
+    for (const char* wrong : {"999", "3600001", "-1", "30s", "1e5", "99999999999"})
+        EXPECT_EQ(refused({"--accept-timeout", wrong}, "from 1000 to 3600000"), EINVAL) << wrong;
+    (void)write("user.conf", "accept-timeout = soon\n");
+    EXPECT_EQ(refused({}, "line 1: accept-timeout: \"soon\" is not a number of milliseconds"),
+              EINVAL);
 }
 
 TEST_F(Options, SpinTime) {
@@ -145,6 +184,17 @@ TEST_F(Options, SpinTime) {
     EXPECT_EQ(configured({}).spin_time, 7U);
     EXPECT_EQ(configured({"--spin-time", "8"}).spin_time, 8U);
     ::unsetenv("RPMEM_SPIN_TIME");
+}
+
+TEST_F(Options, OnDemandPaging) {
+    EXPECT_EQ(configured({}).paging, PagingPolicy::when_needed);
+    EXPECT_EQ(configured({"--on-demand-paging", "on"}).paging, PagingPolicy::always);
+    EXPECT_EQ(configured({"--on-demand-paging=off"}).paging, PagingPolicy::never);
+    EXPECT_EQ(refused({"--on-demand-paging", "yes"}, "neither auto nor on nor off"), EINVAL);
+    ::setenv("RPMEM_ODP", "on", 1);
+    EXPECT_EQ(configured({}).paging, PagingPolicy::always);
+    EXPECT_EQ(configured({"--on-demand-paging", "auto"}).paging, PagingPolicy::when_needed);
+    ::unsetenv("RPMEM_ODP");
 }
 
 TEST_F(Options, Version) {

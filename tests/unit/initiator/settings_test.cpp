@@ -25,10 +25,14 @@ TEST(Settings, DefaultsAreThoseOfTheManual) {
     EXPECT_EQ(settings.ssh_known_hosts, "");
     EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
     EXPECT_TRUE(settings.enable_verbs);
+    EXPECT_EQ(settings.device, "");
     EXPECT_TRUE(settings.enable_tcp);
     EXPECT_FALSE(settings.enable_sockets);
+    EXPECT_TRUE(settings.fork_safe);
+    EXPECT_EQ(settings.paging, PagingPolicy::when_needed);
     EXPECT_FALSE(settings.max_lanes);
     EXPECT_EQ(settings.work_queue_size, 50U);
+    EXPECT_EQ(settings.inline_size, 32768U);
     EXPECT_EQ(settings.connect_timeout, 30000ms);
     EXPECT_EQ(settings.operation_timeout, 120000ms);
     EXPECT_EQ(settings.spin_time, 50us);
@@ -44,10 +48,14 @@ TEST(Settings, ValuesAreTaken) {
                                     {"RPMEM_SSH_KNOWN_HOSTS", "/my/hosts"},
                                     {"RPMEM_CMD", " rpmemd -c a | b c||"},
                                     {"RPMEM_ENABLE_VERBS", "0"},
+                                    {"RPMEM_DEVICE", "mlx5_0:2,rxe0"},
                                     {"RPMEM_ENABLE_TCP", "0"},
                                     {"RPMEM_ENABLE_SOCKETS", "1"},
+                                    {"RPMEM_FORK_SAFE", "0"},
+                                    {"RPMEM_ODP", "on"},
                                     {"RPMEM_MAX_NLANES", "16"},
                                     {"RPMEM_WORK_QUEUE_SIZE", "100"},
+                                    {"RPMEM_INLINE_SIZE", "64"},
                                     {"RPMEM_CONNECT_TIMEOUT", "1000"},
                                     {"RPMEM_OPERATION_TIMEOUT", "3600000"},
                                     {"RPMEM_SPIN_TIME", "0"},
@@ -59,10 +67,15 @@ TEST(Settings, ValuesAreTaken) {
     EXPECT_EQ(settings.ssh_known_hosts, "/my/hosts");
     EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
     EXPECT_FALSE(settings.enable_verbs);
+    EXPECT_EQ(settings.device, "mlx5_0:2,rxe0");
     EXPECT_FALSE(settings.enable_tcp);
     EXPECT_TRUE(settings.enable_sockets);
+    EXPECT_FALSE(settings.fork_safe);
+    EXPECT_EQ(settings.paging, PagingPolicy::always);
+    EXPECT_EQ(read({{"RPMEM_ODP", "off"}}).paging, PagingPolicy::never);
     EXPECT_EQ(settings.max_lanes, 16U);
     EXPECT_EQ(settings.work_queue_size, 100U);
+    EXPECT_EQ(settings.inline_size, 64U);
     EXPECT_EQ(settings.connect_timeout, 1000ms);
     EXPECT_EQ(settings.operation_timeout, 3600000ms);
     EXPECT_EQ(settings.spin_time, 0us);

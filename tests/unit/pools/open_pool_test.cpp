@@ -1,4 +1,5 @@
 #include "pool_fixture.hpp"
+#include "support/thoroughness.hpp"
 
 namespace rpmem::target {
 namespace {
@@ -97,7 +98,7 @@ TEST_F(OpenPool, EveryCoveredByteThatIsFlippedIsRefused) {
     const auto put = [&](std::size_t offset, char value) {
         file.seekp(static_cast<std::streamoff>(offset)).put(value).flush();
     };
-    for (std::size_t i = 0; i < header_size; ++i) {
+    for (std::size_t i = 0; i < header_size; i += every_case) {
         put(i, static_cast<char>(bytes[i] ^ 0x01));
         const bool covered = i < 2048 || i >= offsetof(PoolHeader, checksum);
         if (covered) {

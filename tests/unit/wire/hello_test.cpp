@@ -104,6 +104,13 @@ TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
         wrong[last_byte] = std::byte{0};
         EXPECT_FALSE(decode_hello(wrong)) << last_byte;
     }
+    auto tiny_messages = golden_hello;
+    tiny_messages[15] = static_cast<std::byte>(capability_pipelining);
+    EXPECT_TRUE(decode_hello(tiny_messages));
+    tiny_messages[29] = std::byte{0}; // of 65536 bytes: none are left
+    EXPECT_FALSE(decode_hello(tiny_messages));
+    tiny_messages[15] = std::byte{0}; // without pipelining the field means nothing
+    EXPECT_TRUE(decode_hello(tiny_messages));
     auto answer = golden_answer;
     answer[5] = std::byte{0};
     EXPECT_FALSE(decode_hello_answer(answer));

@@ -291,7 +291,7 @@ TEST(Malformed, InBandAttributesOfASuccess) {
         in_band.port = port;
         EXPECT_TRUE(refused(in_band)) << port;
     }
-    for (const std::uint32_t method : {0U, 3U, UINT32_MAX}) {
+    for (const std::uint32_t method : {0U, 4U, UINT32_MAX}) {
         InBandAttributes in_band = samples::in_band();
         in_band.method = PersistMethod{method};
         EXPECT_TRUE(refused(in_band)) << method;

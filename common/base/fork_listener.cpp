@@ -1,0 +1,42 @@
+#include "base/fork_listener.hpp"
+
+#include <pthread.h>
+
+#include <mutex>
+
+namespace rpmem {
+namespace {
+
+// Of the process, as fork(2) is; and its handlers are given no argument. Without a destructor.
+constinit std::mutex listeners_mutex;
+constinit ForkListener* first_listener = nullptr;
+constinit bool has_handlers = false;
+
+} // namespace
+
+void ForkListener::tell_all() {
+    for (ForkListener* listener = first_listener; listener; listener = listener->next_)
+        listener->forked_(listener->owner_);
+    listeners_mutex.unlock();
+}
+
+ForkListener::ForkListener(Forked forked, void* owner) : forked_(forked), owner_(owner) {
+    const std::lock_guard lock(listeners_mutex);
+    // They go when the library is unloaded.
+    if (!has_handlers)
+        has_handlers = ::pthread_atfork([] { listeners_mutex.lock(); },
+                                        [] { listeners_mutex.unlock(); }, &tell_all) == 0;
+    next_ = first_listener;
+    if (next_)
+        next_->previous_ = this;
+    first_listener = this;
+}
+
+ForkListener::~ForkListener() {
+    const std::lock_guard lock(listeners_mutex);
+    (previous_ ? previous_->next_ : first_listener) = next_;
+    if (next_)
+        next_->previous_ = previous_;
+}
+
+} // namespace rpmem

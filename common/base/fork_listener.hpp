@@ -1,0 +1,27 @@
+// Those who have to know that their process is a child that was made by fork(2).
+#pragma once
+
+namespace rpmem {
+
+// While it lives, FORKED(OWNER) is called in every child, before fork() returns there. Only what a
+// signal handler may do is allowed then: the child has none of its parent's other threads, and what
+// these held stays locked for ever.
+class ForkListener {
+public:
+    using Forked = void (*)(void* owner);
+
+    ForkListener(Forked forked, void* owner);
+    ~ForkListener();
+    ForkListener(const ForkListener&) = delete;
+    ForkListener& operator=(const ForkListener&) = delete;
+
+private:
+    static void tell_all();
+
+    Forked forked_;
+    void* owner_;
+    ForkListener* next_;
+    ForkListener* previous_ = nullptr;
+};
+
+} // namespace rpmem

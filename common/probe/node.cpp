@@ -1,0 +1,157 @@
+#include "probe/node.hpp"
+
+#include "fabric/library.hpp"
+#include "probe/storage.hpp"
+#include "rdma/fork_safety.hpp"
+#include "rdma/memory_lock.hpp"
+#include "rdma/on_demand_paging.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <string_view>
+
+namespace rpmem::probe {
+namespace {
+
+using nlohmann::json;
+
+// Null: no limit.
+json limit(std::uint64_t value, std::uint64_t unlimited) {
+    return value == unlimited ? json(nullptr) : json(value);
+}
+
+json limits() {
+    const rdma::LockLimit lock = rdma::read_lock_limit();
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0)
+        files = {};
+    return {{"memlock",
+             {{"soft", limit(lock.soft, rdma::LockLimit::unlimited)},
+              {"hard", limit(lock.hard, rdma::LockLimit::unlimited)},
+              {"used", lock.used},
+              {"exempt", lock.exempt},
+              {"user", rdma::name_of_user()}}},
+            {"nofile",
+             {{"soft", limit(files.rlim_cur, RLIM_INFINITY)},
+              {"hard", limit(files.rlim_max, RLIM_INFINITY)}}}};
+}
+
+json fork_support() {
+    const auto safety = rdma::fork_safety();
+    if (!safety)
+        return {{"safe", nullptr}, {"text", safety.error().text}};
+    return {{"safe", *safety != rdma::ForkSafety::unsafe}, {"text", rdma::describe(*safety)}};
+}
+
+json ports_of(const rdma::Device& device) {
+    json ports = json::array();
+    for (const rdma::Port& port : device.ports) {
+        json addresses = json::array();
+        for (const std::string& interface : port.interfaces)
+            for (const std::string& address : rdma::addresses_of(interface))
+                addresses.push_back(address);
+        ports.push_back({{"number", port.number},
+                         {"state", port.state},
+                         {"link_layer", port.link_layer},
+                         {"interfaces", port.interfaces},
+                         {"addresses", std::move(addresses)}});
+    }
+    return ports;
+}
+
+json devices(const rdma::Surroundings& surroundings) {
+    json list = json::array();
+    for (const rdma::Device& device : surroundings.devices.devices) {
+        const rdma::PagingDevice paging = rdma::paging_device(device.name);
+        list.push_back({{"name", device.name},
+                        {"driver", device.driver},
+                        {"fault", rdma::diagnose_device(device, surroundings).text},
+                        {"on_demand_paging", paging.can_page},
+                        {"why_no_paging", paging.why_not},
+                        {"ports", ports_of(device)}});
+    }
+    return list;
+}
+
+json storage() {
+    const Storage found = examine_storage();
+    json list = json::array();
+    for (const PersistentDevice& device : found.devices)
+        list.push_back({{"name", device.name},
+                        {"mode", device.mode},
+                        {"size", device.size},
+                        {"mount", device.mount},
+                        {"dax", device.is_mounted_dax}});
+    return {{"devices", std::move(list)},
+            {"persistence_domain", found.persistence_domain},
+            {"processor", found.processor},
+            {"advice", advise_on_appliance(found)}};
+}
+
+// Empty: usable.
+std::string why_not(fabric::ProviderKind kind, const Question& question,
+                    const Result<rdma::Surroundings>& surroundings) {
+    constexpr fabric::QueueSizes any{0, 0};
+    if (!question.host.empty() || !question.address.empty()) {
+        const auto found =
+            question.host.empty()
+                ? fabric::search_to_listen(kind, question.address, "0", any, question.device)
+                : fabric::search_to_connect(kind, question.host, "", any, question.device);
+        return found ? "" : found.error().text;
+    }
+    if (const auto loaded = fabric::load_library(); !loaded)
+        return loaded.error().text;
+    if (kind != fabric::ProviderKind::verbs)
+        return {};
+    return surroundings ? rdma::diagnose_devices(*surroundings).text : surroundings.error().text;
+}
+
+// The report names the provider already.
+std::string without_prefix(std::string_view text, const std::string& prefix) {
+    return std::string(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+}
+
+json provider(const ProviderSetting& setting, const Question& question,
+              const Result<rdma::Surroundings>& surroundings) {
+    const std::string name = name_of(setting.kind);
+    const std::string reason =
+        setting.allowed ? without_prefix(why_not(setting.kind, question, surroundings), name + ": ")
+                        : setting.how_to_allow;
+    return {{"name", name}, {"usable", reason.empty()}, {"why_not", reason}};
+}
+
+std::string host_name() {
+    utsname system{};
+    return ::uname(&system) == 0 ? system.nodename : "";
+}
+
+std::string kernel() {
+    utsname system{};
+    return ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "";
+}
+
+} // namespace
+
+json examine_node(const Question& question, const std::vector<ProviderSetting>& providers) {
+    const auto surroundings = fabric::look_around(question.device);
+    json list = json::array();
+    for (const ProviderSetting& setting : providers)
+        list.push_back(provider(setting, question, surroundings));
+    json node = {{"format", report_format},
+                 {"host", host_name()},
+                 {"kernel", kernel()},
+                 {"program", question.program},
+                 {"libfabric", fabric::library_version()},
+                 {"providers", std::move(list)},
+                 {"devices", json::array()},
+                 {"limits", limits()},
+                 {"fork", fork_support()},
+                 {"storage", storage()}};
+    if (surroundings)
+        node["devices"] = devices(*surroundings);
+    return node;
+}
+
+} // namespace rpmem::probe

@@ -1,0 +1,143 @@
+#include "probe/storage.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace rpmem::probe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string line_of(const fs::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error))
+        names.push_back(entry->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::uint64_t number_of(const std::string& text) {
+    std::uint64_t number = 0;
+    std::istringstream(text) >> number;
+    return number;
+}
+
+constexpr std::uint64_t sector = 512;
+
+std::vector<PersistentDevice> block_devices(const fs::path& root) {
+    std::vector<PersistentDevice> devices;
+    for (const std::string& name : names_in(root / "sys/class/block")) {
+        if (!name.starts_with("pmem") || name.find('p', 1) != std::string::npos)
+            continue; // partitions are mounted under their own name
+        PersistentDevice device;
+        device.name = "/dev/" + name;
+        device.mode = name.ends_with('s')
+                          ? "sector"
+                          : line_of(root / "sys/class/block" / name / "device/mode");
+        if (device.mode == "memory")
+            device.mode = "fsdax";
+        device.size = number_of(line_of(root / "sys/class/block" / name / "size")) * sector;
+        devices.push_back(std::move(device));
+    }
+    return devices;
+}
+
+std::vector<PersistentDevice> character_devices(const fs::path& root) {
+    std::vector<PersistentDevice> devices;
+    for (const std::string& name : names_in(root / "sys/bus/dax/devices")) {
+        const fs::path directory = root / "sys/bus/dax/devices" / name;
+        std::error_code none;
+        // Memory that the system itself uses is another driver's.
+        if (fs::read_symlink(directory / "driver", none).filename() == "kmem")
+            continue;
+        devices.push_back(
+            {"/dev/" + name, "devdax", number_of(line_of(directory / "size")), {}, false});
+    }
+    return devices;
+}
+
+// SOURCE is the DEVICE, or a partition of it: /dev/pmem0p1.
+bool is_on(const std::string& source, const std::string& device) {
+    return source == device || source.starts_with(device + "p");
+}
+
+// See proc_pid_mountinfo(5): the place is the fifth field, the device the second after the hyphen.
+void add_mounts(std::vector<PersistentDevice>& devices, const fs::path& root) {
+    std::ifstream file(root / "proc/self/mountinfo");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::vector<std::string> words;
+        for (std::string word; fields >> word;)
+            words.push_back(word);
+        const auto hyphen = std::find(words.begin(), words.end(), "-");
+        if (words.size() < 6 || words.end() - hyphen < 4)
+            continue;
+        for (PersistentDevice& device : devices) {
+            if (!device.mount.empty() || !is_on(hyphen[2], device.name))
+                continue;
+            device.mount = words[4];
+            const std::string options = words[5] + "," + hyphen[3] + ",";
+            device.is_mounted_dax = options.find("dax,") != std::string::npos ||
+                                    options.find("dax=always,") != std::string::npos;
+        }
+    }
+}
+
+std::string domain_of(const fs::path& root) {
+    for (const std::string& name : names_in(root / "sys/bus/nd/devices"))
+        if (name.starts_with("region"))
+            if (auto domain = line_of(root / "sys/bus/nd/devices" / name / "persistence_domain");
+                !domain.empty())
+                return domain;
+    return {};
+}
+
+std::string vendor_of(const fs::path& root) {
+    std::ifstream file(root / "proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("vendor_id"))
+            return line.substr(std::min(line.find(':') + 2, line.size()));
+    return {};
+}
+
+} // namespace
+
+Storage examine_storage(const fs::path& root) {
+    Storage storage;
+    storage.devices = block_devices(root);
+    for (PersistentDevice& device : character_devices(root))
+        storage.devices.push_back(std::move(device));
+    add_mounts(storage.devices, root);
+    storage.persistence_domain = domain_of(root);
+    storage.processor = vendor_of(root);
+    return storage;
+}
+
+std::string advise_on_appliance(const Storage& storage) {
+    if (storage.devices.empty())
+        return "no persistent memory: the appliance method (persist-apm) would never be used";
+    if (storage.persistence_domain == "cpu_cache")
+        return "the caches are in the persistence domain (eADR): the appliance method "
+               "(persist-apm) "
+               "is safe";
+    if (storage.processor == "GenuineIntel")
+        return "leave persist-apm off unless Data Direct I/O is switched off for the RDMA device "
+               "(in the firmware, or in the PCIe root port): with it, what arrives stays in the "
+               "cache, and a power failure loses it. This cannot be seen from here";
+    return "leave persist-apm off unless you know that what arrives over RDMA goes to memory and "
+           "not to a cache. This cannot be seen from here";
+}
+
+} // namespace rpmem::probe

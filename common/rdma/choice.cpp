@@ -1,0 +1,95 @@
+#include "rdma/choice.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+namespace rpmem::rdma {
+namespace {
+
+// Of the kernel (IB_DEVICE_NAME_MAX), the final NUL not counted.
+constexpr std::size_t longest_name = 63;
+constexpr std::size_t most_devices = 64;
+constexpr unsigned largest_port = 255;
+
+bool is_name(std::string_view text) {
+    return !text.empty() && text.size() <= longest_name &&
+           std::all_of(text.begin(), text.end(),
+                       [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' '))
+        text.remove_prefix(1);
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
+    return text;
+}
+
+std::optional<AllowedDevice> parse_device(std::string_view text) {
+    const auto colon = text.find(':');
+    AllowedDevice device{std::string(text.substr(0, colon)), std::nullopt};
+    if (!is_name(device.name))
+        return std::nullopt;
+    if (colon == std::string_view::npos)
+        return device;
+    const auto digits = text.substr(colon + 1);
+    unsigned port = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (error != std::errc() || end != digits.data() + digits.size() || port == 0 ||
+        port > largest_port)
+        return std::nullopt;
+    device.port = port;
+    return device;
+}
+
+} // namespace
+
+Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
+    std::vector<AllowedDevice> devices;
+    for (std::string_view rest = text; !trimmed(text).empty();) {
+        const auto comma = rest.find(',');
+        auto device = parse_device(trimmed(rest.substr(0, comma)));
+        if (!device || devices.size() == most_devices)
+            return fail(ErrorClass::caller_fault, EINVAL,
+                        "\"{}\" is not a list of devices; write NAME or NAME:PORT, several "
+                        "separated by commas, as in mlx5_0:1,mlx5_1",
+                        text);
+        devices.push_back(std::move(*device));
+        if (comma == std::string_view::npos)
+            break;
+        rest.remove_prefix(comma + 1);
+    }
+    return devices;
+}
+
+std::string text_of(const AllowedDevice& allowed) {
+    return allowed.port ? fmt::format("{}:{}", allowed.name, *allowed.port) : allowed.name;
+}
+
+std::string text_of(const std::vector<AllowedDevice>& allowed) {
+    std::string text;
+    for (const AllowedDevice& device : allowed)
+        text += (text.empty() ? "" : ",") + text_of(device);
+    return text;
+}
+
+const Device* find(const std::vector<Device>& devices, std::string_view name) {
+    const auto found = std::find_if(devices.begin(), devices.end(),
+                                    [&](const Device& device) { return device.name == name; });
+    return found == devices.end() ? nullptr : &*found;
+}
+
+std::vector<const Port*> allowed_ports(const Device& device,
+                                       const std::vector<AllowedDevice>& allowed) {
+    std::vector<const Port*> ports;
+    for (const Port& port : device.ports)
+        if (allowed.empty() ||
+            std::any_of(allowed.begin(), allowed.end(), [&](const AllowedDevice& entry) {
+                return entry.name == device.name && entry.port.value_or(port.number) == port.number;
+            }))
+            ports.push_back(&port);
+    return ports;
+}
+
+} // namespace rpmem::rdma

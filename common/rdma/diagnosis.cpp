@@ -1,0 +1,197 @@
+#include "rdma/diagnosis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace rpmem::rdma {
+namespace {
+
+template <typename... Args>
+Diagnosis found(Fault fault, fmt::format_string<Args...> format, Args&&... args) {
+    return {fault, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+// See fabric(7): a list of names, or after a ^ of those that are not wanted.
+bool are_verbs_excluded(std::string_view providers) {
+    if (providers.empty())
+        return false;
+    const bool negated = providers.starts_with('^');
+    return (providers.find("verbs") != std::string_view::npos) == negated;
+}
+
+Diagnosis diagnose_setting(const Surroundings& surroundings) {
+    const auto& devices = surroundings.devices.devices;
+    for (const AllowedDevice& allowed : surroundings.allowed) {
+        const Device* const device = find(devices, allowed.name);
+        if (device && !allowed_ports(*device, {allowed}).empty())
+            return {};
+    }
+    if (surroundings.allowed.empty())
+        return {};
+    return found(Fault::unknown_device, "{}={}: no such device or port; there is {}",
+                 surroundings.setting, text_of(surroundings.allowed), describe(devices));
+}
+
+Diagnosis diagnose_file(Access access, const std::string& file, const char* module) {
+    if (access == Access::missing)
+        return found(Fault::no_device_file,
+                     "/dev/infiniband/{} is missing; load the module ({}: modprobe {}) or, in a "
+                     "container, hand the file in",
+                     file, module, module);
+    if (access == Access::forbidden)
+        return found(Fault::no_permission,
+                     "no permission to read and write /dev/infiniband/{}; give it the mode 0666, "
+                     "as rdma-core's udev rules do, or add the user to the group that may",
+                     file);
+    return {};
+}
+
+Diagnosis diagnose_ports(const Device& device, const Surroundings& surroundings) {
+    const auto ports = allowed_ports(device, surroundings.allowed);
+    if (std::any_of(ports.begin(), ports.end(), [](const Port* port) { return port->is_active(); }))
+        return {};
+    std::string states;
+    for (const Port* port : ports)
+        states += fmt::format("{}port {} is {}", states.empty() ? "" : ", ", port->number,
+                              port->state.empty() ? "in an unknown state" : port->state);
+    return found(Fault::no_active_port,
+                 "{} has no active port ({}); is the cable plugged in, the network interface up "
+                 "(ip link set DEVICE up), and on InfiniBand a subnet manager running?",
+                 device.name, states.empty() ? "it has none at all" : states);
+}
+
+std::vector<const Device*> allowed_devices(const Surroundings& surroundings) {
+    std::vector<const Device*> allowed;
+    for (const Device& device : surroundings.devices.devices)
+        if (surroundings.allowed.empty() || !allowed_ports(device, surroundings.allowed).empty())
+            allowed.push_back(&device);
+    return allowed;
+}
+
+bool has_interface(const Device& device, const std::vector<const Port*>& ports,
+                   const std::string& interface) {
+    return std::any_of(device.ports.begin(), device.ports.end(), [&](const Port& port) {
+        return std::find(ports.begin(), ports.end(), &port) != ports.end() &&
+               std::find(port.interfaces.begin(), port.interfaces.end(), interface) !=
+                   port.interfaces.end();
+    });
+}
+
+// The way begins at an interface of DEVICE, which does not serve it.
+Diagnosis diagnose_owner(const Device& device, const Surroundings& surroundings,
+                         const LocalEnd& end) {
+    Diagnosis own = diagnose_device(device, surroundings);
+    const bool is_allowed =
+        has_interface(device, allowed_ports(device, surroundings.allowed), end.interface);
+    if (is_allowed && own.fault == Fault::none)
+        return {};
+    return found(Fault::other_device, "the way begins at {} ({}) of the RDMA device {}, {}",
+                 end.address, end.interface, device.name,
+                 is_allowed ? "which cannot be used: " + own.text
+                            : fmt::format("which {}={} does not allow", surroundings.setting,
+                                          text_of(surroundings.allowed)));
+}
+
+bool are_all_infiniband(const std::vector<const Device*>& devices) {
+    return std::all_of(devices.begin(), devices.end(), [](const Device* device) {
+        return std::all_of(device->ports.begin(), device->ports.end(),
+                           [](const Port& port) { return port.link_layer == "InfiniBand"; });
+    });
+}
+
+std::string devices_with_interfaces(const std::vector<const Device*>& devices) {
+    std::string text;
+    for (const Device* device : devices)
+        text += (text.empty() ? "" : ", ") + describe(*device);
+    return text;
+}
+
+Diagnosis diagnose_stranger(const std::vector<const Device*>& allowed, const LocalEnd& end) {
+    const std::string there_is = devices_with_interfaces(allowed);
+    if (end.loopback)
+        return found(Fault::not_an_rdma_address,
+                     "{} is a loopback address, which no RDMA device has; name the machine by an "
+                     "address of a device: there is {}",
+                     end.address, there_is);
+    if (!end.infiniband && are_all_infiniband(allowed))
+        return found(Fault::wrong_link_layer,
+                     "the way begins at {} ({}) on Ethernet, and the link layer of {} is "
+                     "InfiniBand; name the machine by its address there (IP over InfiniBand: "
+                     "modprobe ib_ipoib, and an address on both machines)",
+                     end.address, end.interface, there_is);
+    return found(Fault::not_an_rdma_address,
+                 "the way begins at {} ({}), an address that no RDMA device owns; name the machine "
+                 "by its address in the network of a device: there is {}",
+                 end.address, end.interface, there_is);
+}
+
+} // namespace
+
+Diagnosis diagnose_device(const Device& device, const Surroundings& surroundings) {
+    if (const std::string lack = lack_of(device); !lack.empty())
+        return found(Fault::no_connections, "{} cannot be used: {}", device.name, lack);
+    if (device.uverbs.empty())
+        return found(Fault::no_module,
+                     "{} cannot be used from programs: the module ib_uverbs is not loaded; "
+                     "modprobe ib_uverbs, or install rdma-core, which does so when the machine "
+                     "starts",
+                     device.name);
+    if (auto file = diagnose_file(device.access, device.uverbs, "ib_uverbs");
+        file.fault != Fault::none)
+        return {file.fault, device.name + " cannot be used: " + file.text};
+    return diagnose_ports(device, surroundings);
+}
+
+Diagnosis diagnose_devices(const Surroundings& surroundings) {
+    const Devices& devices = surroundings.devices;
+    if (are_verbs_excluded(surroundings.providers))
+        return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it",
+                     surroundings.providers);
+    if (!devices.has_subsystem)
+        return found(Fault::no_subsystem,
+                     "there is no RDMA device: the kernel has no RDMA subsystem loaded (there is "
+                     "no /sys/class/infiniband); load the driver of the device, or for RDMA in "
+                     "software rdma_rxe");
+    if (devices.devices.empty())
+        return found(Fault::no_device,
+                     "there is no RDMA device; load the driver of the device, or for RDMA in "
+                     "software: rdma link add rxe0 type rxe netdev INTERFACE");
+    if (auto setting = diagnose_setting(surroundings); setting.fault != Fault::none)
+        return setting;
+    Diagnosis all;
+    for (const Device* device : allowed_devices(surroundings)) {
+        Diagnosis one = diagnose_device(*device, surroundings);
+        if (one.fault == Fault::none)
+            return diagnose_file(devices.manager_access, "rdma_cm", "rdma_ucm");
+        all.fault = all.fault == Fault::none ? one.fault : all.fault;
+        all.text += (all.text.empty() ? "" : "; ") + one.text;
+    }
+    return all;
+}
+
+Diagnosis diagnose(const Surroundings& surroundings, const LocalEnd& end) {
+    if (auto devices = diagnose_devices(surroundings); devices.fault != Fault::none)
+        return devices;
+    if (!end.problem.empty())
+        return {Fault::no_address, end.problem};
+    for (const Device& device : surroundings.devices.devices) {
+        std::vector<const Port*> ports = allowed_ports(device, {});
+        if (has_interface(device, ports, end.interface))
+            return diagnose_owner(device, surroundings, end);
+    }
+    return diagnose_stranger(allowed_devices(surroundings), end);
+}
+
+bool is_certain(const Diagnosis& diagnosis, const Surroundings& surroundings) {
+    if (diagnosis.fault != Fault::wrong_link_layer && diagnosis.fault != Fault::not_an_rdma_address)
+        return diagnosis.fault != Fault::none && diagnosis.fault != Fault::no_address;
+    const auto& devices = surroundings.devices.devices;
+    return std::all_of(devices.begin(), devices.end(), [](const Device& device) {
+        return std::any_of(device.ports.begin(), device.ports.end(),
+                           [](const Port& port) { return !port.interfaces.empty(); });
+    });
+}
+
+} // namespace rpmem::rdma

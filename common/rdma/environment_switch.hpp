@@ -1,0 +1,20 @@
+// Variables of libfabric's that are true or false.
+#pragma once
+
+#include <strings.h>
+
+#include <cstdlib>
+
+namespace rpmem::rdma {
+
+inline bool is_switched_on(const char* variable) {
+    const char* const value = std::getenv(variable);
+    if (!value)
+        return false;
+    for (const char* yes : {"1", "yes", "true", "on"})
+        if (::strcasecmp(value, yes) == 0)
+            return true;
+    return false;
+}
+
+} // namespace rpmem::rdma

@@ -1,0 +1,139 @@
+#include "rdma/on_demand_paging.hpp"
+
+#include "rdma/memory_lock.hpp"
+#include "rdma/verbs_library.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+namespace rpmem::rdma {
+namespace {
+
+struct Need {
+    std::uint32_t capability;
+    std::string_view name;
+};
+
+// What lanes do with registered memory, over reliable connections.
+constexpr std::array needs = {
+    Need{IBV_ODP_SUPPORT_SEND, "send"},
+    Need{IBV_ODP_SUPPORT_RECV, "receive"},
+    Need{IBV_ODP_SUPPORT_WRITE, "write"},
+    Need{IBV_ODP_SUPPORT_READ, "read"},
+};
+
+PagingDevice cannot(std::string name, std::string why) {
+    return {std::move(name), false, std::move(why)};
+}
+
+struct ContextCloser {
+    const VerbsFunctions& verbs;
+    void operator()(ibv_context* context) const { verbs.close_device(context); }
+};
+using Context = std::unique_ptr<ibv_context, ContextCloser>;
+
+// What ibv_query_device_ex() looks for; it would have to be linked. Null: the driver has none.
+verbs_context* extended_queries_of(ibv_context* context) {
+    verbs_context* const extended = verbs_get_ctx(context);
+    constexpr std::size_t needed = sizeof(verbs_context) - offsetof(verbs_context, query_device_ex);
+    return extended && extended->sz >= needed && extended->query_device_ex ? extended : nullptr;
+}
+
+PagingDevice query(const VerbsFunctions& verbs, ibv_device* device) {
+    std::string name = verbs.get_device_name(device);
+    const Context context(verbs.open_device(device), ContextCloser{verbs});
+    if (!context)
+        return cannot(std::move(name), fmt::format("it cannot be opened: {}", strerror(errno)));
+    ibv_device_attr_ex attributes{};
+    const ibv_query_device_ex_input input{};
+    verbs_context* const extended = extended_queries_of(context.get());
+    const int code =
+        extended ? extended->query_device_ex(context.get(), &input, &attributes, sizeof(attributes))
+                 : EOPNOTSUPP;
+    if (code != 0 && code != EOPNOTSUPP && code != ENOSYS)
+        return cannot(std::move(name), fmt::format("it cannot be queried: {}", strerror(code)));
+    return judge_paging(std::move(name), attributes.odp_caps);
+}
+
+struct ListFreer {
+    const VerbsFunctions& verbs;
+    void operator()(ibv_device** list) const { verbs.free_device_list(list); }
+};
+using DeviceList = std::unique_ptr<ibv_device*[], ListFreer>;
+
+// 0, or the errno of a registration like that of a pool.
+int try_to_pin(const VerbsFunctions& verbs, const std::string& name, void* address,
+               std::size_t size) {
+    const DeviceList list(verbs.get_device_list(nullptr), ListFreer{verbs});
+    for (std::size_t i = 0; list && list[i]; ++i) {
+        if (name != verbs.get_device_name(list[i]))
+            continue;
+        const Context context(verbs.open_device(list[i]), ContextCloser{verbs});
+        ibv_pd* const domain = context ? verbs.alloc_pd(context.get()) : nullptr;
+        if (!domain)
+            return 0; // libfabric will meet the same, and say so
+        constexpr int rights =
+            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+        ibv_mr* const region = verbs.reg_mr(domain, address, size, rights);
+        const int code = region ? 0 : errno;
+        if (region)
+            verbs.dereg_mr(region);
+        verbs.dealloc_pd(domain);
+        return code;
+    }
+    return 0;
+}
+
+} // namespace
+
+PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities) {
+    if ((capabilities.general_caps & IBV_ODP_SUPPORT) == 0)
+        return cannot(std::move(name), "it has no on-demand paging");
+    std::string missing;
+    for (const Need& need : needs)
+        if ((capabilities.per_transport_caps.rc_odp_caps & need.capability) == 0)
+            missing += fmt::format("{}{}", missing.empty() ? "" : ", ", need.name);
+    if (!missing.empty())
+        return cannot(std::move(name), "its on-demand paging is not for: " + missing);
+    return {std::move(name), true, {}};
+}
+
+Result<std::vector<PagingDevice>> paging_devices() {
+    const auto loaded = verbs_library();
+    if (!loaded)
+        return Failure(loaded.error());
+    const VerbsFunctions& verbs = **loaded;
+    const DeviceList list(verbs.get_device_list(nullptr), ListFreer{verbs});
+    std::vector<PagingDevice> devices;
+    for (std::size_t i = 0; list && list[i]; ++i)
+        devices.push_back(query(verbs, list[i]));
+    return devices;
+}
+
+PagingDevice paging_device(const std::string& name) {
+    const auto devices = paging_devices();
+    if (!devices)
+        return cannot(name, devices.error().text);
+    for (const PagingDevice& device : *devices)
+        if (device.name == name)
+            return device;
+    return cannot(name, "there is no such device");
+}
+
+std::string why_not_pinned(const PagingDevice& device, void* address, std::size_t size) {
+    const LockLimit limit = read_lock_limit();
+    const auto start = reinterpret_cast<std::uintptr_t>(address);
+    if (judge_lock(limit, start, size) == LockVerdict::too_much)
+        return explain_lock_limit(limit, start, size, name_of_user());
+    const auto verbs = verbs_library();
+    const int code =
+        verbs ? try_to_pin(**verbs, device.name, address, std::min(size, limit.page)) : 0;
+    return code == 0 ? std::string()
+                     : fmt::format("the kernel does not pin it: {}", strerror(code));
+}
+
+} // namespace rpmem::rdma

@@ -1,0 +1,72 @@
+#include "probe.hpp"
+
+#include "greeting.hpp"
+#include "probe/node.hpp"
+#include "wire/control_messages.hpp"
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace rpmem::target {
+namespace {
+
+using fabric::ProviderKind;
+using nlohmann::json;
+
+struct Known {
+    ProviderKind kind;
+    wire::Provider number;
+};
+constexpr std::array known = {Known{ProviderKind::verbs, wire::Provider::verbs},
+                              Known{ProviderKind::tcp, wire::Provider::tcp},
+                              Known{ProviderKind::sockets, wire::Provider::sockets}};
+
+// Empty: pool set files can be read there.
+std::string problem_of(const std::filesystem::path& directory) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(directory, error))
+        return fmt::format("the pool set directory {} {}; make it, or name another one "
+                           "(poolset-dir)",
+                           directory.native(),
+                           error ? "cannot be used: " + error.message() : "is no directory");
+    if (::access(directory.c_str(), R_OK | X_OK) != 0)
+        return fmt::format("the pool set directory {} cannot be read: {}", directory.native(),
+                           std::strerror(errno));
+    return {};
+}
+
+} // namespace
+
+std::string probe(const Configuration& configuration, const std::string& address,
+                  const std::string& version) {
+    std::vector<probe::ProviderSetting> providers;
+    providers.reserve(known.size());
+    for (const Known& one : known)
+        providers.push_back({one.kind, true, {}});
+    json node = probe::examine_node(
+        {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
+    const Offer offer = likely_providers(address, configuration.device);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        const auto number = static_cast<std::uint32_t>(known[i].number);
+        node["providers"][i]["offered"] = (offer.providers & wire::provider_bit(number)) != 0;
+    }
+    node["daemon"] = {
+        {"poolset_dir", configuration.poolset_dir.native()},
+        {"poolset_dir_problem", problem_of(configuration.poolset_dir)},
+        {"persist_apm", configuration.persist_apm},
+        {"persist_general", configuration.persist_general},
+        {"accept_timeout", configuration.accept_timeout.count()},
+        {"device", configuration.device},
+        {"address", address},
+        {"problem", address.empty() ? "SSH_CONNECTION is not set on the target, or its third field "
+                                      "is no address: rpmemd does not know where to listen"
+                                    : ""}};
+    return node.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+} // namespace rpmem::target

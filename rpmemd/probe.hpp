@@ -1,0 +1,14 @@
+// rpmemd --probe: what this target has, for rpmemctl(1).
+#pragma once
+
+#include "configuration/configuration.hpp"
+
+#include <string>
+
+namespace rpmem::target {
+
+// The report, in JSON. ADDRESS: to listen on; empty: not known.
+[[nodiscard]] std::string probe(const Configuration& configuration, const std::string& address,
+                                const std::string& version);
+
+} // namespace rpmem::target

@@ -1,0 +1,297 @@
+// Applications that fork while a pool is open: both sides keep sound.
+#include "environment.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace {
+bool in_child = false;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+// What only threads of the parent knew of looks lost in a child that ends.
+extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {
+    return in_child ? 1 : 0;
+}
+#endif
+
+namespace rpmem::test {
+namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool children_have_threads = false; // with ThreadSanitizer they die of them
+#else
+constexpr bool children_have_threads = true;
+#endif
+
+constexpr unsigned patience = 120; // seconds; a child that hangs is killed
+
+// Wakes the other side; its end is seen, too.
+class Signal {
+public:
+    Signal() {
+        if (::pipe(ends_.data()) != 0)
+            std::abort();
+    }
+    ~Signal() { end(); }
+    Signal(const Signal&) = delete;
+    Signal& operator=(const Signal&) = delete;
+
+    void raise() const { EXPECT_EQ(::write(ends_[1], "!", 1), 1); }
+    void wait() const {
+        char byte = 0;
+        EXPECT_EQ(::read(ends_[0], &byte, 1), 1);
+    }
+    // Returns when every other copy of the sending end is closed.
+    void wait_for_end() {
+        ::close(std::exchange(ends_[1], -1));
+        char byte = 0;
+        while (::read(ends_[0], &byte, 1) > 0)
+            ;
+    }
+    void end() {
+        for (int& fd : ends_)
+            if (fd >= 0)
+                ::close(std::exchange(fd, -1));
+    }
+
+private:
+    std::array<int, 2> ends_{};
+};
+
+// BODY in a child; its checks are the child's status.
+template <typename Body>
+pid_t start_child(Body body) {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        in_child = true;
+        ::alarm(patience);
+        body();
+        ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+    }
+    return child;
+}
+
+void expect_success(pid_t child) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Writes to every page of this process that is not shared: heap, stacks, the lanes' buffers.
+void take_copies_of_all_pages() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return; // they have pages of their own, which nobody may touch
+#endif
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        char rights[5] = "";
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) != 3 ||
+            std::strcmp(rights, "rw-p") != 0)
+            continue;
+        for (auto page = begin; page < end; page += 4096) {
+            auto* const byte = reinterpret_cast<volatile char*>(page);
+            *byte = *byte;
+        }
+    }
+}
+
+class Forks : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+
+    static bool over_verbs() {
+        const char* const value = std::getenv("RPMEM_ENABLE_VERBS");
+        return value && std::string(value) == "1";
+    }
+
+    // Fills the pool anew, and persists it in all ways, by LANES lanes.
+    void persist_all(RPMEMpool* pool, std::uint64_t seed, unsigned lanes) {
+        local.fill(seed);
+        const std::size_t share = (local.size() - header_size) / lanes;
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            const std::size_t begin = header_size + lane * share;
+            const std::size_t half = share / 2;
+            EXPECT_EQ(rpmem_persist(pool, begin, half, lane, 0), 0) << rpmem_errormsg();
+            EXPECT_EQ(rpmem_flush(pool, begin + half, share - half, lane, RPMEM_FLUSH_RELAXED), 0)
+                << rpmem_errormsg();
+            EXPECT_EQ(rpmem_drain(pool, lane, 0), 0) << rpmem_errormsg();
+        }
+        const std::size_t size = share * lanes;
+        EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, size), 0);
+        std::vector<std::byte> back(size);
+        EXPECT_EQ(rpmem_read(pool, back.data(), header_size, size, 0), 0) << rpmem_errormsg();
+        EXPECT_EQ(std::memcmp(back.data(), local.data() + header_size, size), 0);
+    }
+
+    void expect_refusals(RPMEMpool* pool) {
+        const rpmem_pool_attr attributes = sample_attributes();
+        std::array<std::byte, 64> buffer;
+        const auto expect_refusal = [](const char* call, int status) {
+            EXPECT_EQ(status, -1) << call;
+            EXPECT_EQ(errno, EPERM) << call << ": " << rpmem_errormsg();
+            EXPECT_NE(std::strstr(rpmem_errormsg(), call), nullptr) << rpmem_errormsg();
+            EXPECT_NE(std::strstr(rpmem_errormsg(), "fork(2)"), nullptr) << rpmem_errormsg();
+        };
+        expect_refusal("rpmem_persist", rpmem_persist(pool, header_size, 64, 0, 0));
+        expect_refusal("rpmem_deep_persist", rpmem_deep_persist(pool, header_size, 64, 0));
+        expect_refusal("rpmem_flush", rpmem_flush(pool, header_size, 64, 0, 0));
+        expect_refusal("rpmem_drain", rpmem_drain(pool, 0, 0));
+        expect_refusal("rpmem_read", rpmem_read(pool, buffer.data(), header_size, 64, 0));
+        expect_refusal("rpmem_set_attr", rpmem_set_attr(pool, &attributes));
+    }
+
+    LocalPool local{8 * mebibyte};
+};
+
+enum class Ending { at_once, by_exit, after_close };
+
+class Endings : public Forks, public ::testing::WithParamInterface<Ending> {
+protected:
+    static void end(RPMEMpool* pool) {
+        if (GetParam() == Ending::at_once)
+            return;
+        if (GetParam() == Ending::after_close) {
+            EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        }
+        std::exit(HasFailure() ? 1 : 0); // destructors of all libraries
+    }
+};
+
+TEST_P(Endings, OfAChildHurtNobody) {
+    RPMEMpool* pool = create(local, 3);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    persist_all(pool, 1, 2);
+    Signal child_is_ready;
+    Signal parent_is_ready;
+    const pid_t child = start_child([&] {
+        local.fill(99);
+        take_copies_of_all_pages();
+        expect_refusals(pool);
+        child_is_ready.raise();
+        parent_is_ready.wait();
+        take_copies_of_all_pages();
+        expect_refusals(pool);
+        end(pool);
+    });
+    child_is_ready.wait();
+    persist_all(pool, 2, 2);
+    parent_is_ready.raise();
+    expect_success(child);
+    persist_all(pool, 3, 3); // the third lane is connected now
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(part_gets_unlocked(0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forks, Endings,
+                         ::testing::Values(Ending::at_once, Ending::by_exit, Ending::after_close),
+                         [](const auto& ending) -> std::string {
+                             switch (ending.param) {
+                             case Ending::at_once:
+                                 return "AtOnce";
+                             case Ending::by_exit:
+                                 return "ByExit";
+                             case Ending::after_close:
+                                 return "AfterClose";
+                             }
+                             return "";
+                         });
+
+TEST_F(Forks, AtAnyMoment) {
+    constexpr unsigned lanes = 3;
+    RPMEMpool* pool = create(local, lanes);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    local.fill(5);
+    const std::size_t share = (local.size() - header_size) / lanes;
+    std::atomic<bool> enough = false;
+    std::vector<std::thread> threads;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        threads.emplace_back([&, lane] {
+            std::byte* const mine = local.data() + header_size + lane * share;
+            for (std::size_t round = 0; !enough; ++round) {
+                std::memset(mine, static_cast<int>(round), share);
+                ASSERT_EQ(rpmem_persist(pool, header_size + lane * share, share, lane,
+                                        round % 2 == 0 ? 0 : RPMEM_PERSIST_RELAXED),
+                          0)
+                    << rpmem_errormsg();
+            }
+        });
+    for (int number = 0; number < 12; ++number)
+        expect_success(start_child([&] {
+            EXPECT_EQ(rpmem_drain(pool, 0, 0), -1);
+            if (number % 2 == 0)
+                std::exit(HasFailure() ? 1 : 0);
+        }));
+    enough = true;
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, share * lanes),
+              0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_F(Forks, AChildDoesNotKeepTheSessionOfItsParent) {
+    if (!children_have_threads || over_verbs())
+        GTEST_SKIP() << "the process with the pool is a child itself";
+    Signal is_ready;
+    Signal never_raised;
+    const pid_t parent = start_child([&] {
+        ASSERT_NE(create(local, 1), nullptr) << rpmem_errormsg();
+        start_child([&] { never_raised.wait_for_end(); });
+        is_ready.raise();
+        ::pause();
+    });
+    is_ready.wait();
+    EXPECT_EQ(::kill(parent, SIGKILL), 0);
+    EXPECT_EQ(::waitpid(parent, nullptr, 0), parent);
+    // The grandchild lives, with a copy of whatever the session was.
+    EXPECT_TRUE(part_gets_unlocked(0));
+}
+
+TEST_F(Forks, AChildOpensPoolsOfItsOwn) {
+    if (!children_have_threads)
+        GTEST_SKIP() << "ThreadSanitizer does not allow it";
+    write_pool_set("own.set", "8M %/own");
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    const pid_t child = start_child([&] {
+        local.fill(33);
+        RPMEMpool* own = create(local, 2, "own.set");
+        if (over_verbs()) {
+            EXPECT_EQ(own, nullptr);
+            EXPECT_EQ(errno, ENOMEDIUM);
+            EXPECT_NE(std::strstr(rpmem_errormsg(), "fork(2)"), nullptr) << rpmem_errormsg();
+            return;
+        }
+        ASSERT_NE(own, nullptr) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_persist(own, header_size, local.size() - header_size, 1, 0), 0)
+            << rpmem_errormsg();
+        EXPECT_EQ(rpmem_close(pool), 0);
+        EXPECT_EQ(rpmem_close(own), 0) << rpmem_errormsg();
+        EXPECT_EQ(std::memcmp(bytes_of(directory() / "own").data() + header_size,
+                              local.data() + header_size, local.size() - header_size),
+                  0);
+    });
+    persist_all(pool, 4, 2);
+    expect_success(child);
+    persist_all(pool, 5, 2);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+} // namespace
+} // namespace rpmem::test

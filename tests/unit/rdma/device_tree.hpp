@@ -1,0 +1,72 @@
+// The files by which a kernel tells of RDMA devices, in a temporary directory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace rpmem::rdma {
+
+class DeviceTree : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = testing::TempDir() + "rpmem-devices-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        root = pattern;
+        std::filesystem::permissions(root, std::filesystem::perms(0755));
+    }
+    void TearDown() override { std::filesystem::remove_all(root); }
+
+    void write(const std::string& file, const std::string& text) const {
+        std::filesystem::create_directories((root / file).parent_path());
+        std::ofstream(root / file) << text;
+    }
+
+    // A kernel with the subsystem, and with rdma_cm for programs.
+    void add_subsystem() const {
+        std::filesystem::create_directories(root / "sys/class/infiniband");
+        write("dev/infiniband/rdma_cm", "");
+    }
+
+    void add_port(const std::string& device, unsigned number, const std::string& state,
+                  const std::string& link_layer, const std::string& interface = "") const {
+        const std::string port =
+            "sys/class/infiniband/" + device + "/ports/" + std::to_string(number) + "/";
+        write(port + "state", state + "\n");
+        write(port + "link_layer", link_layer + "\n");
+        if (!interface.empty()) {
+            write(port + "gid_attrs/ndevs/0", interface + "\n");
+            write(port + "gid_attrs/ndevs/1", interface + "\n");
+            write(port + "gid_attrs/ndevs/2", ""); // not in use: the kernel returns an error
+        }
+    }
+
+    // That programs can use, as far as files go.
+    void add_user_access(const std::string& device, unsigned number) const {
+        const std::string uverbs = "uverbs" + std::to_string(number);
+        write("sys/class/infiniband_verbs/" + uverbs + "/ibdev", device + "\n");
+        write("dev/infiniband/" + uverbs, "");
+    }
+
+    void add_driver(const std::string& device, const std::string& driver) const {
+        const auto directory = root / "sys/class/infiniband" / device / "device";
+        std::filesystem::create_directories(directory);
+        std::filesystem::create_symlink("../../../../bus/pci/drivers/" + driver,
+                                        directory / "driver");
+    }
+
+    // IP over InfiniBand.
+    void add_child_interface(const std::string& interface, const std::string& device,
+                             unsigned port) const {
+        const std::string directory = "sys/class/net/" + interface + "/";
+        std::filesystem::create_directories(root / directory / "device/infiniband" / device);
+        write(directory + "dev_port", std::to_string(port - 1) + "\n");
+    }
+
+    std::filesystem::path root;
+};
+
+} // namespace rpmem::rdma

@@ -1,0 +1,96 @@
+#include "device_tree.hpp"
+#include "rdma/devices.hpp"
+
+#include <unistd.h>
+
+namespace rpmem::rdma {
+namespace {
+
+TEST_F(DeviceTree, AMachineWithoutRdma) {
+    const Devices found = examine_devices(root);
+    EXPECT_FALSE(found.has_subsystem);
+    EXPECT_EQ(found.manager_access, Access::missing);
+    EXPECT_TRUE(found.devices.empty());
+    add_subsystem();
+    const Devices later = examine_devices(root);
+    EXPECT_TRUE(later.has_subsystem);
+    EXPECT_EQ(later.manager_access, Access::usable);
+    EXPECT_TRUE(later.devices.empty());
+}
+
+TEST_F(DeviceTree, DevicesAndPortsAreInOrder) {
+    add_subsystem();
+    add_port("mlx5_1", 1, "4: ACTIVE", "Ethernet", "eth1");
+    add_port("mlx5_0", 10, "1: DOWN", "InfiniBand");
+    add_port("mlx5_0", 2, "2: INIT", "InfiniBand");
+    add_driver("mlx5_0", "mlx5_core");
+    add_user_access("mlx5_1", 0);
+    add_child_interface("ib0", "mlx5_0", 2);
+    const Devices found = examine_devices(root);
+    ASSERT_EQ(found.devices.size(), 2U);
+    const Device& first = found.devices[0];
+    EXPECT_EQ(first.name, "mlx5_0");
+    EXPECT_EQ(first.driver, "mlx5_core");
+    EXPECT_EQ(first.uverbs, "");
+    ASSERT_EQ(first.ports.size(), 2U);
+    EXPECT_EQ(first.ports[0].number, 2U);
+    EXPECT_EQ(first.ports[0].state, "INIT");
+    EXPECT_FALSE(first.ports[0].is_active());
+    EXPECT_EQ(first.ports[0].link_layer, "InfiniBand");
+    EXPECT_EQ(first.ports[0].interfaces, std::vector<std::string>{"ib0"});
+    EXPECT_EQ(first.ports[1].number, 10U);
+    EXPECT_TRUE(first.ports[1].interfaces.empty());
+    const Device& second = found.devices[1];
+    EXPECT_EQ(second.name, "mlx5_1");
+    EXPECT_EQ(second.driver, "");
+    EXPECT_EQ(second.uverbs, "uverbs0");
+    EXPECT_EQ(second.access, Access::usable);
+    EXPECT_TRUE(second.ports[0].is_active());
+    EXPECT_EQ(second.ports[0].interfaces, std::vector<std::string>{"eth1"});
+    EXPECT_EQ(describe(found.devices),
+              "mlx5_0 (port 2 INIT, InfiniBand, ib0; port 10 DOWN, InfiniBand), "
+              "mlx5_1 (port 1 ACTIVE, Ethernet, eth1)");
+}
+
+TEST_F(DeviceTree, AFileThatIsNotOursIsForbidden) {
+    add_subsystem();
+    add_port("rxe0", 1, "4: ACTIVE", "Ethernet", "eth0");
+    add_user_access("rxe0", 3);
+    std::filesystem::permissions(root / "dev/infiniband/uverbs3", std::filesystem::perms(0600));
+    // Nothing is forbidden to root.
+    const bool is_root = ::geteuid() == 0;
+    if (is_root) {
+        ASSERT_EQ(::seteuid(65534), 0);
+    } else {
+        std::filesystem::permissions(root / "dev/infiniband/uverbs3", std::filesystem::perms(0));
+    }
+    const Devices found = examine_devices(root);
+    if (is_root) {
+        ASSERT_EQ(::seteuid(0), 0);
+    }
+    ASSERT_EQ(found.devices.size(), 1U);
+    EXPECT_EQ(found.devices[0].uverbs, "uverbs3");
+    EXPECT_EQ(found.devices[0].access, Access::forbidden);
+}
+
+TEST_F(DeviceTree, AFileThatIsMissing) {
+    add_subsystem();
+    add_port("rxe0", 1, "4: ACTIVE", "Ethernet", "eth0");
+    add_user_access("rxe0", 0);
+    std::filesystem::remove(root / "dev/infiniband/uverbs0");
+    EXPECT_EQ(examine_devices(root).devices.at(0).access, Access::missing);
+}
+
+TEST_F(DeviceTree, AbsurdFilesAreTakenAsTheyAre) {
+    add_subsystem();
+    write("sys/class/infiniband/odd0/ports/x/state", "");
+    write("sys/class/infiniband/odd0/ports/99999999999/state", "ACTIVE");
+    write("sys/class/infiniband/file", "no directory");
+    const Devices found = examine_devices(root);
+    ASSERT_EQ(found.devices.size(), 2U);
+    EXPECT_EQ(describe(found.devices[0]), "file (no ports)");
+    EXPECT_EQ(found.devices[1].ports.size(), 2U);
+}
+
+} // namespace
+} // namespace rpmem::rdma

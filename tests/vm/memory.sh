@@ -1,0 +1,149 @@
+#!/bin/bash
+# memory.sh [all]: in one machine with an NVDIMM, what RDMA asks of a process: memory that it may lock, as a
+# user without privileges and at either end; ibv_fork_init, which these kernels need not, with large
+# pages; and on-demand paging, which their rxe has not.
+#   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_TEST_DAEMON  what was built
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/media.sh"
+here=$(dirname "$(readlink -f "$0")")
+export RPMEM_TEST_ADDRESS=10.7.7.1
+if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
+    namespace 0 devdax || exit 1
+    exec "$here/../support/with-sshd" "$0" "$@"
+fi
+dir=$RPMEM_TEST_DIR
+chmod 666 /dev/infiniband/* # as udev does
+chmod 755 "$dir/.." "$dir" "$RPMEM_TEST_SSHD_DIR"
+mkdir -m 777 "$dir/pools"
+printf 'PMEMPOOLSET\n8M %s\n' "$dir/pools/part0" >"$dir/pools/pool.set"
+# How the user without privileges logs in: not through the connection that root shares.
+install -m 600 -o 65534 "$RPMEM_TEST_SSHD_DIR/user_key" "$dir/key"
+cat >"$dir/ssh" <<END
+#!/bin/sh
+sed 's|"[^"]*user_key"|"$dir/key"|; /^ *Control/d' "$RPMEM_TEST_SSHD_DIR/ssh_config" >/tmp/ssh_config
+exec ssh -F /tmp/ssh_config "\$@"
+END
+chmod 755 "$dir/ssh"
+chmod 644 "$RPMEM_TEST_SSHD_DIR"/{ssh_config,known_hosts}
+export RPMEM_LOG_LEVEL=3 RPMEM_LOG_FILE=$dir/pools/library
+serve="$RPMEM_TEST_DAEMON --poolset-dir $dir/pools --log-file $dir/pools/log --log-level notice"
+plain="setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/"
+
+# visit [WORD...]: creates a pool, started by these words.
+visit() {
+    rm -f "$dir"/pools/{part0,log,library,error}
+    "$@" "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/pools/error" 2>&1
+}
+
+expect() {
+    local text=$1
+    shift
+    grep -qF -- "$text" "$@" && return
+    printf 'not there: %s\n' "$text"
+    cat "$@"
+    return 1
+}
+
+# refused TEXT...: with these in the error; and nothing is left.
+refused() {
+    local text
+    cat "$dir/pools/error"
+    for text; do
+        expect "$text" "$dir/pools/error" || return 1
+    done
+    [ ! -e "$dir/pools/part0" ]
+}
+
+# Bytes for prlimit(1): the pools have 4 MiB here and 8 MiB there.
+little=2097152 enough=268435456
+
+client_with_little() {
+    export RPMEM_CMD=$serve
+    visit $plain "RPMEM_SSH=$dir/ssh" prlimit --memlock=$little:$little && return 1
+    refused "RDMA needs 4" "is $little bytes (soft) and $little bytes (hard)" \
+        "'nobody - memlock" "/etc/security/limits.conf"
+}
+
+client_that_may_raise_it() {
+    export RPMEM_CMD=$serve
+    visit $plain "RPMEM_SSH=$dir/ssh" prlimit --memlock=$little:$enough || { cat "$dir/pools/error"; return 1; }
+}
+
+client_with_the_capability() {
+    export RPMEM_CMD=$serve
+    visit prlimit --memlock=0:0 || { cat "$dir/pools/error"; return 1; }
+}
+
+target_with_little() {
+    export RPMEM_CMD="$plain prlimit --memlock=$little:$little $serve"
+    visit && return 1
+    refused "refused to create the pool" "RDMA needs 8" "is $little bytes (soft) and $little bytes (hard)" \
+        "'nobody - memlock" "sshd is one"
+}
+
+target_that_may_raise_it() {
+    export RPMEM_CMD="$plain prlimit --memlock=$little:$enough $serve"
+    visit || { cat "$dir/pools/error"; return 1; }
+}
+
+fork_safety() {
+    export RPMEM_CMD=$serve
+    visit || { cat "$dir/pools/error"; return 1; }
+    expect "the kernel copies registered memory on fork" "$dir/pools/library"
+}
+
+# large_pages SIZE PART [VARIABLE]: the local pool in huge pages, the target's in PART, and
+# ibv_fork_init(3) in force at both ends.
+large_pages() {
+    local size=$1 part=$2 words="RDMAV_FORK_SAFE=1 ${3:-}"
+    printf 'PMEMPOOLSET\n%s\n' "$part" >"$dir/pools/pool.set"
+    export RPMEM_CMD="$words $serve"
+    mkdir -p /mnt/huge && { mountpoint -q /mnt/huge || mount -t hugetlbfs none /mnt/huge; } || return 1
+    rm -f "$dir/pools/part0" /mnt/huge/image
+    echo 24 >/proc/sys/vm/nr_hugepages
+    # shellcheck disable=SC2086 # assignments
+    truncate -s "$size" /mnt/huge/image &&
+        env $words "$RPMEM_REPLICA" "$RPMEM_TEST_TARGET" /mnt/huge/image 2
+}
+
+huge_pages() {
+    large_pages 8M "8M $dir/pools/part0" "$@" &&
+        cmp -n $((8188 * 1024)) -i 4096 "$dir/pools/part0" /mnt/huge/image
+}
+
+device_dax() {
+    local size
+    size=$(cat /sys/bus/dax/devices/dax0.0/size)
+    daxio -o /dev/dax0.0 -i /dev/zero -l 4096 >/dev/null 2>&1
+    large_pages "$size" "AUTO /dev/dax0.0" "$@" &&
+        daxio -i /dev/dax0.0 -o "$dir/device" >/dev/null 2>&1 &&
+        cmp -n $((size - 4096)) -i 4096 "$dir/device" /mnt/huge/image
+}
+
+client_without_paging() {
+    export RPMEM_CMD=$serve
+    visit env RPMEM_ODP=on && return 1
+    refused "RPMEM_ODP=on" "the RDMA device rxe0" "it has no on-demand paging" "RPMEM_ODP=auto"
+}
+
+target_without_paging() {
+    export RPMEM_CMD="RPMEM_ODP=on $serve"
+    visit && return 1
+    refused "refused to create the pool" "the RDMA device rxe0" "it has no on-demand paging"
+}
+
+step "the client may lock too little" client_with_little
+step "the client raises its soft limit" client_that_may_raise_it
+step "the client has CAP_IPC_LOCK" client_with_the_capability
+step "the target may lock too little" target_with_little
+step "the target raises its soft limit" target_that_may_raise_it
+step "fork safety is in the log" fork_safety
+step "on-demand paging, which the client's device has not" client_without_paging
+step "on-demand paging, which the target's device has not" target_without_paging
+step "huge pages and Device DAX, ibv_fork_init" device_dax
+if [ "${1:-}" = all ]; then
+    step "the same with RDMAV_HUGEPAGES_SAFE" device_dax RDMAV_HUGEPAGES_SAFE=1
+    step "huge pages, ibv_fork_init" huge_pages
+    step "huge pages, ibv_fork_init, RDMAV_HUGEPAGES_SAFE" huge_pages RDMAV_HUGEPAGES_SAFE=1
+fi
+finish

@@ -1,0 +1,103 @@
+#include "remote.hpp"
+
+#include "rdma/local_end.hpp"
+#include "session/transport.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <memory>
+
+namespace rpmem::ctl {
+namespace {
+
+using nlohmann::json;
+
+// Of a report; what is longer is none.
+constexpr std::size_t largest_output = std::size_t{1} << 20;
+
+constexpr int shell_not_found = 127;
+constexpr int ssh_failed = 255;
+
+struct Output {
+    std::string text;
+    std::string error_text;
+    ExitStatus status{};
+};
+
+// Runs COMMAND on the target, within the time that a login may take.
+Result<Output> run(const Target& target, const std::string& command, const Settings& settings) {
+    const Deadline deadline(settings.connect_timeout);
+    const rdma::LocalEnd end = rdma::local_end_to(target.host);
+    const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
+    auto channel = start_channel(target, command, ipv4, settings, deadline);
+    if (!channel)
+        return propagate(std::move(channel));
+    Output output;
+    std::array<std::byte, 4096> buffer;
+    while (output.text.size() < largest_output) {
+        const auto got = (*channel)->receive(buffer, deadline);
+        if (!got)
+            return fail(ErrorClass::link_lost, ETIMEDOUT,
+                        "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT)", target.host,
+                        settings.connect_timeout.count());
+        output.text.append(reinterpret_cast<const char*>(buffer.data()), *got);
+        if (*got < buffer.size())
+            break;
+    }
+    const auto status = (*channel)->finish(deadline);
+    if (!status)
+        return Failure(status.error());
+    output.status = *status;
+    output.error_text = (*channel)->error_text();
+    return output;
+}
+
+std::string explain(const Target& target, const std::string& command, const Output& output) {
+    std::string text = fmt::format("\"{}\" on {} {}", command, target.host, output.status.text());
+    if (!output.error_text.empty())
+        text += ": " + output.error_text;
+    if (output.status.known && output.status.code == ssh_failed)
+        text += " (the login failed; try the same by hand: it must work without a password)";
+    if (output.status.known && output.status.code == shell_not_found)
+        text += " (install rpmemd on the target, or name it in RPMEM_CMD)";
+    return text;
+}
+
+// A daemon that does not know --probe still knows --version. One that does has another reason to
+// fail, and names the option in its help.
+RemoteAnswer ask_old_daemon(const Target& target, const std::string& command,
+                            const Settings& settings, std::string problem) {
+    RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
+    const auto version = run(target, command + " --version", settings);
+    // 1.12.1 prints it as an error.
+    std::string text = version ? version->text + version->error_text : "";
+    text = printable(text.substr(0, text.find('\n')));
+    if (!version || version->status.code != 0 || text.find("rpmemd") == std::string::npos)
+        return none;
+    const auto help = run(target, command + " --help", settings);
+    if (!help || (help->text + help->error_text).find("--probe") != std::string::npos)
+        return none;
+    return {RemoteAnswer::Kind::too_old, nullptr, text,
+            text + " does not know --probe: what the target has is not known"};
+}
+
+} // namespace
+
+RemoteAnswer ask_target(const Target& target, const Settings& settings) {
+    const std::string& command = settings.commands.front();
+    const auto output = run(target, command + " --probe", settings);
+    if (!output)
+        return {RemoteAnswer::Kind::none, nullptr, {}, output.error().text};
+    if (output->status.code == 0 && output->status.signal == 0) {
+        auto report = std::make_shared<const json>(json::parse(output->text, nullptr, false));
+        if (report->is_object() && report->contains("providers"))
+            return {RemoteAnswer::Kind::report, std::move(report), {}, {}};
+    }
+    const std::string problem = explain(target, command + " --probe", *output);
+    if (output->status.known && output->status.code == shell_not_found)
+        return {RemoteAnswer::Kind::none, nullptr, {}, problem};
+    return ask_old_daemon(target, command, settings, problem);
+}
+
+} // namespace rpmem::ctl

@@ -1,0 +1,24 @@
+// Asking the target's daemon what it has.
+#pragma once
+
+#include "base/settings.hpp"
+#include "session/target.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <memory>
+#include <string>
+
+namespace rpmem::ctl {
+
+struct RemoteAnswer {
+    enum class Kind { report, too_old, none };
+    Kind kind = Kind::none;
+    std::shared_ptr<const nlohmann::json> report; // of rpmemd --probe
+    std::string version;                          // of a daemon that is too old
+    std::string problem;                          // why there is no report
+};
+
+[[nodiscard]] RemoteAnswer ask_target(const Target& target, const Settings& settings);
+
+} // namespace rpmem::ctl

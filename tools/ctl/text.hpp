@@ -1,0 +1,20 @@
+// Reports and verdicts for people.
+#pragma once
+
+#include "verdict.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace rpmem::ctl {
+
+// TITLE: "This node".
+[[nodiscard]] std::string describe_node(const std::string& title, const nlohmann::json& report);
+// TARGET: empty for this node alone.
+[[nodiscard]] std::string describe(const Verdict& verdict, const std::string& target);
+
+// All settings with the values that they have now.
+[[nodiscard]] std::string describe_settings();
+
+} // namespace rpmem::ctl

@@ -1,0 +1,103 @@
+#include "verdict.hpp"
+
+#include "reading.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace rpmem::ctl {
+namespace {
+
+using nlohmann::json;
+using Answer = Verdict::Answer;
+
+// The best first, as the library takes them.
+constexpr std::array providers = {"verbs", "tcp", "sockets"};
+
+const json& provider_of(const json& report, const char* name) {
+    return named(member(report, "providers"), name);
+}
+
+void add(std::vector<std::string>& texts, const std::string& text) {
+    if (!text.empty())
+        texts.push_back(text);
+}
+
+void note_limits(Verdict& verdict, const json& report, const char* where) {
+    const json& lock = member(member(report, "limits"), "memlock");
+    const auto hard = number_of(lock, "hard");
+    if (verdict.provider == "verbs" && hard && !flag_of(lock, "exempt"))
+        verdict.notes.push_back(
+            fmt::format("{}: over verbs a pool may have {} KiB at most, the hard limit of locked "
+                        "memory for {}; raise it in limits.conf(5) (memlock)",
+                        where, *hard / 1024, text_of(lock, "user")));
+}
+
+// Which provider the library would choose: the first that it has and that the target offers.
+void choose(Verdict& verdict, const json& node, const json& report) {
+    for (const char* name : providers) {
+        const json& here = provider_of(node, name);
+        const json& there = provider_of(report, name);
+        if (flag_of(here, "usable") && flag_of(there, "offered")) {
+            verdict.provider = name;
+            break;
+        }
+        add(verdict.why_not,
+            fmt::format("{}: {}", name,
+                        flag_of(here, "usable")
+                            ? "the target does not offer it: " + text_of(there, "why_not")
+                            : text_of(here, "why_not")));
+    }
+    if (verdict.provider.empty()) {
+        verdict.problems.emplace_back("no provider is common to both ends");
+        return;
+    }
+    const json& there = provider_of(report, verdict.provider.c_str());
+    if (!flag_of(there, "usable"))
+        verdict.problems.push_back(fmt::format("the target offers {}, and cannot use it: {}",
+                                               verdict.provider, text_of(there, "why_not")));
+}
+
+} // namespace
+
+Verdict judge(const json& node) {
+    Verdict verdict;
+    for (const char* name : providers) {
+        const json& here = provider_of(node, name);
+        if (flag_of(here, "usable")) {
+            verdict.provider = name;
+            verdict.answer = Answer::possible;
+            note_limits(verdict, node, "this node");
+            return verdict;
+        }
+        verdict.why_not.push_back(fmt::format("{}: {}", name, text_of(here, "why_not")));
+    }
+    verdict.problems.emplace_back("no provider can be used");
+    return verdict;
+}
+
+Verdict judge(const json& node, const RemoteAnswer& target) {
+    if (target.kind != RemoteAnswer::Kind::report) {
+        Verdict verdict = judge(node);
+        const bool has_provider = verdict.answer == Answer::possible;
+        verdict.answer = target.kind == RemoteAnswer::Kind::too_old && has_provider
+                             ? Answer::unknown
+                             : Answer::impossible;
+        verdict.provider.clear();
+        verdict.notes.clear();
+        verdict.problems.push_back(target.problem);
+        return verdict;
+    }
+    Verdict verdict;
+    const json& report = *target.report;
+    choose(verdict, node, report);
+    add(verdict.problems, text_of(member(report, "daemon"), "problem"));
+    add(verdict.problems, text_of(member(report, "daemon"), "poolset_dir_problem"));
+    verdict.answer = verdict.problems.empty() ? Answer::possible : Answer::impossible;
+    note_limits(verdict, node, "this node");
+    note_limits(verdict, report, "target");
+    return verdict;
+}
+
+} // namespace rpmem::ctl

@@ -1,0 +1,25 @@
+// What two reports amount to.
+#pragma once
+
+#include "remote.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rpmem::ctl {
+
+struct Verdict {
+    enum class Answer { possible, impossible, unknown };
+    Answer answer = Answer::impossible;
+    std::string provider;              // that a pool would use; empty: none
+    std::vector<std::string> problems; // why it is not possible, or not known
+    std::vector<std::string> why_not;  // why not a better provider
+    std::vector<std::string> notes;    // what else the operator should know
+};
+
+[[nodiscard]] Verdict judge(const nlohmann::json& node);
+[[nodiscard]] Verdict judge(const nlohmann::json& node, const RemoteAnswer& target);
+
+} // namespace rpmem::ctl
