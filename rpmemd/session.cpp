@@ -115,10 +115,10 @@ tl::expected<wire::InBandAttributes, Refusal> Session::open(const PoolRequest& r
     return served;
 }
 
-Access Session::access() const {
+PoolAccess Session::access() const {
     if (!agreement_.messages_only || !configuration_.persist_general)
-        return Access::direct;
-    return configuration_.direct_access ? Access::direct_if_can : Access::messages;
+        return PoolAccess::direct;
+    return configuration_.direct_access ? PoolAccess::direct_if_can : PoolAccess::messages;
 }
 
 wire::PersistMethod Session::persist_method() const {

@@ -56,7 +56,7 @@ public:
 private:
     [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
-    [[nodiscard]] Access access() const;
+    [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method() const;
     [[nodiscard]] bool is_stillborn() const;
     [[nodiscard]] StoreOptions store_options() const;

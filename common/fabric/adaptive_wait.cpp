@@ -12,7 +12,9 @@ constexpr unsigned patience = 4;
 // Then every so many waits it is tried again.
 constexpr unsigned retry_every = 32;
 
-// An answer that takes longer comes from somebody who waits for a processor.
+// The answer of a peer with a processor of its own comes within the round trip of a quick network.
+// One that shares this processor cannot give it before it is let run, and every look in between is
+// lost for both.
 constexpr std::chrono::microseconds before_yielding(5);
 
 } // namespace
@@ -29,7 +31,20 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
         }
         ++spun_in_vain_;
     }
-    return sleep(queue, entries, wake);
+    const Deadline deadline(policy_.timeout);
+    while (true) {
+        const auto start = Deadline::Clock::now();
+        const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
+        if (const int got = queue.read(entries); got != 0 || woken)
+            return got;
+        const auto now = Deadline::Clock::now();
+        // The peer reads or writes memory, which leaves no entry here. It may go on.
+        if (now - start < policy_.spin)
+            if (const int got = spin(queue, entries); got != 0)
+                return got;
+        if (deadline.passed())
+            return -ETIMEDOUT;
+    }
 }
 
 int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries) {
@@ -43,19 +58,6 @@ int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entri
         now = Deadline::Clock::now();
     }
     return 0;
-}
-
-int AdaptiveWait::sleep(const CompletionQueue& queue, std::span<Completion> entries,
-                        int wake) const {
-    const Deadline deadline(policy_.timeout);
-    while (true) {
-        const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
-        const int got = queue.read(entries);
-        if (got != 0 || woken)
-            return got;
-        if (deadline.passed())
-            return -ETIMEDOUT;
-    }
 }
 
 } // namespace rpmem::fabric

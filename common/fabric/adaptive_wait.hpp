@@ -21,7 +21,6 @@ public:
 
 private:
     int spin(const CompletionQueue& queue, std::span<Completion> entries);
-    int sleep(const CompletionQueue& queue, std::span<Completion> entries, int wake) const;
 
     WaitPolicy policy_;
     unsigned spun_in_vain_ = 0; // times in a row

@@ -20,7 +20,7 @@ struct RemoteAddress {
 };
 
 // The posting calls return 0, -FI_EAGAIN when the queue is full (read completions, try again), or
-// another negative libfabric error. CONTEXT comes back in the completion.
+// another negative libfabric error. CONTEXT comes back in the completion, where there is one.
 class Endpoint {
 public:
     Endpoint() = default;
@@ -36,23 +36,19 @@ public:
 
     [[nodiscard]] int post_write(const void* source, std::size_t size, void* descriptor,
                                  RemoteAddress target, void* context) {
-        return static_cast<int>(fi_write(endpoint_.get(), source, size, descriptor, 0,
-                                         target.address, target.key, context));
+        const Transfer transfer(const_cast<void*>(source), size, descriptor, target, context);
+        return static_cast<int>(fi_writemsg(endpoint_.get(), &transfer.message, FI_COMPLETION));
     }
     [[nodiscard]] int post_read(void* destination, std::size_t size, void* descriptor,
                                 RemoteAddress source, void* context) {
-        return static_cast<int>(fi_read(endpoint_.get(), destination, size, descriptor, 0,
-                                        source.address, source.key, context));
+        const Transfer transfer(destination, size, descriptor, source, context);
+        return static_cast<int>(fi_readmsg(endpoint_.get(), &transfer.message, FI_COMPLETION));
     }
-    [[nodiscard]] int post_send(const void* message, std::size_t size, void* descriptor,
-                                void* context) {
-        return static_cast<int>(fi_send(endpoint_.get(), message, size, descriptor, 0, context));
-    }
-    // One message from two places.
-    [[nodiscard]] int post_send(std::span<const iovec, 2> pieces, std::span<void*, 2> descriptors,
-                                void* context) {
-        return static_cast<int>(fi_sendv(endpoint_.get(), pieces.data(), descriptors.data(),
-                                         pieces.size(), 0, context));
+    // One message from several places. There is no completion unless it fails: PIECES must stay as
+    // they are until the peer has answered.
+    [[nodiscard]] int post_send(std::span<const iovec> pieces, std::span<void*> descriptors) {
+        const fi_msg message{pieces.data(), descriptors.data(), pieces.size(), 0, nullptr, 0};
+        return static_cast<int>(fi_sendmsg(endpoint_.get(), &message, 0));
     }
     // Copies the message, of Provider::inject_size at most; there is no completion.
     [[nodiscard]] int inject(const void* message, std::size_t size) {
@@ -64,6 +60,18 @@ public:
     }
 
 private:
+    struct Transfer {
+        Transfer(void* place, std::size_t size, void* memory_descriptor, RemoteAddress remote,
+                 void* context)
+            : local{place, size}, descriptor(memory_descriptor),
+              there{remote.address, size, remote.key},
+              message{&local, &descriptor, 1, 0, &there, 1, context, 0} {}
+        iovec local;
+        void* descriptor;
+        fi_rma_iov there;
+        fi_msg_rma message;
+    };
+
     explicit Endpoint(Handle<fid_ep> endpoint) : endpoint_(std::move(endpoint)) {}
     Handle<fid_ep> endpoint_;
 };

@@ -1,12 +1,10 @@
 #include "fabric/library.hpp"
 
+#include "base/shared_symbol.hpp"
 #include "fabric/handle.hpp"
-
-#include <dlfcn.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -15,7 +13,6 @@ namespace {
 
 constexpr const char* file_name = "libfabric.so.1";
 
-// Pinned to the versions whose structures the headers describe; newer libraries keep them.
 struct Functions {
     decltype(&::fi_getinfo) getinfo = nullptr;
     decltype(&::fi_freeinfo) freeinfo = nullptr;
@@ -26,16 +23,6 @@ struct Functions {
     std::string problem; // why it could not be loaded
 };
 
-template <typename Function>
-void look_up(void* library, const char* name, const char* version, Functions& functions,
-             Function& function) {
-    void* const address = ::dlvsym(library, name, version);
-    static_assert(sizeof(address) == sizeof(function));
-    std::memcpy(&function, &address, sizeof(address));
-    if (!address)
-        functions.problem = ::dlerror();
-}
-
 Functions load() {
     Functions functions;
     // Never closed: it has threads, and destructors that run when the process ends.
@@ -44,12 +31,12 @@ Functions load() {
         functions.problem = ::dlerror();
         return functions;
     }
-    look_up(library, "fi_getinfo", "FABRIC_1.3", functions, functions.getinfo);
-    look_up(library, "fi_freeinfo", "FABRIC_1.3", functions, functions.freeinfo);
-    look_up(library, "fi_dupinfo", "FABRIC_1.3", functions, functions.dupinfo);
-    look_up(library, "fi_fabric", "FABRIC_1.1", functions, functions.fabric);
-    look_up(library, "fi_strerror", "FABRIC_1.0", functions, functions.strerror);
-    look_up(library, "fi_version", "FABRIC_1.0", functions, functions.version);
+    find_symbol(library, "fi_getinfo", "FABRIC_1.3", functions.getinfo, functions.problem);
+    find_symbol(library, "fi_freeinfo", "FABRIC_1.3", functions.freeinfo, functions.problem);
+    find_symbol(library, "fi_dupinfo", "FABRIC_1.3", functions.dupinfo, functions.problem);
+    find_symbol(library, "fi_fabric", "FABRIC_1.1", functions.fabric, functions.problem);
+    find_symbol(library, "fi_strerror", "FABRIC_1.0", functions.strerror, functions.problem);
+    find_symbol(library, "fi_version", "FABRIC_1.0", functions.version, functions.problem);
     return functions;
 }
 

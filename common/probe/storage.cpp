@@ -1,5 +1,7 @@
 #include "probe/storage.hpp"
 
+#include "base/kernel_files.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -10,23 +12,6 @@ namespace rpmem::probe {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string line_of(const fs::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
-}
-
-std::vector<std::string> names_in(const fs::path& directory) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error))
-        names.push_back(entry->path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 std::uint64_t number_of(const std::string& text) {
     std::uint64_t number = 0;

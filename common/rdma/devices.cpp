@@ -1,5 +1,7 @@
 #include "rdma/devices.hpp"
 
+#include "base/kernel_files.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,7 +10,6 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -16,25 +17,6 @@ namespace rpmem::rdma {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The first line of a small file of the kernel; empty if it cannot be read.
-std::string line_of(const fs::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
-}
-
-// The names in a directory, in order; none if it cannot be read.
-std::vector<std::string> names_in(const fs::path& directory) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error))
-        names.push_back(entry->path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 unsigned number_of(std::string_view text) {
     unsigned number = 0;
@@ -48,11 +30,11 @@ std::string word_of_state(const std::string& line) {
     return blank == std::string::npos ? line : line.substr(blank + 1);
 }
 
-Access access_to(const fs::path& file) {
+FileAccess access_to(const fs::path& file) {
     if (::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0)
-        return Access::usable;
-    return errno == EACCES || errno == EPERM || errno == EROFS ? Access::forbidden
-                                                               : Access::missing;
+        return FileAccess::usable;
+    return errno == EACCES || errno == EPERM || errno == EROFS ? FileAccess::forbidden
+                                                               : FileAccess::missing;
 }
 
 void add_once(std::vector<std::string>& names, const std::string& name) {

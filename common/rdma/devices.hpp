@@ -18,20 +18,20 @@ struct Port {
 };
 
 // Whether a file in /dev can be opened for reading and writing.
-enum class Access { usable, missing, forbidden };
+enum class FileAccess { usable, missing, forbidden };
 
 struct Device {
     std::string name;   // mlx5_0
     std::string driver; // of the kernel; empty: it does not say, as with those in software
     std::string uverbs; // the name of its file in /dev/infiniband; empty: the kernel gives none
-    Access access = Access::missing; // to that file
-    std::vector<Port> ports;         // by number
+    FileAccess access = FileAccess::missing; // to that file
+    std::vector<Port> ports;                 // by number
 };
 
 struct Devices {
-    bool has_subsystem = false;              // the kernel knows of RDMA at all
-    Access manager_access = Access::missing; // to /dev/infiniband/rdma_cm
-    std::vector<Device> devices;             // by name
+    bool has_subsystem = false;                      // the kernel knows of RDMA at all
+    FileAccess manager_access = FileAccess::missing; // to /dev/infiniband/rdma_cm
+    std::vector<Device> devices;                     // by name
 };
 
 // ROOT: where sys and dev are; another one than / for tests.

@@ -34,13 +34,13 @@ Diagnosis diagnose_setting(const Surroundings& surroundings) {
                  surroundings.setting, text_of(surroundings.allowed), describe(devices));
 }
 
-Diagnosis diagnose_file(Access access, const std::string& file, const char* module) {
-    if (access == Access::missing)
+Diagnosis diagnose_file(FileAccess access, const std::string& file, const char* module) {
+    if (access == FileAccess::missing)
         return found(Fault::no_device_file,
                      "/dev/infiniband/{} is missing; load the module ({}: modprobe {}) or, in a "
                      "container, hand the file in",
                      file, module, module);
-    if (access == Access::forbidden)
+    if (access == FileAccess::forbidden)
         return found(Fault::no_permission,
                      "no permission to read and write /dev/infiniband/{}; give it the mode 0666, "
                      "as rdma-core's udev rules do, or add the user to the group that may",

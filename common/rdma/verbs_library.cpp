@@ -1,9 +1,8 @@
 #include "rdma/verbs_library.hpp"
 
-#include <dlfcn.h>
+#include "base/shared_symbol.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 namespace rpmem::rdma {
@@ -16,16 +15,6 @@ struct Loaded {
     std::string problem; // why it could not be loaded
 };
 
-template <typename Function>
-void find(void* library, const char* name, const char* version, Loaded& loaded,
-          Function& function) {
-    void* const address = ::dlvsym(library, name, version);
-    static_assert(sizeof(address) == sizeof(function));
-    std::memcpy(&function, &address, sizeof(address));
-    if (!address)
-        loaded.problem = ::dlerror();
-}
-
 Loaded load_verbs() {
     Loaded loaded;
     // Never closed: its drivers, and libfabric, keep what it gave them.
@@ -36,17 +25,19 @@ Loaded load_verbs() {
     }
     constexpr const char* version = "IBVERBS_1.1";
     VerbsFunctions& functions = loaded.functions;
-    find(library, "ibv_get_device_list", version, loaded, functions.get_device_list);
-    find(library, "ibv_free_device_list", version, loaded, functions.free_device_list);
-    find(library, "ibv_get_device_name", version, loaded, functions.get_device_name);
-    find(library, "ibv_open_device", version, loaded, functions.open_device);
-    find(library, "ibv_close_device", version, loaded, functions.close_device);
-    find(library, "ibv_alloc_pd", version, loaded, functions.alloc_pd);
-    find(library, "ibv_dealloc_pd", version, loaded, functions.dealloc_pd);
-    find(library, "ibv_reg_mr", version, loaded, functions.reg_mr);
-    find(library, "ibv_dereg_mr", version, loaded, functions.dereg_mr);
-    find(library, "ibv_fork_init", version, loaded, functions.fork_init);
-    find(library, "ibv_is_fork_initialized", "IBVERBS_1.13", loaded, functions.is_fork_initialized);
+    find_symbol(library, "ibv_get_device_list", version, functions.get_device_list, loaded.problem);
+    find_symbol(library, "ibv_free_device_list", version, functions.free_device_list,
+                loaded.problem);
+    find_symbol(library, "ibv_get_device_name", version, functions.get_device_name, loaded.problem);
+    find_symbol(library, "ibv_open_device", version, functions.open_device, loaded.problem);
+    find_symbol(library, "ibv_close_device", version, functions.close_device, loaded.problem);
+    find_symbol(library, "ibv_alloc_pd", version, functions.alloc_pd, loaded.problem);
+    find_symbol(library, "ibv_dealloc_pd", version, functions.dealloc_pd, loaded.problem);
+    find_symbol(library, "ibv_reg_mr", version, functions.reg_mr, loaded.problem);
+    find_symbol(library, "ibv_dereg_mr", version, functions.dereg_mr, loaded.problem);
+    find_symbol(library, "ibv_fork_init", version, functions.fork_init, loaded.problem);
+    find_symbol(library, "ibv_is_fork_initialized", "IBVERBS_1.13", functions.is_fork_initialized,
+                loaded.problem);
     return loaded;
 }
 

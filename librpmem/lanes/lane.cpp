@@ -160,15 +160,10 @@ int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size)
         return post([&] { return endpoint_.inject(slot, prefix_size + size); });
     }
     void* const descriptor = buffers_region_.descriptor();
-    const std::array<iovec, 2> pieces{{{slot, prefix_size}, {const_cast<std::byte*>(data), size}}};
+    const std::array<iovec, 2> places{{{slot, prefix_size}, {const_cast<std::byte*>(data), size}}};
     std::array<void*, 2> descriptors{descriptor, memory_.local_descriptor};
-    const int code = post([&] {
-        return size == 0 ? endpoint_.post_send(slot, prefix_size, descriptor, nullptr)
-                         : endpoint_.post_send(pieces, descriptors, nullptr);
-    });
-    if (code == 0)
-        ++in_flight_;
-    return code;
+    const std::span pieces(places.data(), size == 0 ? 1 : 2);
+    return post([&] { return endpoint_.post_send(pieces, descriptors); });
 }
 
 int Lane::wait_for_answers() {

@@ -100,6 +100,9 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
         problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
         break;
     case PersistMode::fetch:
+        if (!memory.windows)
+            return fmt::format("{} bytes were asked for in a pool that the peer can read itself",
+                               message.size);
         if (message.size > memory.window_size)
             return fmt::format("{} bytes were asked for, and the window of a lane has {}",
                                message.size, memory.window_size);

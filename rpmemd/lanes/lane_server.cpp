@@ -79,14 +79,14 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
 // Registers the pool, or in its place windows that the workers copy to.
 Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
                             std::size_t pool_size) {
-    if (options.access != Access::messages) {
+    if (options.access != PoolAccess::messages) {
         auto region =
             fabric::register_memory(domain_, provider_, pool, pool_size, fabric::Access::remote);
         if (region) {
             region_ = std::move(*region);
             return {};
         }
-        if (options.access == Access::direct || !is_unfit(region.error()))
+        if (options.access == PoolAccess::direct || !is_unfit(region.error()))
             return propagate(std::move(region));
         log_.notice("the pool is served by messages only: {}", region.error().text);
     }

@@ -21,7 +21,7 @@
 namespace rpmem::target {
 
 // How the peer's memory accesses may reach the pool.
-enum class Access {
+enum class PoolAccess {
     direct,        // by RDMA
     direct_if_can, // the same, unless the kernel does not let this memory be registered
     messages,      // not at all: only messages are served
@@ -37,7 +37,7 @@ struct LaneServerOptions {
     std::chrono::microseconds spin_time;
     PagingPolicy paging;
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
-    Access access;
+    PoolAccess access;
 };
 
 class LaneServer {

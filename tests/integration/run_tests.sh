@@ -9,6 +9,11 @@ shift 2
 if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
     exec "$here/../support/with-sshd" "$0" "$tests" "$RPMEM_TEST_DAEMON" "$@"
 fi
+# A test that is not there passes.
+if [ -z "$("$tests" --gtest_list_tests "$@")" ]; then
+    echo "no test of this name: $*" >&2
+    exit 1
+fi
 # RPMEM_CMD is read when the library is loaded, so it is a file that each test rewrites.
 export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/command
 RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE

@@ -77,7 +77,7 @@ TEST_F(Settings, ACommandThatSaysNothing) {
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "ssh is left";
 }
 
-// RPMEM_OPERATION_TIMEOUT=1000
+// RPMEM_OPERATION_TIMEOUT=5000: with a sanitizer, creating takes its time too
 TEST_F(Settings, ATargetThatDoesNotAnswer) {
     set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
                 variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());

@@ -25,6 +25,16 @@ finish() {
     exit $((failed > 0))
 }
 
+# expect TEXT FILE...: it is in one of them; else they are shown.
+expect() {
+    local text=$1
+    shift
+    grep -qF -- "$text" "$@" && return
+    printf 'not there: %s\n' "$text"
+    cat "$@"
+    return 1
+}
+
 # on_target COMMAND...: words for the target's shell.
 on_target() {
     local host=${RPMEM_TEST_TARGET%:*}

@@ -35,15 +35,6 @@ visit() {
     "$@" "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/pools/error" 2>&1
 }
 
-expect() {
-    local text=$1
-    shift
-    grep -qF -- "$text" "$@" && return
-    printf 'not there: %s\n' "$text"
-    cat "$@"
-    return 1
-}
-
 # refused TEXT...: with these in the error; and nothing is left.
 refused() {
     local text

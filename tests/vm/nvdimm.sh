@@ -39,15 +39,6 @@ daemon() {
     export RPMEM_CMD="env$words $RPMEM_TEST_DAEMON --poolset-dir $dir --log-file $dir/log --log-level info $*"
 }
 
-expect() {
-    local text=$1
-    shift
-    grep -qF -- "$text" "$@" && return
-    printf 'not there: %s\n' "$text"
-    cat "$@"
-    return 1
-}
-
 expect_policy() {
     expect "persist method: $1" "$dir/log" && expect "persist flush: $2" "$dir/log"
 }

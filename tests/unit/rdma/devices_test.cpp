@@ -9,12 +9,12 @@ namespace {
 TEST_F(DeviceTree, AMachineWithoutRdma) {
     const Devices found = examine_devices(root);
     EXPECT_FALSE(found.has_subsystem);
-    EXPECT_EQ(found.manager_access, Access::missing);
+    EXPECT_EQ(found.manager_access, FileAccess::missing);
     EXPECT_TRUE(found.devices.empty());
     add_subsystem();
     const Devices later = examine_devices(root);
     EXPECT_TRUE(later.has_subsystem);
-    EXPECT_EQ(later.manager_access, Access::usable);
+    EXPECT_EQ(later.manager_access, FileAccess::usable);
     EXPECT_TRUE(later.devices.empty());
 }
 
@@ -44,7 +44,7 @@ TEST_F(DeviceTree, DevicesAndPortsAreInOrder) {
     EXPECT_EQ(second.name, "mlx5_1");
     EXPECT_EQ(second.driver, "");
     EXPECT_EQ(second.uverbs, "uverbs0");
-    EXPECT_EQ(second.access, Access::usable);
+    EXPECT_EQ(second.access, FileAccess::usable);
     EXPECT_TRUE(second.ports[0].is_active());
     EXPECT_EQ(second.ports[0].interfaces, std::vector<std::string>{"eth1"});
     EXPECT_EQ(describe(found.devices),
@@ -70,7 +70,7 @@ TEST_F(DeviceTree, AFileThatIsNotOursIsForbidden) {
     }
     ASSERT_EQ(found.devices.size(), 1U);
     EXPECT_EQ(found.devices[0].uverbs, "uverbs3");
-    EXPECT_EQ(found.devices[0].access, Access::forbidden);
+    EXPECT_EQ(found.devices[0].access, FileAccess::forbidden);
 }
 
 TEST_F(DeviceTree, AFileThatIsMissing) {
@@ -78,7 +78,7 @@ TEST_F(DeviceTree, AFileThatIsMissing) {
     add_port("rxe0", 1, "4: ACTIVE", "Ethernet", "eth0");
     add_user_access("rxe0", 0);
     std::filesystem::remove(root / "dev/infiniband/uverbs0");
-    EXPECT_EQ(examine_devices(root).devices.at(0).access, Access::missing);
+    EXPECT_EQ(examine_devices(root).devices.at(0).access, FileAccess::missing);
 }
 
 TEST_F(DeviceTree, AbsurdFilesAreTakenAsTheyAre) {

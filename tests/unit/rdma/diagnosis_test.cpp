@@ -101,15 +101,15 @@ TEST_F(DiagnosisTest, TheConnectionManagerIsMissing) {
 TEST_F(DiagnosisTest, NoPermission) {
     Surroundings with;
     with.devices.has_subsystem = true;
-    with.devices.manager_access = Access::usable;
+    with.devices.manager_access = FileAccess::usable;
     with.setting = "RPMEM_DEVICE";
     Port port{1, "ACTIVE", "Ethernet", {"eth0"}};
-    with.devices.devices = {{"mlx5_0", "mlx5_core", "uverbs0", Access::forbidden, {port}}};
+    with.devices.devices = {{"mlx5_0", "mlx5_core", "uverbs0", FileAccess::forbidden, {port}}};
     const Diagnosis device = diagnose(with, end);
     EXPECT_EQ(device.fault, Fault::no_permission);
     EXPECT_NE(device.text.find("/dev/infiniband/uverbs0"), std::string::npos) << device.text;
-    with.devices.devices[0].access = Access::usable;
-    with.devices.manager_access = Access::forbidden;
+    with.devices.devices[0].access = FileAccess::usable;
+    with.devices.manager_access = FileAccess::forbidden;
     const Diagnosis manager = diagnose(with, end);
     EXPECT_EQ(manager.fault, Fault::no_permission);
     EXPECT_NE(manager.text.find("/dev/infiniband/rdma_cm"), std::string::npos) << manager.text;

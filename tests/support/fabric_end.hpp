@@ -1,0 +1,71 @@
+// One end of a lane, without any of the rules of the protocol: for peers that break them.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "fabric/endpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rpmem::test {
+
+inline constexpr std::chrono::seconds fabric_patience(20);
+inline constexpr const char* loopback = "127.0.0.1";
+
+// The value, or an exception that fails the test.
+template <typename Value>
+Value value_of(Result<Value> result) {
+    if (!result)
+        throw std::runtime_error(result.error().text);
+    return std::move(*result);
+}
+
+struct FabricEnd {
+    fabric::Provider provider;
+    fabric::Domain domain;
+    std::unique_ptr<fabric::EventQueue> events;
+    fabric::CompletionQueue completions;
+    fabric::Endpoint endpoint;
+
+    explicit FabricEnd(fabric::Provider found)
+        : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
+          events(std::make_unique<fabric::EventQueue>(
+              value_of(fabric::EventQueue::open(domain.fabric)))),
+          completions(value_of(fabric::CompletionQueue::open(domain, 64))) {}
+
+    // Polls, with TURN between, until an event of KIND comes.
+    template <typename Turn>
+    fabric::ConnectionEvent await(fabric::ConnectionEvent::Kind kind, Turn turn) const {
+        const Deadline deadline(fabric_patience);
+        while (!deadline.passed()) {
+            turn();
+            auto event = value_of(events->wait(Deadline(std::chrono::milliseconds(5)), -1));
+            if (event && event->kind == kind)
+                return std::move(*event);
+        }
+        throw std::runtime_error("the connection was not made");
+    }
+
+    // False: nothing completed in time, or with an error.
+    bool await_completions(int count) const {
+        const Deadline deadline(fabric_patience);
+        while (count > 0 && !deadline.passed()) {
+            fabric::Completion entry;
+            const int got = completions.read({&entry, 1});
+            if (got < 0)
+                return false;
+            count -= got;
+            if (got == 0)
+                std::this_thread::yield();
+        }
+        return count == 0;
+    }
+};
+
+} // namespace rpmem::test

@@ -1,0 +1,140 @@
+// Answers on a lane that break the rules: the library's lanes get them from a bare libfabric peer.
+#include "base/io.hpp"
+#include "lanes/connection.hpp"
+#include "lanes/general_purpose.hpp"
+#include "support/fabric_end.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace rpmem {
+namespace {
+
+using test::FabricEnd;
+using test::value_of;
+
+constexpr std::size_t pool_size = 4096;
+constexpr unsigned messages_in_flight = 4;
+
+// Takes one lane, and answers every message with the same bytes.
+class BareTarget {
+public:
+    explicit BareTarget(std::vector<std::byte> answer)
+        : end_(value_of(
+              fabric::find_to_listen(fabric::ProviderKind::tcp, test::loopback, "0", {16, 16}))),
+          listener_(
+              value_of(fabric::PassiveEndpoint::listen(end_.domain, end_.provider, *end_.events))),
+          answer_(std::move(answer)), thread_([this] { run(); }) {}
+    ~BareTarget() {
+        stopping_ = true;
+        thread_.join();
+    }
+    BareTarget(const BareTarget&) = delete;
+    BareTarget& operator=(const BareTarget&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
+
+private:
+    void run() {
+        const auto nothing = [] {};
+        auto request = end_.await(fabric::ConnectionEvent::Kind::requested, nothing);
+        end_.endpoint = value_of(fabric::Endpoint::open(end_.domain, request.info.get(),
+                                                        *end_.events, end_.completions));
+        std::array<std::byte, 256> place;
+        const auto post = [&] {
+            return end_.endpoint.post_receive(place.data(), place.size(), nullptr, nullptr) == 0;
+        };
+        if (!post() || !end_.endpoint.accept())
+            return;
+        while (!stopping_) {
+            fabric::Completion entry;
+            const int got = end_.completions.read({&entry, 1});
+            if (got < 0 || (got == 1 && (!post() || !answer())))
+                return;
+            if (!end_.events->read())
+                return;
+            std::this_thread::yield();
+        }
+    }
+    bool answer() { return end_.endpoint.inject(answer_.data(), answer_.size()) == 0; }
+
+    FabricEnd end_;
+    fabric::PassiveEndpoint listener_;
+    std::vector<std::byte> answer_;
+    std::atomic<bool> stopping_ = false;
+    std::thread thread_;
+};
+
+Settings settings() {
+    Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+    settings.operation_timeout = test::fabric_patience;
+    settings.connect_timeout = test::fabric_patience;
+    return settings;
+}
+
+// What a persist of 64 bytes comes to when ANSWER is all that the target says.
+int persist_answered_by(std::vector<std::byte> answer, bool counted) {
+    const BareTarget target(std::move(answer));
+    std::vector<std::byte> pool(pool_size);
+    const Event lost = value_of(Event::make());
+    const auto connection =
+        value_of(Connection::open(fabric::ProviderKind::tcp,
+                                  {test::loopback,
+                                   target.port(),
+                                   pool.data(),
+                                   pool.size(),
+                                   {0, 0},
+                                   false,
+                                   1,
+                                   {1024, counted ? messages_in_flight : 1, counted},
+                                   lost.fd(),
+                                   -1,
+                                   std::nullopt},
+                                  settings()));
+    return general_purpose::persist(*connection->lane(0), 0, 64, false);
+}
+
+std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
+                                std::size_t size = sizeof(wire::PersistResponse)) {
+    std::vector<std::byte> bytes(size);
+    std::memcpy(bytes.data(), &answer, std::min(size, sizeof(answer)));
+    return bytes;
+}
+
+TEST(HostileAnswer, AGoodOneIsTaken) {
+    EXPECT_EQ(persist_answered_by(bytes_of({1, 0}), true), 0);
+    // The daemon of 1.12.1 leaves the flags as they come.
+    for (const std::uint32_t flags : {0U, 2U, 77U})
+        EXPECT_EQ(persist_answered_by(bytes_of({flags, 0}), false), 0);
+}
+
+TEST(HostileAnswer, CountsWhatWasNotAsked) {
+    for (const std::uint32_t count : {0U, 2U, messages_in_flight + 1, 0x80000000U, 0xffffffffU})
+        EXPECT_EQ(persist_answered_by(bytes_of({count, 0}), true), EBADMSG) << count;
+}
+
+TEST(HostileAnswer, IsForAnotherLane) {
+    for (const bool counted : {true, false})
+        for (const std::uint32_t lane : {1U, 0xffffffffU})
+            EXPECT_EQ(persist_answered_by(bytes_of({1, lane}), counted), EBADMSG) << lane;
+}
+
+TEST(HostileAnswer, IsTooShort) {
+    for (const bool counted : {true, false})
+        for (const std::size_t size : {1U, 4U, 7U})
+            EXPECT_EQ(persist_answered_by(bytes_of({1, 0}, size), counted), EBADMSG) << size;
+}
+
+// The provider refuses what does not fit the buffer.
+TEST(HostileAnswer, IsTooLong) {
+    for (const std::size_t size : {9U, 64U})
+        EXPECT_NE(persist_answered_by(bytes_of({1, 0}, size), true), 0) << size;
+}
+
+} // namespace
+} // namespace rpmem

@@ -1,0 +1,221 @@
+// Messages on a lane that break the rules: the daemon's lanes get them from a bare libfabric peer.
+#include "lanes/lane_server.hpp"
+#include "medium/medium.hpp"
+#include "support/fabric_end.hpp"
+#include "wire/persist_message.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <span>
+
+namespace rpmem::target {
+namespace {
+
+using test::FabricEnd;
+using test::value_of;
+using wire::PersistMessage;
+using wire::PersistMode;
+
+constexpr std::size_t pool_size = std::size_t{64} * 1024;
+constexpr std::size_t guard_size = pool_size;
+constexpr std::size_t inline_size = 1024;
+constexpr auto untouched = std::byte{0x5a};
+
+// A pool between two guards. All of it is a file of its own, of bytes that nobody sends.
+class GuardedPool {
+public:
+    GuardedPool() : file_(::memfd_create("pool", MFD_CLOEXEC)) {
+        constexpr std::size_t size = pool_size + 2 * guard_size;
+        if (file_.get() < 0 || ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
+            throw std::runtime_error("no file in memory");
+        void* const place =
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+        if (place == MAP_FAILED)
+            throw std::runtime_error("the file cannot be mapped");
+        all_ = {static_cast<std::byte*>(place), size};
+        std::fill(all_.begin(), all_.end(), untouched);
+        if (!medium_.add(file_.get(), "pool", begin(), pool_size, false))
+            throw std::runtime_error("no medium");
+    }
+    ~GuardedPool() { ::munmap(all_.data(), all_.size()); }
+    GuardedPool(const GuardedPool&) = delete;
+    GuardedPool& operator=(const GuardedPool&) = delete;
+
+    [[nodiscard]] std::byte* begin() const { return all_.data() + guard_size; }
+    [[nodiscard]] const Medium& medium() const { return medium_; }
+    // Nothing was written, but perhaps to the COUNT bytes at OFFSET of the pool.
+    [[nodiscard]] bool is_untouched_but(std::size_t offset, std::size_t count) const {
+        const auto is = [](std::byte byte) { return byte == untouched; };
+        return std::all_of(all_.begin(), all_.begin() + std::ptrdiff_t(guard_size + offset), is) &&
+               std::all_of(all_.begin() + std::ptrdiff_t(guard_size + offset + count), all_.end(),
+                           is);
+    }
+
+private:
+    UniqueFd file_;
+    std::span<std::byte> all_;
+    Medium medium_;
+};
+
+// One lane of a server, and a peer that has connected to it.
+class Visit {
+public:
+    explicit Visit(PoolAccess access)
+        : server_(value_of(LaneServer::start(options(access), pool.begin(), pool_size,
+                                             Persister(pool.medium()), Log()))),
+          peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
+                                                 std::to_string(server_->port()), {16, 16}))) {
+        peer_.endpoint = value_of(fabric::Endpoint::open(peer_.domain, peer_.provider.info.get(),
+                                                         *peer_.events, peer_.completions));
+        if (!peer_.endpoint.connect(peer_.provider.info->dest_addr))
+            throw std::runtime_error("no connection");
+        const auto serve = [this] {
+            if (!server_->handle_events())
+                throw std::runtime_error("the server failed");
+        };
+        peer_.await(fabric::ConnectionEvent::Kind::connected, serve);
+        for (const Deadline deadline(test::fabric_patience);
+             server_->connected() == 0 && !deadline.passed();)
+            serve();
+    }
+
+    GuardedPool pool;
+
+    // OFFSET: in the pool; wraps around as the peer's arithmetic would.
+    [[nodiscard]] PersistMessage message(PersistMode mode, std::uint64_t offset,
+                                         std::uint64_t size) const {
+        return {static_cast<std::uint32_t>(mode), 0, server_->remote_base() + offset, size};
+    }
+
+    // Sends the first SIZE bytes of MESSAGE and of what follows it, all ones.
+    void send(const PersistMessage& message, std::size_t size) {
+        std::fill(sent_.begin(), sent_.end(), std::byte{1});
+        std::memcpy(sent_.data(), &message, sizeof(message));
+        const iovec place{sent_.data(), size};
+        void* descriptor = nullptr;
+        if (peer_.endpoint.post_receive(&answer_, sizeof(answer_), nullptr, nullptr) != 0 ||
+            peer_.endpoint.post_send({&place, 1}, {&descriptor, 1}) != 0)
+            throw std::runtime_error("cannot send");
+    }
+
+    bool is_answered() const { return peer_.await_completions(1); }
+
+    // What the workers say of it; empty if they have nothing to say for a long time.
+    std::string failure() const {
+        pollfd failed{server_->failure_fd(), POLLIN, 0};
+        const auto patience = std::chrono::milliseconds(test::fabric_patience).count();
+        return ::poll(&failed, 1, static_cast<int>(patience)) == 1 ? server_->failure() : "";
+    }
+
+    // The bytes of the lane's window, read as the peer does.
+    std::vector<std::byte> window(std::size_t size) {
+        std::vector<std::byte> bytes(size);
+        if (peer_.endpoint.post_read(bytes.data(), size, nullptr,
+                                     {server_->remote_base(), server_->key()}, nullptr) != 0 ||
+            !peer_.await_completions(1))
+            bytes.clear();
+        return bytes;
+    }
+
+private:
+    static LaneServerOptions options(PoolAccess access) {
+        return {
+            fabric::ProviderKind::tcp,    test::loopback,    "", 1,     {inline_size, 4, true}, 1,
+            std::chrono::microseconds(0), PagingPolicy::never, {}, access};
+    }
+
+    std::unique_ptr<LaneServer> server_;
+    std::vector<std::byte> sent_ = std::vector<std::byte>(sizeof(PersistMessage) + inline_size);
+    wire::PersistResponse answer_{};
+    FabricEnd peer_;
+};
+
+constexpr PoolAccess ways[] = {PoolAccess::direct, PoolAccess::messages};
+constexpr std::size_t header = sizeof(PersistMessage);
+
+TEST(HostileMessage, GoodOnesAreServed) {
+    for (const PoolAccess access : ways) {
+        Visit visit(access);
+        visit.send(visit.message(PersistMode::inline_data, 128, 64), header + 64);
+        ASSERT_TRUE(visit.is_answered());
+        EXPECT_TRUE(visit.pool.is_untouched_but(128, 64));
+        EXPECT_EQ(visit.pool.begin()[128], std::byte{1});
+        EXPECT_EQ(visit.pool.begin()[191], std::byte{1});
+    }
+}
+
+TEST(HostileMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
+    Visit visit(PoolAccess::messages);
+    visit.pool.begin()[pool_size - 1] = std::byte{7};
+    visit.send(visit.message(PersistMode::fetch, pool_size - inline_size, inline_size), header);
+    ASSERT_TRUE(visit.is_answered());
+    const auto window = visit.window(inline_size);
+    ASSERT_EQ(window.size(), inline_size);
+    EXPECT_EQ(window[0], untouched);
+    EXPECT_EQ(window[inline_size - 1], std::byte{7});
+}
+
+TEST(HostileMessage, FetchOfMoreThanTheWindow) {
+    Visit visit(PoolAccess::messages);
+    visit.send(visit.message(PersistMode::fetch, 0, inline_size + 1), header);
+    EXPECT_NE(visit.failure().find("window"), std::string::npos) << visit.failure();
+}
+
+TEST(HostileMessage, FetchFromAPoolThatThePeerReadsItself) {
+    for (const std::uint64_t size : {0U, 1U, 64U}) {
+        Visit visit(PoolAccess::direct);
+        visit.send(visit.message(PersistMode::fetch, 0, size), header);
+        EXPECT_NE(visit.failure().find("can read itself"), std::string::npos) << visit.failure();
+        EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
+    }
+}
+
+TEST(HostileMessage, AnnouncesOtherThanItCarries) {
+    for (const PoolAccess access : ways)
+        for (const std::uint64_t announced : {0U, 63U, 65U, 4096U}) {
+            Visit visit(access);
+            visit.send(visit.message(PersistMode::inline_data, 0, announced), header + 64);
+            EXPECT_NE(visit.failure().find("carries 64"), std::string::npos) << visit.failure();
+            EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
+        }
+}
+
+TEST(HostileMessage, IsShorterThanItsHeader) {
+    for (const std::size_t size : {std::size_t{1}, header - 1}) {
+        Visit visit(PoolAccess::direct);
+        visit.send(visit.message(PersistMode::inline_data, 0, 0), size);
+        EXPECT_NE(visit.failure().find("shorter"), std::string::npos) << visit.failure();
+    }
+}
+
+TEST(HostileMessage, RangesOutsideThePool) {
+    struct Range {
+        std::uint64_t offset;
+        std::uint64_t size;
+    };
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    constexpr Range ranges[] = {{pool_size, 8},        {pool_size - 1, 8}, {most, 8},
+                                {most - 7, 8},         {0, most},          {8, most - 7},
+                                {pool_size + 4096, 8}, {most / 2, 8}};
+    for (const PoolAccess access : ways)
+        for (const auto mode : {PersistMode::persist_written, PersistMode::deep_persist,
+                                PersistMode::inline_data, PersistMode::fetch})
+            for (const Range& range : ranges) {
+                Visit visit(access);
+                visit.send(visit.message(mode, range.offset, range.size),
+                           header + (mode == PersistMode::inline_data ? 8 : 0));
+                EXPECT_NE(visit.failure().find("not within the pool"), std::string::npos)
+                    << "mode " << static_cast<unsigned>(mode) << " offset " << range.offset
+                    << " size " << range.size << ": " << visit.failure();
+                EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
+            }
+}
+
+} // namespace
+} // namespace rpmem::target
