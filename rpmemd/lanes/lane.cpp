@@ -121,7 +121,7 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
 
 std::string Lane::copy(std::byte* address, std::span<const std::byte> data,
                        const Persister& persister) {
-    if (data.size() < least_streamed_size || !can_stream() ||
+    if (data.size() < least_streamed_size || !streaming_pays() ||
         persister.means() != FlushMeans::pmem_persist) {
         copy_words(address, data);
         return add(address, data.size(), persister);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #ifdef __x86_64__
@@ -40,11 +41,21 @@ void copy_and_flush(std::byte* destination, std::span<const std::byte> data) {
     pmem_flush(destination, data.size());
 }
 
+#ifdef __x86_64__
+bool caches_are_durable() {
+    const char* const wish = std::getenv("PMEM_NO_FLUSH");
+    if (wish && (std::strcmp(wish, "0") == 0 || std::strcmp(wish, "1") == 0))
+        return *wish == '1';
+    return pmem_has_auto_flush() == 1;
+}
+#endif
+
 } // namespace
 
-bool can_stream() {
+bool streaming_pays() {
 #ifdef __x86_64__
-    return true;
+    static const bool pays = !caches_are_durable();
+    return pays;
 #else
     return false;
 #endif

@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
     Methods, Transfer,
     ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"},
-                      Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"}),
+                      Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"},
+                      Method{"DurableCaches", "", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1"}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST_P(Transfer, PersistReachesTheMediaAndNothingElse) {
