@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -43,7 +44,26 @@ void check_series(const Json& series) {
     expect(number(series, "operations_per_second") > 0, "no rate: " + text);
 }
 
+// Only what was compared with all of the limits that it takes is split.
+void check_split(const Json& row, bool wanted) {
+    const auto split = row.find("split_us");
+    expect((split != row.end()) == wanted,
+           (wanted ? "nothing is split: " : "split without its limits: ") + row.dump());
+    if (split == row.end() || !wanted)
+        return;
+    double sum = 0;
+    for (const char* part : {"network", "libfabric", "medium", "ours"})
+        sum += number(*split, part);
+    expect(split->size() == 4, "the split has other parts: " + row.dump());
+    expect(number(*split, "medium") > 0, "the medium costs nothing: " + row.dump());
+    expect(std::abs(sum - number(row["ours"], "median_us")) < 1e-3,
+           "the parts are not the whole: " + row.dump());
+}
+
 void check_row(const Json& row, const std::string& name) {
+    const bool writes = name == "persist" || name.starts_with("flush");
+    const bool one_lane = row.value("lanes", 0) == 1;
+    check_split(row, writes && one_lane);
     if (name == "idle") {
         expect(number(row, "seconds") == 1, "idle took another time: " + row.dump());
         expect(number(row, "own_cpu_ms") >= 0 && number(row, "target_cpu_ms") >= 0,
@@ -62,7 +82,7 @@ void check_row(const Json& row, const std::string& name) {
     if (name == "persist" || name == "read") {
         expect(number(row["ours"], "cpu_us") > 0, "no processor time of ours: " + row.dump());
         target_cpu += number(row["ours"], "other_side_cpu_us");
-        const std::size_t wanted = number(row, "lanes") > 1 ? 1 : 3;
+        const std::size_t wanted = !one_lane ? 1 : name == "persist" ? 4 : 3;
         expect(limits.size() == wanted, "not all limits were measured: " + row.dump());
     }
     if (name == "create" || name == "open")

@@ -80,10 +80,13 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
             return propagate(std::move(warm));
         const std::uint64_t bytes = operation.size * operation.flushes;
         const bool reads = operation.kind == OperationKind::read;
+        std::vector<NamedTask> tasks =
+            network_tasks(reads ? small_message : bytes, reads ? bytes : small_message, lanes);
+        if (!options_.medium.empty() && !reads && lanes == 1)
+            tasks.push_back({"medium", {LimitKind::medium, 1, bytes, 0, options_.time / 4, least}});
         row.lanes = lanes;
         RPMEM_TRY(in_rounds(
-            row, [&] { return pool.measure(measurement); },
-            network_tasks(reads ? small_message : bytes, reads ? bytes : small_message, lanes)));
+            row, [&] { return pool.measure(measurement); }, tasks));
     }
     return {};
 }

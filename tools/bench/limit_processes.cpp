@@ -2,6 +2,7 @@
 
 #include "fabric_end.hpp"
 #include "limit_messages.hpp"
+#include "medium.hpp"
 #include "tcp_end.hpp"
 
 #include <sched.h>
@@ -110,12 +111,15 @@ private:
 // The process that asks, and measures.
 class Asking {
 public:
-    Asking(UniqueFd answering, std::string provider)
-        : answering_(std::move(answering)), provider_(std::move(provider)) {}
+    Asking(UniqueFd answering, std::string provider, std::string medium_path)
+        : answering_(std::move(answering)), provider_(std::move(provider)),
+          medium_path_(std::move(medium_path)) {}
 
     Result<Samples> measure(const LimitTask& task) {
         if (task.kind == LimitKind::memory_copy)
             return copy_memory(task);
+        if (task.kind == LimitKind::medium)
+            return write_medium(task);
         RPMEM_TRY(connect(task.kind));
         const Result<Samples> first = exchange(task, calibration);
         if (!first)
@@ -182,15 +186,19 @@ private:
         return samples;
     }
 
-    Result<Samples> copy_memory(const LimitTask& task) {
-        for (Buffer* buffer : {&source_, &destination_}) {
-            if (buffer->bytes().size() >= task.request)
-                continue;
-            Result<Buffer> larger = Buffer::make(task.request, Pages::touched);
-            if (!larger)
-                return propagate(std::move(larger));
-            *buffer = std::move(*larger);
-        }
+    static Result<> provide(Buffer& buffer, std::size_t size) {
+        if (buffer.bytes().size() >= size)
+            return {};
+        Result<Buffer> larger = Buffer::make(size, Pages::touched);
+        if (!larger)
+            return propagate(std::move(larger));
+        buffer = std::move(*larger);
+        return {};
+    }
+
+    // As often as fits into the task's duration.
+    template <typename Copy>
+    static Result<Samples> repeat(const LimitTask& task, Copy copy) {
         Samples samples;
         const Nanoseconds begin = now();
         const Nanoseconds cpu = own_cpu_time();
@@ -198,14 +206,37 @@ private:
         while (samples.nanoseconds.size() < most_samples &&
                (time < task.duration || samples.nanoseconds.size() < task.least)) {
             const Nanoseconds started = now();
-            std::memcpy(destination_.bytes().data(), source_.bytes().data(), task.request);
-            asm volatile("" : : "r"(destination_.bytes().data()) : "memory");
+            RPMEM_TRY(copy());
             samples.nanoseconds.push_back(static_cast<std::uint64_t>((now() - started).count()));
             time = now() - begin;
         }
         samples.own_cpu = own_cpu_time() - cpu;
         samples.elapsed = time;
         return samples;
+    }
+
+    Result<Samples> copy_memory(const LimitTask& task) {
+        RPMEM_TRY(provide(source_, task.request));
+        RPMEM_TRY(provide(destination_, task.request));
+        return repeat(task, [&]() -> Result<> {
+            std::memcpy(destination_.bytes().data(), source_.bytes().data(), task.request);
+            asm volatile("" : : "r"(destination_.bytes().data()) : "memory");
+            return {};
+        });
+    }
+
+    Result<Samples> write_medium(const LimitTask& task) {
+        RPMEM_TRY(provide(source_, task.request));
+        const auto bytes = source_.bytes().first(task.request);
+        if (!medium_ || medium_->size() < task.request) {
+            Result<Medium> larger = Medium::map(medium_path_, task.request);
+            if (!larger)
+                return propagate(std::move(larger));
+            medium_ = std::move(*larger);
+            // So that the first touch of a page is not part of it.
+            RPMEM_TRY(medium_->write(bytes));
+        }
+        return repeat(task, [&] { return medium_->write(bytes); });
     }
 
     UniqueFd answering_;
@@ -215,6 +246,8 @@ private:
     std::optional<FabricEnd> fabric_;
     Buffer source_;
     Buffer destination_;
+    std::string medium_path_;
+    std::optional<Medium> medium_;
 };
 
 bool report(int control, const Result<Samples>& samples) {
@@ -247,14 +280,14 @@ Result<UniqueFd> start_process(const std::function<void(UniqueFd)>& serve) {
     return std::move(pair->ours);
 }
 
-void serve_limits(const UniqueFd& control, const std::string& provider) {
+void serve_limits(const UniqueFd& control, const std::string& provider, const std::string& medium) {
     Result<UniqueFd> answering =
         start_process([&](UniqueFd asked) { Answering(std::move(asked), provider).serve(); });
     if (!answering) {
         (void)send_message(control.get(), refusal(answering.error()));
         return;
     }
-    Asking asking(std::move(*answering), provider);
+    Asking asking(std::move(*answering), provider, medium);
     while (const auto task = receive_message<LimitTask>(control.get()))
         if (!report(control.get(), asking.measure(*task)))
             return;

@@ -13,6 +13,6 @@ namespace rpmem::bench {
 Result<UniqueFd> start_process(const std::function<void(UniqueFd)>& serve);
 
 // Asks; starts the other one itself.
-void serve_limits(const UniqueFd& control, const std::string& provider);
+void serve_limits(const UniqueFd& control, const std::string& provider, const std::string& medium);
 
 } // namespace rpmem::bench

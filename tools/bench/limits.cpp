@@ -7,9 +7,9 @@
 
 namespace rpmem::bench {
 
-Result<Limits> Limits::start(const std::string& provider) {
+Result<Limits> Limits::start(const std::string& provider, const std::string& medium) {
     Result<UniqueFd> control =
-        start_process([&](const UniqueFd& asked) { serve_limits(asked, provider); });
+        start_process([&](const UniqueFd& asked) { serve_limits(asked, provider, medium); });
     if (!control)
         return propagate(std::move(control));
     return Limits(std::move(*control));

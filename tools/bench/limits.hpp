@@ -11,9 +11,9 @@
 
 namespace rpmem::bench {
 
-enum class LimitKind : std::uint32_t { tcp_spinning, tcp_blocking, fabric, memory_copy };
+enum class LimitKind : std::uint32_t { tcp_spinning, tcp_blocking, fabric, memory_copy, medium };
 
-// Bytes there, bytes back; for memory_copy the bytes copied.
+// Bytes there, bytes back; for memory_copy and medium the bytes copied.
 struct LimitTask {
     LimitKind kind{};
     std::uint32_t connections = 1;
@@ -26,8 +26,8 @@ struct LimitTask {
 class Limits {
 public:
     // Starts both processes; they end with this one, or when the object goes. PROVIDER is of
-    // libfabric.
-    static Result<Limits> start(const std::string& provider);
+    // libfabric, MEDIUM the file that LimitKind::medium writes to.
+    static Result<Limits> start(const std::string& provider, const std::string& medium);
 
     [[nodiscard]] Result<Samples> measure(const LimitTask& task) const;
 

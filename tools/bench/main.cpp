@@ -54,7 +54,7 @@ Result<> run(const Options& options, char** argv) {
     if (mark == nullptr || mark != std::to_string(getpid()))
         return restart_with_mark(options, argv);
     // First of all, so that these processes inherit nothing.
-    const Result<Limits> limits = Limits::start(options.provider);
+    const Result<Limits> limits = Limits::start(options.provider, options.medium);
     if (!limits)
         return Failure(limits.error());
     Report report(options);

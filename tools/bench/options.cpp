@@ -34,6 +34,11 @@ Times are in microseconds unless a column says otherwise. CPU is per operation, 
 bandwidth, ours is: the median over the rounds, and the best round of ours against the best of it,
 which says more on a machine that does other things as well.
 
+With --medium, persist and flush on one lane also have the limit "medium": the same bytes copied into
+that file and made durable. Their line ends with where its median goes: "network" is spinning TCP,
+"libfabric" what bare libfabric takes beyond that, "medium" that limit, and "ours" the rest, which is
+negative where the medium works while data still arrive. Not so with --no-spin.
+
 Examples:
   tools/bench/run                              all of it on this machine, in less than a minute
   tools/bench/run --cases persist --sizes 64   one row of it
@@ -173,6 +178,9 @@ Parsed parse(int argc, char** argv) {
                    "another pool set as large as POOL_SET, for the case replicas");
     app.add_option("--provider", options.provider, "libfabric's provider for the bare measurement")
         ->capture_default_str();
+    app.add_option("--medium", options.medium,
+                   "file on the same medium as the target's pools, to measure that, too; made if "
+                   "missing, overwritten otherwise");
     add_output(app, options);
     try {
         app.parse(argc, argv);

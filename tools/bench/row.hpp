@@ -4,6 +4,7 @@
 #include "samples.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,15 @@ struct Fact {
     double value = 0;
 };
 
+// Where the median of ours goes, in microseconds.
+struct Split {
+    double network = 0;
+    double libfabric = 0;
+    double medium = 0;
+    // Our software. Negative where the medium works while data still arrive.
+    double ours = 0;
+};
+
 struct Row {
     std::string name; // of the case
     std::string variant;
@@ -28,6 +38,7 @@ struct Row {
     Rounds ours{};
     std::vector<Comparison> limits{};
     std::vector<Fact> facts{};
+    std::optional<Split> split{};
 
     // How many times the limit's time ours takes; for bandwidth what part of the limit's it has.
     [[nodiscard]] double share(const Comparison& limit) const {
