@@ -87,6 +87,8 @@ Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, i
     Agreement agreement{.knows_hello = true, .lane_token = std::nullopt};
     agreement.counted_answers = (answer->capabilities & wire::capability_pipelining) != 0;
     agreement.messages = agreement.counted_answers ? hello->messages : 1;
+    agreement.late_answers =
+        agreement.counted_answers && (answer->capabilities & wire::capability_late_answers) != 0;
     agreement.messages_only = (answer->capabilities & wire::capability_messages_only) != 0;
     if ((answer->capabilities & wire::capability_lane_greeting) != 0)
         agreement.lane_token = hello->token;

@@ -16,6 +16,7 @@ struct Agreement {
     std::optional<wire::Token> lane_token; // lanes must bring it
     unsigned messages = 1;                 // in flight on a lane
     bool counted_answers = false;          // see wire::capability_pipelining
+    bool late_answers = false;             // see wire::capability_late_answers
     bool messages_only = false;            // see wire::capability_messages_only
 };
 

@@ -143,18 +143,18 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
             "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
     const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
-    auto lanes =
-        LaneServer::start({kind,
-                           own_address_,
-                           configuration_.device,
-                           request.lanes,
-                           {request.inline_size, agreement_.messages, agreement_.counted_answers},
-                           configuration_.threads,
-                           std::chrono::microseconds(configuration_.spin_time),
-                           configuration_.paging,
-                           agreement_.lane_token,
-                           access()},
-                          pool_->address(), pool_->size(), persister, log_);
+    auto lanes = LaneServer::start({kind,
+                                    own_address_,
+                                    configuration_.device,
+                                    request.lanes,
+                                    {request.inline_size, agreement_.messages,
+                                     agreement_.counted_answers, agreement_.late_answers},
+                                    configuration_.threads,
+                                    std::chrono::microseconds(configuration_.spin_time),
+                                    configuration_.paging,
+                                    agreement_.lane_token,
+                                    access()},
+                                   pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,

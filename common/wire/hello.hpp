@@ -41,8 +41,11 @@ inline constexpr std::uint64_t capability_lane_greeting = 1;
 inline constexpr std::uint64_t capability_pipelining = 2;
 // The persist method may be PersistMethod::messages: the pool is reached by messages only.
 inline constexpr std::uint64_t capability_messages_only = 4;
-inline constexpr std::uint64_t all_capabilities =
-    capability_lane_greeting | capability_pipelining | capability_messages_only;
+// Persist messages may have the bit answer_may_wait. Only together with pipelining.
+inline constexpr std::uint64_t capability_late_answers = 8;
+inline constexpr std::uint64_t all_capabilities = capability_lane_greeting | capability_pipelining |
+                                                  capability_messages_only |
+                                                  capability_late_answers;
 
 // Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
 inline constexpr std::uint32_t least_inline_size = 64;

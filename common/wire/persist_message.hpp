@@ -10,6 +10,9 @@ namespace rpmem::wire {
 
 // The low bits of the flags of a persist message.
 inline constexpr std::uint32_t persist_mode_mask = 0x3;
+// Another one: the answer may wait until a message without this bit is answered. Only with
+// capability_late_answers.
+inline constexpr std::uint32_t answer_may_wait = 0x4;
 
 enum class PersistMode : std::uint32_t {
     persist_written = 0, // the data came by RDMA WRITE: make the range durable
@@ -35,6 +38,7 @@ struct MessageRules {
     std::size_t inline_size; // bytes of data in one message, at most
     unsigned in_flight;      // messages that may be on their way on a lane
     bool counted_answers;    // an answer says how many messages it answers; else: one
+    bool late_answers;       // messages may have the bit answer_may_wait
 };
 
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);

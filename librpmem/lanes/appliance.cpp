@@ -3,9 +3,16 @@
 #include "lanes/inline_transfer.hpp"
 
 namespace rpmem::appliance {
+namespace {
+
+int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
+    return relaxed ? lane.write(offset, length) : send_inline(lane, offset, length, last);
+}
+
+} // namespace
 
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    return relaxed ? lane.write(offset, length) : send_inline(lane, offset, length);
+    return send(lane, offset, length, relaxed, Answer::may_wait);
 }
 
 int drain(Lane& lane) {
@@ -16,7 +23,7 @@ int drain(Lane& lane) {
 }
 
 int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    if (const int code = flush(lane, offset, length, relaxed))
+    if (const int code = send(lane, offset, length, relaxed, Answer::wanted))
         return code;
     return drain(lane);
 }
@@ -24,7 +31,8 @@ int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
     if (const int code = persist(lane, offset, length, false))
         return code;
-    if (const int code = lane.request(wire::PersistMode::deep_persist, offset, length))
+    if (const int code =
+            lane.request(wire::PersistMode::deep_persist, offset, length, Answer::wanted))
         return code;
     return lane.wait_for_answers();
 }

@@ -10,18 +10,17 @@ namespace {
 // Large, because each may cost the target an msync.
 constexpr std::size_t piece_size = std::size_t{1024} * 1024;
 
-} // namespace
-
-// The target makes each range durable when its message comes; its answer is waited for in drain.
-int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
+// The target makes each range durable when its message comes.
+int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
     if (!relaxed || length <= lane.inline_worth())
-        return send_inline(lane, offset, length);
+        return send_inline(lane, offset, length, last);
     // In pieces: the target makes one durable while the next is on its way.
     while (length > 0) {
         const std::size_t size = std::min(length, piece_size);
+        const Answer answer = size < length ? Answer::may_wait : last;
         if (const int code = lane.write(offset, size))
             return code;
-        if (const int code = lane.request(wire::PersistMode::persist_written, offset, size))
+        if (const int code = lane.request(wire::PersistMode::persist_written, offset, size, answer))
             return code;
         offset += size;
         length -= size;
@@ -29,19 +28,27 @@ int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
     return 0;
 }
 
+} // namespace
+
+// The answer is waited for in drain.
+int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
+    return send(lane, offset, length, relaxed, Answer::may_wait);
+}
+
 int drain(Lane& lane) { return lane.wait_for_answers(); }
 
 int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    if (const int code = flush(lane, offset, length, relaxed))
+    if (const int code = send(lane, offset, length, relaxed, Answer::wanted))
         return code;
     return drain(lane);
 }
 
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
     // Strict as persist: the data goes inline, and the deep flush follows.
-    if (const int code = send_inline(lane, offset, length))
+    if (const int code = send_inline(lane, offset, length, Answer::may_wait))
         return code;
-    if (const int code = lane.request(wire::PersistMode::deep_persist, offset, length))
+    if (const int code =
+            lane.request(wire::PersistMode::deep_persist, offset, length, Answer::wanted))
         return code;
     return lane.wait_for_answers();
 }

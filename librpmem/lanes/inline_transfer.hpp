@@ -1,5 +1,5 @@
 // A range sent inside messages, which the target copies word by word. The answers are not waited
-// for.
+// for; LAST is that to the last message.
 #pragma once
 
 #include "lanes/lane.hpp"
@@ -11,12 +11,13 @@ namespace rpmem {
 // RDMA writes may be placed, and a network's packets cut, at any byte. Strict calls therefore send
 // their data in messages, each of which ends at a word boundary of the target: what the target
 // copies with one store per word is never torn.
-inline int send_inline(Lane& lane, std::size_t offset, std::size_t length) {
+inline int send_inline(Lane& lane, std::size_t offset, std::size_t length, Answer last) {
     constexpr std::size_t word_size = 8;
     const std::size_t whole = lane.inline_size() / word_size * word_size;
     while (length > 0) {
         const std::size_t size = std::min(length, whole - offset % word_size);
-        if (const int code = lane.request(wire::PersistMode::inline_data, offset, size))
+        const Answer answer = size < length ? Answer::may_wait : last;
+        if (const int code = lane.request(wire::PersistMode::inline_data, offset, size, answer))
             return code;
         offset += size;
         length -= size;

@@ -136,20 +136,29 @@ int Lane::write(std::size_t offset, std::size_t length) {
     return 0;
 }
 
-int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length) {
+int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer) {
     while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
             return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.
     std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
-    const wire::PersistMessage header{static_cast<std::uint32_t>(mode), index_,
-                                      memory_.remote.address + offset, length};
+    last_may_wait_ = may_wait(answer);
+    const wire::PersistMessage header{static_cast<std::uint32_t>(mode) |
+                                          (last_may_wait_ ? wire::answer_may_wait : 0),
+                                      index_, memory_.remote.address + offset, length};
     std::memcpy(slot, &header, sizeof(header));
     const bool carries_data = mode == wire::PersistMode::inline_data;
     if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
         return code;
     ++requested_;
     return 0;
+}
+
+// Twice in each window the target must answer, so that there is always room for more.
+bool Lane::may_wait(Answer answer) const {
+    const unsigned half = limits_.messages.in_flight / 2;
+    return answer == Answer::may_wait && limits_.messages.late_answers && half > 1 &&
+           (requested_ + 1) % half != 0;
 }
 
 // The header in SLOT, and SIZE bytes of data behind it.
@@ -167,6 +176,9 @@ int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size)
 }
 
 int Lane::wait_for_answers() {
+    if (answered_ < requested_ && last_may_wait_)
+        if (const int code = request(wire::PersistMode::persist_written, 0, 0, Answer::wanted))
+            return code;
     while (answered_ < requested_)
         if (const int code = make_progress())
             return code;
@@ -201,7 +213,7 @@ int Lane::read_by_messages(std::byte* destination, std::size_t offset, std::size
     const std::uint64_t window = memory_.remote.address + index_ * window_size;
     while (length > 0) {
         const std::size_t size = std::min(length, window_size);
-        if (const int code = request(wire::PersistMode::fetch, offset, size))
+        if (const int code = request(wire::PersistMode::fetch, offset, size, Answer::wanted))
             return code;
         if (const int code = wait_for_answers())
             return code;

@@ -33,6 +33,9 @@ struct LaneLimits {
     fabric::WaitPolicy wait;
 };
 
+// Of a request: it is waited for, or others follow at once and one answer for all will do.
+enum class Answer { wanted, may_wait };
+
 // All operations return 0, or a positive errno value after which the lane is of no more use.
 class Lane {
 public:
@@ -50,7 +53,8 @@ public:
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
     // Asks the target to act on a range; behind all that was started before. In mode inline_data
     // the range (at most inline_size() bytes) travels in the message, straight from the pool.
-    [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length);
+    [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
+                              Answer answer);
     // All requests have been answered: what they asked for is done.
     [[nodiscard]] int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
@@ -67,6 +71,7 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
+    [[nodiscard]] bool may_wait(Answer answer) const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
     int take(const fabric::Completion& completion);
@@ -97,6 +102,7 @@ private:
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages
     std::uint64_t answered_ = 0;  // of them
+    bool last_may_wait_ = false;  // nobody asked yet for an answer to the last one
     bool has_unconfirmed_writes_ = false;
 };
 

@@ -8,7 +8,7 @@ namespace rpmem {
 namespace {
 
 // What 1.12.1 does.
-constexpr wire::MessageRules one_by_one{8192, 1, false};
+constexpr wire::MessageRules one_by_one{8192, 1, false, false};
 
 // More in flight than this gain nothing, and the target has a buffer for each.
 constexpr unsigned most_messages = 64;
@@ -28,7 +28,8 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
     const std::size_t best = std::max(inline_size, cache_line) & ~(cache_line - 1);
     const std::size_t wanted =
         std::clamp(affordable & ~(cache_line - 1), std::min(one_by_one.inline_size, best), best);
-    return {std::min<std::size_t>(wanted, hello->inline_size), in_flight, true};
+    return {std::min<std::size_t>(wanted, hello->inline_size), in_flight, true,
+            (hello->capabilities & wire::capability_late_answers) != 0};
 }
 
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device) {

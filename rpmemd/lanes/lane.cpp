@@ -113,6 +113,8 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
     }
     ++unanswered_;
     last_flags_ = message.flags;
+    if (!rules_.late_answers || (message.flags & wire::answer_may_wait) == 0)
+        answer_wanted_ = true;
     // The answer lets the next message come: be ready before. If this fails the lane is gone, and
     // the control loop is told by the event queue.
     static_cast<void>(post(buffer));
@@ -157,13 +159,14 @@ std::string Lane::persist_taken(const Persister& persister) {
 }
 
 bool Lane::answer() {
-    if (unanswered_ == 0)
+    if (!answer_wanted_)
         return true;
     const wire::PersistResponse response{rules_.counted_answers ? unanswered_ : last_flags_,
                                          index_};
     if (endpoint_.inject(&response, sizeof(response)) == -FI_EAGAIN)
         return false;
     unanswered_ = 0; // any other failure: the lane is gone
+    answer_wanted_ = false;
     return true;
 }
 

@@ -50,7 +50,8 @@ public:
                                    const ServedMemory& memory, const Persister& persister);
     // Makes all that was taken durable.
     [[nodiscard]] std::string persist_taken(const Persister& persister);
-    // Answers what was taken. False: not now, the queue is full.
+    // Answers what was taken, unless the last message said that this may wait. False: not now, the
+    // queue is full.
     [[nodiscard]] bool answer();
 
 private:
@@ -71,6 +72,7 @@ private:
     fabric::Endpoint endpoint_;
     unsigned unanswered_ = 0;
     std::uint32_t last_flags_ = 0;
+    bool answer_wanted_ = false;
     std::byte* dirty_ = nullptr; // the range taken and not durable yet
     std::size_t dirty_size_ = 0;
     bool has_streams_ = false;

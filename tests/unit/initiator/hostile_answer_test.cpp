@@ -91,7 +91,7 @@ int persist_answered_by(std::vector<std::byte> answer, bool counted) {
                                    {0, 0},
                                    false,
                                    1,
-                                   {1024, counted ? messages_in_flight : 1, counted},
+                                   {1024, counted ? messages_in_flight : 1, counted, counted},
                                    lost.fd(),
                                    -1,
                                    std::nullopt},

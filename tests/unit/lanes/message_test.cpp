@@ -1,4 +1,5 @@
-// Messages on a lane that break the rules: the daemon's lanes get them from a bare libfabric peer.
+// Messages on a lane, good ones and such that break the rules: the daemon gets them from a bare
+// libfabric peer.
 #include "lanes/lane_server.hpp"
 #include "medium/medium.hpp"
 #include "support/fabric_end.hpp"
@@ -66,8 +67,8 @@ private:
 // One lane of a server, and a peer that has connected to it.
 class Visit {
 public:
-    explicit Visit(PoolAccess access)
-        : server_(value_of(LaneServer::start(options(access), pool.begin(), pool_size,
+    explicit Visit(PoolAccess access, bool late_answers = false)
+        : server_(value_of(LaneServer::start(options(access, late_answers), pool.begin(), pool_size,
                                              Persister(pool.medium()), Log()))),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
@@ -105,6 +106,8 @@ public:
     }
 
     bool is_answered() const { return peer_.await_completions(1); }
+    // How many messages the last answer was for.
+    [[nodiscard]] std::uint32_t count_answered() const { return answer_.flags; }
 
     // What the workers say of it; empty if they have nothing to say for a long time.
     std::string failure() const {
@@ -124,10 +127,17 @@ public:
     }
 
 private:
-    static LaneServerOptions options(PoolAccess access) {
-        return {
-            fabric::ProviderKind::tcp,    test::loopback,    "", 1,     {inline_size, 4, true}, 1,
-            std::chrono::microseconds(0), PagingPolicy::never, {}, access};
+    static LaneServerOptions options(PoolAccess access, bool late_answers) {
+        return {fabric::ProviderKind::tcp,
+                test::loopback,
+                "",
+                1,
+                {inline_size, 4, true, late_answers},
+                1,
+                std::chrono::microseconds(0),
+                PagingPolicy::never,
+                {},
+                access};
     }
 
     std::unique_ptr<LaneServer> server_;
@@ -139,7 +149,7 @@ private:
 constexpr PoolAccess ways[] = {PoolAccess::direct, PoolAccess::messages};
 constexpr std::size_t header = sizeof(PersistMessage);
 
-TEST(HostileMessage, GoodOnesAreServed) {
+TEST(LaneMessage, GoodOnesAreServed) {
     for (const PoolAccess access : ways) {
         Visit visit(access);
         visit.send(visit.message(PersistMode::inline_data, 128, 64), header + 64);
@@ -150,7 +160,43 @@ TEST(HostileMessage, GoodOnesAreServed) {
     }
 }
 
-TEST(HostileMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
+TEST(LaneMessage, AnswersWaitForTheLastOfSeveral) {
+    Visit visit(PoolAccess::direct, true);
+    PersistMessage message = visit.message(PersistMode::inline_data, 0, 64);
+    message.flags |= wire::answer_may_wait;
+    for (int i = 0; i < 3; ++i)
+        visit.send(message, header + 64);
+    visit.send(visit.message(PersistMode::persist_written, 0, 0), header);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.count_answered(), 4U);
+    EXPECT_TRUE(visit.pool.is_untouched_but(0, 64));
+    EXPECT_EQ(visit.pool.begin()[63], std::byte{1});
+}
+
+// Whatever the daemon finds together when it looks.
+TEST(LaneMessage, AnAnswerThatIsWantedDoesNotWaitForOthers) {
+    for (int round = 0; round < 50; ++round) {
+        Visit visit(PoolAccess::direct, true);
+        PersistMessage waiting = visit.message(PersistMode::inline_data, 0, 64);
+        waiting.flags |= wire::answer_may_wait;
+        visit.send(visit.message(PersistMode::inline_data, 0, 64), header + 64);
+        visit.send(waiting, header + 64);
+        visit.send(waiting, header + 64);
+        ASSERT_TRUE(visit.is_answered());
+        EXPECT_GE(visit.count_answered(), 1U);
+    }
+}
+
+TEST(LaneMessage, AnswersDoNotWaitUnlessThatWasAgreed) {
+    Visit visit(PoolAccess::direct, false);
+    PersistMessage message = visit.message(PersistMode::inline_data, 0, 64);
+    message.flags |= wire::answer_may_wait;
+    visit.send(message, header + 64);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.count_answered(), 1U);
+}
+
+TEST(LaneMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
     Visit visit(PoolAccess::messages);
     visit.pool.begin()[pool_size - 1] = std::byte{7};
     visit.send(visit.message(PersistMode::fetch, pool_size - inline_size, inline_size), header);
@@ -161,13 +207,13 @@ TEST(HostileMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
     EXPECT_EQ(window[inline_size - 1], std::byte{7});
 }
 
-TEST(HostileMessage, FetchOfMoreThanTheWindow) {
+TEST(LaneMessage, FetchOfMoreThanTheWindow) {
     Visit visit(PoolAccess::messages);
     visit.send(visit.message(PersistMode::fetch, 0, inline_size + 1), header);
     EXPECT_NE(visit.failure().find("window"), std::string::npos) << visit.failure();
 }
 
-TEST(HostileMessage, FetchFromAPoolThatThePeerReadsItself) {
+TEST(LaneMessage, FetchFromAPoolThatThePeerReadsItself) {
     for (const std::uint64_t size : {0U, 1U, 64U}) {
         Visit visit(PoolAccess::direct);
         visit.send(visit.message(PersistMode::fetch, 0, size), header);
@@ -176,7 +222,7 @@ TEST(HostileMessage, FetchFromAPoolThatThePeerReadsItself) {
     }
 }
 
-TEST(HostileMessage, AnnouncesOtherThanItCarries) {
+TEST(LaneMessage, AnnouncesOtherThanItCarries) {
     for (const PoolAccess access : ways)
         for (const std::uint64_t announced : {0U, 63U, 65U, 4096U}) {
             Visit visit(access);
@@ -186,7 +232,7 @@ TEST(HostileMessage, AnnouncesOtherThanItCarries) {
         }
 }
 
-TEST(HostileMessage, IsShorterThanItsHeader) {
+TEST(LaneMessage, IsShorterThanItsHeader) {
     for (const std::size_t size : {std::size_t{1}, header - 1}) {
         Visit visit(PoolAccess::direct);
         visit.send(visit.message(PersistMode::inline_data, 0, 0), size);
@@ -194,7 +240,7 @@ TEST(HostileMessage, IsShorterThanItsHeader) {
     }
 }
 
-TEST(HostileMessage, RangesOutsideThePool) {
+TEST(LaneMessage, RangesOutsideThePool) {
     struct Range {
         std::uint64_t offset;
         std::uint64_t size;
