@@ -112,27 +112,28 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
 }
 
 Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
-                       unsigned asked, fabric::ProviderKind kind) {
+                       unsigned asked, const wire::MessageRules& messages,
+                       fabric::ProviderKind kind) {
     RPMEM_TRY(check_answer(in_band, size_, asked, session_->hello()));
     appliance_ = in_band.method == wire::PersistMethod::appliance;
     auto monitor = Monitor::make();
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
-    auto connection = Connection::open(
-        kind,
-        {.host = host_,
-         .port = static_cast<std::uint16_t>(in_band.port),
-         .pool = arguments.address,
-         .pool_size = arguments.size,
-         .remote = {in_band.raddr, in_band.rkey},
-         .messages_only = in_band.method == wire::PersistMethod::messages,
-         .lanes = in_band.lanes,
-         .messages = agree_on_messages(session_->hello(), asked, settings_.inline_size),
-         .lost_fd = monitor_->lost_fd(),
-         .session_fd = session_->output_fd(),
-         .token = lane_token(session_->hello())},
-        settings_);
+    auto connection =
+        Connection::open(kind,
+                         {.host = host_,
+                          .port = static_cast<std::uint16_t>(in_band.port),
+                          .pool = arguments.address,
+                          .pool_size = arguments.size,
+                          .remote = {in_band.raddr, in_band.rkey},
+                          .messages_only = in_band.method == wire::PersistMethod::messages,
+                          .lanes = in_band.lanes,
+                          .messages = messages,
+                          .lost_fd = monitor_->lost_fd(),
+                          .session_fd = session_->output_fd(),
+                          .token = lane_token(session_->hello())},
+                         settings_);
     if (!connection) {
         Error error = std::move(connection).error();
         if (std::string why = session_->loss(); !why.empty())
@@ -184,15 +185,15 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
         return Failure(provider.error());
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const wire::MessageRules messages =
-        agree_on_messages(pool->session_->hello(), asked, settings.inline_size);
+    const wire::MessageRules messages = agree_on_messages(
+        pool->session_->hello(), asked, settings.inline_size, provider->pins_memory);
     const auto response =
         pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
                                 messages.inline_size, attributes, arguments.pool_set});
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, provider->kind));
+    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
     return pool;
 }
 
@@ -204,14 +205,14 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
         return Failure(provider.error());
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const wire::MessageRules messages =
-        agree_on_messages(pool->session_->hello(), asked, settings.inline_size);
+    const wire::MessageRules messages = agree_on_messages(
+        pool->session_->hello(), asked, settings.inline_size, provider->pins_memory);
     const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
                                                 messages.inline_size, arguments.pool_set});
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(response->attributes) ? header_size : 0;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, provider->kind));
+    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
     if (attributes)
         *attributes = response->attributes;
     return pool;

@@ -64,7 +64,7 @@ private:
     Pool(std::size_t size, const Settings& settings) : size_(size), settings_(settings) {}
     Result<fabric::Provider> start_session(const PoolArguments& arguments);
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
-                     unsigned asked, fabric::ProviderKind kind);
+                     unsigned asked, const wire::MessageRules& messages, fabric::ProviderKind kind);
 
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);

@@ -17,7 +17,6 @@ namespace {
 constexpr std::chrono::seconds greeting_time(30);
 
 constexpr std::uint32_t most_lanes = 1024;
-constexpr std::uint32_t most_inline_bytes = 64 * 1024;
 constexpr std::uint32_t most_messages = 32;
 
 std::uint32_t bit(wire::Provider provider) {

@@ -10,6 +10,9 @@
 
 namespace rpmem::target {
 
+// Most bytes of data in one message, of whatever protocol.
+inline constexpr std::uint32_t most_inline_bytes = 256 * 1024;
+
 // What both ends know of each other. By default: a peer of protocol 0.1.
 struct Agreement {
     bool knows_hello = false;              // may ask for any provider

@@ -5,9 +5,6 @@
 namespace rpmem::target {
 namespace {
 
-// The largest message that is worth a buffer for every lane.
-constexpr std::size_t max_inline_size = std::size_t{64} * 1024;
-
 tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
     return tl::unexpected(Refusal{status, std::move(reason)});
 }
@@ -68,11 +65,11 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
             fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after a "
                         "hello) is tcp",
                         static_cast<std::uint32_t>(request.provider))};
-    if (request.inline_size > max_inline_size)
+    if (request.inline_size > most_inline_bytes)
         return Refusal{wire::Status::bad_protocol,
                        fmt::format("messages of {} bytes of inline data were asked for; the limit "
                                    "is {}",
-                                   request.inline_size, max_inline_size)};
+                                   request.inline_size, most_inline_bytes)};
     if (own_address_.empty())
         return Refusal{
             wire::Status::fatal_connection,

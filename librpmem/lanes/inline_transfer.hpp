@@ -1,3 +1,11 @@
+// The target copies one piece while the next is on its way: several are quicker than one, but not
+// if they are so small that what each costs by itself shows.
+inline std::size_t piece_of(std::size_t length, std::size_t most) {
+    constexpr std::size_t pieces = 4;
+    constexpr std::size_t least = std::size_t{32} * 1024;
+    return std::min(std::max(length / pieces, least), most);
+}
+
 // A range sent inside messages, which the target copies word by word. The answers are not waited
 // for; LAST is that to the last message.
 #pragma once
@@ -13,7 +21,7 @@ namespace rpmem {
 // copies with one store per word is never torn.
 inline int send_inline(Lane& lane, std::size_t offset, std::size_t length, Answer last) {
     constexpr std::size_t word_size = 8;
-    const std::size_t whole = lane.inline_size() / word_size * word_size;
+    const std::size_t whole = piece_of(length, lane.inline_size()) / word_size * word_size;
     while (length > 0) {
         const std::size_t size = std::min(length, whole - offset % word_size);
         const Answer answer = size < length ? Answer::may_wait : last;

@@ -13,19 +13,22 @@ constexpr wire::MessageRules one_by_one{8192, 1, false, false};
 // More in flight than this gain nothing, and the target has a buffer for each.
 constexpr unsigned most_messages = 64;
 
+// Of one message, where its buffer is locked in memory.
+constexpr std::size_t most_pinned = std::size_t{32} * 1024;
+
 // For the buffers of all lanes on the target; pieces get smaller where there are many lanes.
 constexpr std::size_t buffer_budget = std::size_t{64} * 1024 * 1024;
 
 } // namespace
 
 wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
-                                     std::size_t inline_size) {
+                                     std::size_t inline_size, bool pinned) {
     if (!hello || (hello->capabilities & wire::capability_pipelining) == 0)
         return one_by_one;
     const unsigned in_flight = std::min(hello->messages, most_messages);
     const std::size_t affordable = buffer_budget / (std::size_t{lanes} * in_flight);
-    // Large ranges are cut: one piece is copied on the target while the next is on its way.
-    const std::size_t best = std::max(inline_size, cache_line) & ~(cache_line - 1);
+    const std::size_t suggested = pinned ? std::min(inline_size, most_pinned) : inline_size;
+    const std::size_t best = std::max(suggested, cache_line) & ~(cache_line - 1);
     const std::size_t wanted =
         std::clamp(affordable & ~(cache_line - 1), std::min(one_by_one.inline_size, best), best);
     return {std::min<std::size_t>(wanted, hello->inline_size), in_flight, true,

@@ -8,9 +8,10 @@
 
 namespace rpmem {
 
-// What both ends can do. HELLO is nothing for a peer of protocol 0.1; INLINE_SIZE is a suggestion.
+// What both ends can do. HELLO is nothing for a peer of protocol 0.1; INLINE_SIZE is a suggestion;
+// PINNED: the target's buffers are locked in its memory.
 wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
-                                     std::size_t inline_size);
+                                     std::size_t inline_size, bool pinned);
 
 // Bytes up to which a relaxed range is quicker in a message than by a write and a message. Where a
 // device moves the data the target's processor does best to keep out of it, but for small ones.

@@ -1,5 +1,6 @@
 #include "lanes/lane_server.hpp"
 
+#include "base/cache_line.hpp"
 #include "fabric/paging.hpp"
 #include "fabric/search.hpp"
 
@@ -16,9 +17,17 @@ using EventKind = fabric::ConnectionEvent::Kind;
 // Answers of a lane on their way; one may answer many messages.
 constexpr unsigned most_answers = 16;
 
+// For the message buffers of all lanes, which their peer may fill.
+constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
+
 // The kernel pins no such memory, whoever asks: files on persistent memory, or since Linux 6.5 of
 // ordinary file systems.
 bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
+
+unsigned affordable_lanes(const wire::MessageRules& messages) {
+    const std::size_t each = messages.in_flight * (messages.inline_size + cache_line);
+    return static_cast<unsigned>(most_buffer_bytes / each);
+}
 
 unsigned worker_count(unsigned wanted, unsigned lanes) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -56,7 +65,8 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     if (!domain)
         return propagate(std::move(domain));
     domain_ = std::move(*domain);
-    lane_count_ = std::min(options.lanes, provider_.max_lanes);
+    lane_count_ =
+        std::min({options.lanes, provider_.max_lanes, affordable_lanes(options.messages)});
     lanes_.resize(lane_count_);
     RPMEM_TRY(expose(options, pool, pool_size));
     auto events = fabric::EventQueue::open(domain_.fabric);

@@ -232,6 +232,27 @@ TEST(LaneMessage, AnnouncesOtherThanItCarries) {
         }
 }
 
+// A peer may fill all buffers of all its lanes.
+TEST(LaneMessage, BuffersOfManyLanesAreBounded) {
+    const GuardedPool pool;
+    constexpr std::size_t largest = std::size_t{256} * 1024;
+    constexpr std::size_t bound = std::size_t{1} << 30;
+    const auto server =
+        value_of(LaneServer::start({fabric::ProviderKind::tcp,
+                                    test::loopback,
+                                    "",
+                                    1024,
+                                    {largest, 32, true, true},
+                                    1,
+                                    std::chrono::microseconds(0),
+                                    PagingPolicy::never,
+                                    {},
+                                    PoolAccess::direct},
+                                   pool.begin(), pool_size, Persister(pool.medium()), Log()));
+    EXPECT_LE(server->lanes() * largest * 32, bound);
+    EXPECT_GT(server->lanes(), 100U);
+}
+
 TEST(LaneMessage, IsShorterThanItsHeader) {
     for (const std::size_t size : {std::size_t{1}, header - 1}) {
         Visit visit(PoolAccess::direct);
