@@ -72,7 +72,8 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
     for (const unsigned lanes : options_.lanes) {
         if (!has_lanes(pool, lanes))
             continue;
-        Measurement measurement{operation, lanes, false, options_.time, least};
+        const bool apart = lanes == 1 && !options_.no_spin; // as those that it is compared with
+        Measurement measurement{operation, lanes, false, apart, options_.time, least};
         // So that connecting a lane and the first touch of a page are not part of it.
         Measurement first = measurement;
         first.duration = Nanoseconds::zero();
@@ -128,7 +129,8 @@ Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
     for (const unsigned lanes : options_.lanes) {
         if (!has_lanes(pool, lanes))
             continue;
-        const Measurement measurement{{kind, false, range}, lanes, true, Nanoseconds::zero(), 1};
+        const Measurement measurement{{kind, false, range}, lanes, true, false,
+                                      Nanoseconds::zero(),  1};
         const auto ours = [&] { return pool.measure(measurement); };
         if (Result<Samples> warm = ours(); !warm)
             return propagate(std::move(warm));
@@ -166,7 +168,8 @@ Result<> Cases::replicas(const Pool& pool) {
         {options_.target, options_.second_pool_set, options_.pool_size()}, pool.lanes());
     if (!second)
         return Failure(second.error());
-    const Measurement once{{OperationKind::persist, false, size}, 1, false, Nanoseconds::zero(), 1};
+    const Measurement once{
+        {OperationKind::persist, false, size}, 1, false, false, Nanoseconds::zero(), 1};
     const auto in_turn = [&](const std::vector<const Pool*>& pools) -> Result<Samples> {
         Samples samples;
         const Nanoseconds begin = now();

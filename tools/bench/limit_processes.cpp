@@ -3,9 +3,9 @@
 #include "fabric_end.hpp"
 #include "limit_messages.hpp"
 #include "medium.hpp"
+#include "placement.hpp"
 #include "tcp_end.hpp"
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -25,27 +25,11 @@ Exchange exchange_of(const AnswerTask& task) {
             task.connections};
 }
 
-enum class Side { asking, answering };
-
-// Two that spin on one processor would only wait for each other, so each gets its own; those that
-// sleep are left where the scheduler wants them. If it cannot be done, it is not.
+// Those that sleep are left where the scheduler wants them. If it cannot be done, it is not.
 void choose_processor(LimitKind kind, Side side, const cpu_set_t& allowed) {
-    cpu_set_t chosen = allowed;
-    if ((kind == LimitKind::tcp_spinning || kind == LimitKind::fabric) && CPU_COUNT(&allowed) > 1) {
-        int cpu = side == Side::asking ? 0 : CPU_SETSIZE - 1;
-        while (!CPU_ISSET(cpu, &allowed))
-            cpu += side == Side::asking ? 1 : -1;
-        CPU_ZERO(&chosen);
-        CPU_SET(cpu, &chosen);
-    }
+    const bool spins = kind == LimitKind::tcp_spinning || kind == LimitKind::fabric;
+    const cpu_set_t chosen = spins ? processor_of(side, allowed) : allowed;
     (void)sched_setaffinity(0, sizeof(chosen), &chosen);
-}
-
-cpu_set_t allowed_processors() {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    (void)sched_getaffinity(0, sizeof(allowed), &allowed);
-    return allowed;
 }
 
 // The process that answers.

@@ -1,6 +1,7 @@
 #include "pool.hpp"
 
 #include "daemons.hpp"
+#include "placement.hpp"
 #include "threads.hpp"
 
 #include <cstring>
@@ -87,6 +88,7 @@ Result<Samples> Pool::measure(const Measurement& measurement) const {
         operation.size /= measurement.lanes;
     const std::size_t space = operation.size * operation.flushes;
     std::vector<std::vector<std::uint64_t>> of_each(measurement.lanes);
+    const Apart apart(measurement.apart ? daemon_ : 0);
     Samples samples;
     const Nanoseconds other_cpu = cpu_time_of(daemon_);
     const Nanoseconds own_cpu = own_cpu_time();

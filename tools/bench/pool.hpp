@@ -40,6 +40,7 @@ struct Measurement {
     Operation operation;
     unsigned lanes = 1;      // a thread for each
     bool divided = false;    // the size is divided among the lanes
+    bool apart = false;      // both ends have a processor of their own
     Nanoseconds duration{};  // about
     std::uint64_t least = 1; // operations of each thread, even if it takes longer
 };
