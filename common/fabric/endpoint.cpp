@@ -36,8 +36,8 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
         status = fi_ep_bind(endpoint, &completions.get()->fid, FI_RECV);
     // What is posted says itself whether it completes with an entry.
     if (status == 0)
-        status = fi_ep_bind(endpoint, &completions.get()->fid,
-                            FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+        status =
+            fi_ep_bind(endpoint, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
     if (status == 0)
         status = fi_enable(endpoint);
     if (status != 0)

@@ -63,8 +63,8 @@ private:
     struct Transfer {
         Transfer(void* place, std::size_t size, void* memory_descriptor, RemoteAddress remote,
                  void* context)
-            : local{place, size}, descriptor(memory_descriptor),
-              there{remote.address, size, remote.key},
+            : local{place, size},
+              descriptor(memory_descriptor), there{remote.address, size, remote.key},
               message{&local, &descriptor, 1, 0, &there, 1, context, 0} {}
         iovec local;
         void* descriptor;

@@ -10,7 +10,7 @@ if [ -z "${RPMEM_TEST_TARGET:-}" ]; then
     exec "$here/../support/with-sshd" "$0" "$tests" "$RPMEM_TEST_DAEMON" "$@"
 fi
 # A test that is not there passes.
-if [ -z "$("$tests" --gtest_list_tests "$@")" ]; then
+if ! "$tests" --gtest_list_tests "$@" | grep -q '^  '; then
     echo "no test of this name: $*" >&2
     exit 1
 fi

@@ -63,6 +63,19 @@ bool forbid_processes() {
            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+// libssh2 takes in all that has come, whatever it was asked for; what comes at a bad moment must
+// not wait for more to come.
+TEST_F(Ssh2Session, NoAnswerIsOverlooked) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    rpmem_pool_attr attributes = sample_attributes();
+    for (std::uint32_t i = 0; i < 20000; ++i) {
+        attributes.compat_features = i;
+        ASSERT_EQ(rpmem_set_attr(pool, &attributes), 0) << i << ": " << rpmem_errormsg();
+    }
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
 TEST_F(Ssh2Session, NoProcessIsMade) {
     std::thread([&] {
         ASSERT_TRUE(forbid_processes()) << std::strerror(errno);

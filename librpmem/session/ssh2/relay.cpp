@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace rpmem::ssh2 {
 namespace {
@@ -119,17 +120,36 @@ int Relay::step(std::size_t number) {
     }
 }
 
+// libssh2 takes in all that has come, whatever it was asked for: what one step looked for in vain,
+// another may have received. The socket would not tell of it any more.
+bool Relay::has_received_more() {
+    unsigned long queued = 0;
+    static_cast<void>(::libssh2_channel_window_read_ex(channel_, &queued, nullptr));
+    // What stays there belongs to a stream that nobody reads.
+    const bool is_other = std::exchange(queued_, queued) != queued;
+    if (queued > 0 && is_other && output_.buffer.empty() && error_.buffer.empty())
+        return true;
+    // From then on the last step is the one that takes in what comes.
+    const bool had_end = std::exchange(has_end_, ::libssh2_channel_eof(channel_) == 1);
+    return has_end_ && !had_end;
+}
+
 // 0, or why the connection is lost.
 int Relay::advance() {
-    for (std::size_t count = 0; count < step_count && !ended_; ++count) {
-        const int status = step(next_step_);
-        if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
-            return status;
-        if (status < 0 && session_->blocked_outward())
-            return 0; // the same step comes next
-        next_step_ = (next_step_ + 1) % step_count;
-    }
-    return 0;
+    do {
+        for (std::size_t count = 0; count < step_count && !ended_; ++count) {
+            const int status = step(next_step_);
+            if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
+                return status;
+            if (status < 0 && session_->blocked_outward())
+                return 0; // the same step comes next
+            next_step_ = (next_step_ + 1) % step_count;
+        }
+    } while (!ended_ && has_received_more());
+    if (ended_ || !has_end_)
+        return 0;
+    const int status = await_end();
+    return status == LIBSSH2_ERROR_EAGAIN ? 0 : status;
 }
 
 void Relay::await_event(int stop) {

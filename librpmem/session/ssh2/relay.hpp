@@ -57,6 +57,7 @@ private:
     int receive(Outflow& flow);
     int await_end();
     int step(std::size_t number);
+    bool has_received_more();
     int advance();
     void await_event(int stop);
     void tell(std::string_view text);
@@ -70,6 +71,8 @@ private:
     Outflow output_;
     Outflow error_;
     std::size_t next_step_ = 0;
+    unsigned long queued_ = 0; // bytes received that no step has taken
+    bool has_end_ = false;     // the command says nothing more
     bool ended_ = false;
 };
 
