@@ -7,11 +7,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -74,6 +76,20 @@ int transfer_header(Transfer transfer) {
             return errno;
     }
     return 0;
+}
+
+// Bytes that the file system could give the file beyond those that it has; none if it does not say.
+std::optional<std::uint64_t> space_left(int fd) {
+    struct statvfs system {};
+    if (fstatvfs(fd, &system) != 0 || system.f_blocks == 0)
+        return std::nullopt;
+    return std::uint64_t{system.f_bfree} * system.f_frsize;
+}
+
+std::uint64_t space_taken(int fd) {
+    constexpr std::uint64_t block = 512; // of st_blocks, whatever the file system's are
+    struct stat status {};
+    return fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * block : 0;
 }
 
 // Step by step: a file system without allocation writes every block, which can take minutes.
@@ -233,6 +249,13 @@ Result<> PartFile::write_header(const PoolHeader& header) const {
 Result<> PartFile::allocate(const Cancelled& cancelled) const {
     if (device_dax_)
         return {};
+    // A size that is a mistake must not fill the file system, if only until it is found out.
+    const auto left = space_left(fd());
+    const std::uint64_t taken = space_taken(fd());
+    if (left && size_ > taken && size_ - taken > *left)
+        return fail(ErrorClass::resource_limit, ENOSPC,
+                    "cannot allocate {} bytes for part {}: its file system has {} left", size_,
+                    path_.native(), *left);
     if (const int code = allocate_space(fd(), size_, cancelled); code != 0)
         return fail_errno(ErrorClass::resource_limit, code, "cannot allocate {} bytes for part {}",
                           size_, path_.native());
