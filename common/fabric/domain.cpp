@@ -56,7 +56,7 @@ Result<Domain> open_domain(const Provider& provider) {
     if (status != 0)
         return fail_fabric(ErrorClass::resource_limit, status, "cannot open the fabric {}",
                            name_of(provider.kind));
-    Domain opened{Handle<fid_fabric>(fabric), nullptr};
+    Domain opened{Handle<fid_fabric>(fabric), nullptr, provider.domain_per_queue};
     fid_domain* domain = nullptr;
     status = fi_domain(fabric, provider.info.get(), &domain, nullptr);
     if (status != 0)
@@ -67,7 +67,7 @@ Result<Domain> open_domain(const Provider& provider) {
 }
 
 Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provider, void* address,
-                                     std::size_t size, Access access) {
+                                     std::size_t size, Access access, const MemoryRegion* like) {
     if (access == Access::local && !provider.local_registration)
         return MemoryRegion();
     const std::uint64_t rights = access == Access::local ? FI_READ | FI_WRITE | FI_SEND | FI_RECV
@@ -80,7 +80,9 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
                                                   size, name_of(provider.kind)),
                                       std::move(room).error()));
     std::uint64_t key = 0;
-    if (!provider.provider_keys) {
+    if (!provider.provider_keys && like) {
+        key = like->key();
+    } else if (!provider.provider_keys) {
         const Result<std::uint64_t> chosen = random_key(provider.key_size);
         if (!chosen)
             return Failure(chosen.error());

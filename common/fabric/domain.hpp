@@ -9,9 +9,14 @@
 
 namespace rpmem::fabric {
 
+// With some providers (Provider::domain_per_queue) all queues of a domain share a lock, and whoever
+// reads one takes in what came for any; and the descriptors of completion queues stay readable. But
+// that of an event queue of the same fabric becomes readable with all that arrives. There each
+// completion queue has a domain of its own, in a fabric of its own, and is woken by an event queue.
 struct Domain {
     Handle<fid_fabric> fabric;
     Handle<fid_domain> domain;
+    bool woken_by_events;
 };
 
 Result<Domain> open_domain(const Provider& provider);
@@ -38,7 +43,10 @@ private:
     std::uint64_t remote_base_ = 0;
 };
 
+// LIKE: the same memory, registered in another domain; the new region has its key, if keys can be
+// chosen.
 Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provider, void* address,
-                                     std::size_t size, Access access);
+                                     std::size_t size, Access access,
+                                     const MemoryRegion* like = nullptr);
 
 } // namespace rpmem::fabric

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace rpmem::fabric {
 namespace {
@@ -24,6 +25,10 @@ constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED
 // A remote READ must see what was written before it, and a message must not overtake a WRITE:
 // both are how durability is confirmed.
 constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
+
+// The successor of libfabric's tcp, which speaks the same on the wire, makes fewer system calls,
+// and has become tcp in libfabric 1.18.
+constexpr const char* newer_tcp = "net";
 
 // Answers are injected; messages are a header and data.
 constexpr std::size_t least_inject_size = 8;
@@ -45,11 +50,11 @@ void set_source(fi_info& hints, const std::string& address) {
     ::freeaddrinfo(found);
 }
 
-Info make_hints(ProviderKind kind, QueueSizes queues, const Selection& selection) {
+Info make_hints(const char* name, QueueSizes queues, const Selection& selection) {
     Info hints(fi_allocinfo());
     if (!hints)
         return hints;
-    hints->fabric_attr->prov_name = strdup(name_of(kind)); // freed by fi_freeinfo
+    hints->fabric_attr->prov_name = strdup(name); // freed by fi_freeinfo
     hints->ep_attr->type = FI_EP_MSG;
     hints->addr_format = FI_SOCKADDR; // IPv4 and IPv6; unspecified, verbs knows IPv4 only
     hints->caps = FI_MSG | FI_RMA;
@@ -84,6 +89,7 @@ Provider describe(ProviderKind kind, Info info) {
         .pins_memory = (mode & FI_MR_ALLOCATED) != 0,
         .pages_on_demand = false,
         .local_registration = (mode & FI_MR_LOCAL) != 0,
+        .domain_per_queue = std::strcmp(info->fabric_attr->prov_name, newer_tcp) == 0,
         .max_lanes = lanes_of(domain),
         .queues = {info->tx_attr->size, info->rx_attr->size},
         .max_transfer = info->ep_attr->max_msg_size,
@@ -98,21 +104,30 @@ Provider describe(ProviderKind kind, Info info) {
     return provider;
 }
 
+// What libfabric calls it, best first.
+std::vector<const char*> names_of(ProviderKind kind) {
+    if (kind == ProviderKind::tcp)
+        return {newer_tcp, name_of(kind)};
+    return {name_of(kind)};
+}
+
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
                       std::uint64_t flags, QueueSizes queues, const Selection& selection) {
     RPMEM_TRY(load_library());
     // A queue larger than the device has makes it disappear from the answer: ask again without.
     int status = 0;
-    for (const std::size_t size : {queues.send, std::size_t{0}}) {
-        const Info hints = make_hints(kind, {size, queues.receive}, selection);
-        if (!hints)
-            return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
-        fi_info* found = nullptr;
-        status = fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),
-                            flags, hints.get(), &found);
-        if (status == 0)
-            return describe(kind, Info(found));
-    }
+    for (const char* name : names_of(kind))
+        for (const std::size_t size : {queues.send, std::size_t{0}}) {
+            const Info hints = make_hints(name, {size, queues.receive}, selection);
+            if (!hints)
+                return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
+            fi_info* found = nullptr;
+            status =
+                fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),
+                           flags, hints.get(), &found);
+            if (status == 0)
+                return describe(kind, Info(found));
+        }
     return fail_fabric(ErrorClass::resource_limit, status,
                        "the libfabric provider {} does not serve the address {}", name_of(kind),
                        node);

@@ -29,6 +29,7 @@ struct Provider {
     bool pins_memory;         // what is registered is locked in memory
     bool pages_on_demand;     // unless the device fetches it when it needs it
     bool local_registration;  // buffers of local operations must be registered
+    bool domain_per_queue;    // a completion queue shares its domain with no other; see Domain
     unsigned max_lanes;       // endpoints that can exist at once
     QueueSizes queues;        // of an endpoint; as it was asked for, where a target listens
     std::size_t max_transfer; // bytes of one operation

@@ -43,21 +43,28 @@ int failed_operation(fid_cq* queue) {
 
 } // namespace
 
-Result<EventQueue> EventQueue::open(const Handle<fid_fabric>& fabric) {
+Result<EventQueue> EventQueue::open(const Domain& domain) {
     fi_eq_attr attributes{};
     attributes.wait_obj = FI_WAIT_FD;
     fid_eq* queue = nullptr;
-    const int status = fi_eq_open(fabric.get(), &attributes, &queue, nullptr);
+    const int status = fi_eq_open(domain.fabric.get(), &attributes, &queue, nullptr);
     if (status != 0)
         return fail_fabric(ErrorClass::resource_limit, status, "cannot open an event queue");
     Handle<fid_eq> owned(queue);
     const Result<int> fd = wait_fd_of(&queue->fid, "event queue");
     if (!fd)
         return Failure(fd.error());
-    return EventQueue(std::move(owned), fabric.get(), *fd);
+    return EventQueue(std::move(owned), domain, *fd);
 }
 
 bool EventQueue::prepare_sleep() const {
+    if (stays_readable_) {
+        constexpr int shortest_ms = 1;
+        std::uint32_t event = 0;
+        fi_eq_cm_entry entry{};
+        return fi_eq_sread(queue_.get(), &event, &entry, sizeof(entry), shortest_ms, FI_PEEK) ==
+               -FI_EAGAIN;
+    }
     fid_t objects[] = {&queue_->fid};
     return fi_trywait(fabric_, objects, 1) == 0;
 }
@@ -116,17 +123,20 @@ Result<std::optional<ConnectionEvent>> EventQueue::wait(const Deadline& deadline
     }
 }
 
-Result<CompletionQueue> CompletionQueue::open(const Domain& domain, std::size_t size) {
+Result<CompletionQueue> CompletionQueue::open(const Domain& domain, const EventQueue& events,
+                                              std::size_t size) {
     fi_cq_attr attributes{};
     attributes.size = size;
     attributes.format = FI_CQ_FORMAT_MSG;
-    attributes.wait_obj = FI_WAIT_FD;
+    attributes.wait_obj = domain.woken_by_events ? FI_WAIT_NONE : FI_WAIT_FD;
     fid_cq* queue = nullptr;
     const int status = fi_cq_open(domain.domain.get(), &attributes, &queue, nullptr);
     if (status != 0)
         return fail_fabric(ErrorClass::resource_limit, status,
                            "cannot open a completion queue of {} entries", size);
     Handle<fid_cq> owned(queue);
+    if (domain.woken_by_events)
+        return CompletionQueue(std::move(owned), nullptr, events.fd());
     const Result<int> fd = wait_fd_of(&queue->fid, "completion queue");
     if (!fd)
         return Failure(fd.error());
@@ -146,7 +156,7 @@ int CompletionQueue::read(std::span<Completion> entries) const {
 
 bool CompletionQueue::sleep(int timeout_ms, int wake) const {
     fid_t objects[] = {&queue_->fid};
-    if (fi_trywait(fabric_, objects, 1) != 0)
+    if (fabric_ && fi_trywait(fabric_, objects, 1) != 0)
         return true;
     pollfd fds[2] = {{fd_, POLLIN, 0}, {wake, POLLIN, 0}};
     ::poll(fds, 2, timeout_ms);

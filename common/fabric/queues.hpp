@@ -28,7 +28,7 @@ struct ConnectionEvent {
 
 class EventQueue {
 public:
-    static Result<EventQueue> open(const Handle<fid_fabric>& fabric);
+    static Result<EventQueue> open(const Domain& domain);
 
     [[nodiscard]] fid_eq* get() const { return queue_.get(); }
     // To poll(2) on, after prepare_sleep() said true.
@@ -40,10 +40,12 @@ public:
     Result<std::optional<ConnectionEvent>> wait(const Deadline& deadline, int wake) const;
 
 private:
-    EventQueue(Handle<fid_eq> queue, fid_fabric* fabric, int fd)
-        : queue_(std::move(queue)), fabric_(fabric), fd_(fd) {}
+    EventQueue(Handle<fid_eq> queue, const Domain& domain, int fd)
+        : queue_(std::move(queue)), fabric_(domain.fabric.get()),
+          stays_readable_(domain.woken_by_events), fd_(fd) {}
     Handle<fid_eq> queue_;
     fid_fabric* fabric_;
+    bool stays_readable_; // after an event, until the provider itself has waited
     int fd_;
 };
 
@@ -52,7 +54,9 @@ using Completion = fi_cq_msg_entry;
 class CompletionQueue {
 public:
     CompletionQueue() = default;
-    static Result<CompletionQueue> open(const Domain& domain, std::size_t size);
+    // EVENTS: a queue of the same fabric, that outlives this one.
+    static Result<CompletionQueue> open(const Domain& domain, const EventQueue& events,
+                                        std::size_t size);
 
     [[nodiscard]] fid_cq* get() const { return queue_.get(); }
 
@@ -66,7 +70,7 @@ private:
     CompletionQueue(Handle<fid_cq> queue, fid_fabric* fabric, int fd)
         : queue_(std::move(queue)), fabric_(fabric), fd_(fd) {}
     Handle<fid_cq> queue_;
-    fid_fabric* fabric_ = nullptr;
+    fid_fabric* fabric_ = nullptr; // null: there is nothing to prepare before a sleep
     int fd_ = -1;
 };
 

@@ -52,7 +52,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     if (!domain)
         return propagate(std::move(domain));
     domain_ = std::move(*domain);
-    auto events = fabric::EventQueue::open(domain_.fabric);
+    auto events = fabric::EventQueue::open(domain_);
     if (!events)
         return propagate(std::move(events));
     events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
@@ -74,7 +74,8 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     // Peers of protocol 0.1 number the lanes in the order in which they come.
     const unsigned now = request_.token ? 1 : request_.lanes;
     for (unsigned index = 0; index < now; ++index)
-        RPMEM_TRY(connect(index, *events_, request_.session_fd));
+        RPMEM_TRY(connect(index, provider_.domain_per_queue ? Events::own : Events::shared,
+                          request_.session_fd));
     return {};
 }
 
@@ -82,22 +83,36 @@ Result<Lane*> Connection::use_lane(unsigned index) {
     if (Lane* const connected = lane(index))
         return connected;
     const std::lock_guard lock(connecting_);
-    Slot& slot = slots_[index];
-    if (slot.lane)
-        return slot.lane.get();
-    auto events = fabric::EventQueue::open(domain_.fabric);
-    if (!events)
-        return propagate(std::move(events));
-    auto own = std::make_unique<fabric::EventQueue>(std::move(*events));
-    RPMEM_TRY(connect(index, *own, request_.lost_fd));
-    slot.events = std::move(own);
-    return slot.lane.get();
+    if (!slots_[index].lane)
+        RPMEM_TRY(connect(index, Events::own, request_.lost_fd));
+    return slots_[index].lane.get();
 }
 
-Result<> Connection::connect(unsigned index, const fabric::EventQueue& events, int wake) {
+Result<> Connection::open_own_events(Slot& slot) const {
+    if (provider_.domain_per_queue) {
+        auto domain = fabric::open_domain(provider_);
+        if (!domain)
+            return propagate(std::move(domain));
+        slot.domain = std::make_unique<fabric::Domain>(std::move(*domain));
+    }
+    auto events = fabric::EventQueue::open(slot.domain ? *slot.domain : domain_);
+    if (!events)
+        return propagate(std::move(events));
+    slot.events = std::make_unique<fabric::EventQueue>(std::move(*events));
+    return {};
+}
+
+Result<> Connection::connect(unsigned index, Events kind, int wake) {
+    Slot& slot = slots_[index];
+    slot.events.reset(); // of an attempt that failed
+    slot.domain.reset();
+    if (kind == Events::own)
+        RPMEM_TRY(open_own_events(slot));
+    const fabric::EventQueue& events = slot.events ? *slot.events : *events_;
+    const fabric::Domain& domain = slot.domain ? *slot.domain : domain_;
     const PoolMemory memory{request_.pool, request_.pool_size, pool_region_.descriptor(),
                             request_.remote, request_.messages_only};
-    auto lane = Lane::open(domain_, provider_, events, index, memory, limits_, request_.lost_fd);
+    auto lane = Lane::open(domain, provider_, events, index, memory, limits_, request_.lost_fd);
     if (!lane)
         return propagate(std::move(lane));
     std::vector<std::byte> greeting;
@@ -107,8 +122,10 @@ Result<> Connection::connect(unsigned index, const fabric::EventQueue& events, i
     if (!started)
         return Failure(in_context(where(index, request_), std::move(started).error()));
     RPMEM_TRY(await_connected(index, events, wake));
-    slots_[index].lane = std::move(*lane);
-    slots_[index].ready.store(slots_[index].lane.get(), std::memory_order_release);
+    if (slot.domain)
+        events.prepare_sleep(); // the lane, too, is woken by this queue
+    slot.lane = std::move(*lane);
+    slot.ready.store(slot.lane.get(), std::memory_order_release);
     return {};
 }
 

@@ -52,15 +52,18 @@ public:
 
 private:
     struct Slot {
-        std::unique_ptr<fabric::EventQueue> events; // of a lane that was connected on first use
+        std::unique_ptr<fabric::Domain> domain;     // where lanes share none
+        std::unique_ptr<fabric::EventQueue> events; // of a lane that nobody else watches
         std::unique_ptr<Lane> lane;
         std::atomic<Lane*> ready = nullptr;
     };
+    enum class Events { shared, own };
 
     Connection(const ConnectionRequest& request, const Settings& settings)
         : request_(request), timeout_(settings.connect_timeout) {}
     Result<> set_up(fabric::ProviderKind kind, const Settings& settings);
-    Result<> connect(unsigned index, const fabric::EventQueue& events, int wake);
+    Result<> connect(unsigned index, Events events, int wake);
+    Result<> open_own_events(Slot& slot) const;
     Result<> await_connected(unsigned index, const fabric::EventQueue& events, int wake) const;
 
     ConnectionRequest request_;

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
 
 Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                       const fabric::EventQueue& events) {
-    auto completions = fabric::CompletionQueue::open(domain, fabric::completions_of(provider, 1));
+    auto completions =
+        fabric::CompletionQueue::open(domain, events, fabric::completions_of(provider, 1));
     if (!completions)
         return propagate(std::move(completions));
     completions_ = std::move(*completions);

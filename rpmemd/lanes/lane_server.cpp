@@ -61,41 +61,43 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
     RPMEM_TRY(fabric::check_paging(options.paging, provider_));
-    auto domain = fabric::open_domain(provider_);
-    if (!domain)
-        return propagate(std::move(domain));
-    domain_ = std::move(*domain);
+    auto place = open_place();
+    if (!place)
+        return propagate(std::move(place));
+    shared_ = std::move(*place);
     lane_count_ =
         std::min({options.lanes, provider_.max_lanes, affordable_lanes(options.messages)});
     lanes_.resize(lane_count_);
     RPMEM_TRY(expose(options, pool, pool_size));
-    auto events = fabric::EventQueue::open(domain_.fabric);
-    if (!events)
-        return propagate(std::move(events));
-    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
-
     token_ = options.token;
     messages_ = options.messages;
-    RPMEM_TRY(start_workers(options,
-                            {pool, pool_size, region_.remote_base(), windows_.get(), window_size_},
+    RPMEM_TRY(start_workers(options, {pool, pool_size, remote_base(), windows_.get(), window_size_},
                             persister));
-    auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
+    auto passive = fabric::PassiveEndpoint::listen(shared_.domain, provider_, *shared_.events);
     if (!passive)
         return propagate(std::move(passive));
     passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
     return {};
 }
 
+Result<LaneServer::Place> LaneServer::open_place() const {
+    auto domain = fabric::open_domain(provider_);
+    if (!domain)
+        return propagate(std::move(domain));
+    auto events = fabric::EventQueue::open(*domain);
+    if (!events)
+        return propagate(std::move(events));
+    return Place{std::move(*domain), std::make_unique<fabric::EventQueue>(std::move(*events)), {}};
+}
+
 // Registers the pool, or in its place windows that the workers copy to.
 Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
                             std::size_t pool_size) {
     if (options.access != PoolAccess::messages) {
-        auto region =
-            fabric::register_memory(domain_, provider_, pool, pool_size, fabric::Access::remote);
-        if (region) {
-            region_ = std::move(*region);
+        exposed_ = {pool, pool_size};
+        auto region = register_in(shared_);
+        if (region)
             return {};
-        }
         if (options.access == PoolAccess::direct || !is_unfit(region.error()))
             return propagate(std::move(region));
         log_.notice("the pool is served by messages only: {}", region.error().text);
@@ -106,11 +108,18 @@ Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
         return fail(ErrorClass::resource_limit, ENOMEM, "no memory for the windows of {} lanes",
                     lane_count_);
     window_size_ = options.messages.inline_size;
-    auto region =
-        fabric::register_memory(domain_, provider_, windows_.get(), size, fabric::Access::remote);
+    exposed_ = {windows_.get(), size};
+    return register_in(shared_);
+}
+
+// With the same key in all places.
+Result<> LaneServer::register_in(Place& place) const {
+    auto region = fabric::register_memory(place.domain, provider_, exposed_.data(), exposed_.size(),
+                                          fabric::Access::remote,
+                                          &place == &shared_ ? nullptr : &shared_.region);
     if (!region)
         return propagate(std::move(region));
-    region_ = std::move(*region);
+    place.region = std::move(*region);
     return {};
 }
 
@@ -126,8 +135,17 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
         failure_event_.raise();
     };
     for (unsigned i = 0; i < count; ++i) {
-        auto worker = LaneWorker::start(domain_, fabric::completions_of(provider_, lanes_each),
-                                        lanes_each, options.spin_time, memory, persister, failed);
+        if (provider_.domain_per_queue) {
+            auto place = open_place();
+            if (!place)
+                return propagate(std::move(place));
+            RPMEM_TRY(register_in(*place));
+            places_.push_back(std::move(*place));
+        }
+        const Place& place = place_of(i);
+        auto worker = LaneWorker::start(place.domain, *place.events,
+                                        fabric::completions_of(provider_, lanes_each), lanes_each,
+                                        options.spin_time, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
         workers_.push_back(std::move(*worker));
@@ -154,7 +172,7 @@ std::string LaneServer::failure() const {
 
 Result<> LaneServer::handle_events() {
     while (true) {
-        auto event = events_->read();
+        auto event = shared_.events->read();
         if (!event)
             return propagate(std::move(event));
         if (!*event)
@@ -217,9 +235,9 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
         passive_->reject(request.info);
         return {};
     }
-    LaneWorker& worker = *workers_[*index % workers_.size()];
-    auto lane = Lane::open(domain_, provider_, request.info.get(), *events_, worker.completions(),
-                           *index, messages_);
+    const std::size_t worker = *index % workers_.size();
+    auto lane = Lane::open(place_of(worker).domain, provider_, request.info.get(), *shared_.events,
+                           workers_[worker]->completions(), *index, messages_);
     // The lanes that there are go on.
     auto accepted = lane ? (*lane)->endpoint().accept() : Result<>(Failure(lane.error()));
     if (!accepted) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,8 @@ public:
     LaneServer& operator=(const LaneServer&) = delete;
 
     [[nodiscard]] std::uint16_t port() const { return passive_->port(); }
-    [[nodiscard]] std::uint64_t key() const { return region_.key(); }
-    [[nodiscard]] std::uint64_t remote_base() const { return region_.remote_base(); }
+    [[nodiscard]] std::uint64_t key() const { return shared_.region.key(); }
+    [[nodiscard]] std::uint64_t remote_base() const { return shared_.region.remote_base(); }
     [[nodiscard]] bool messages_only() const { return windows_ != nullptr; }
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
@@ -63,7 +64,7 @@ public:
     [[nodiscard]] bool ready() const { return connected_ >= (token_ ? 1 : lane_count_); }
 
     // To poll on: connection events, and the workers' failures.
-    [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
+    [[nodiscard]] const fabric::EventQueue& events() const { return *shared_.events; }
     [[nodiscard]] int failure_fd() const { return failure_event_.fd(); }
     [[nodiscard]] std::string failure() const;
 
@@ -71,6 +72,13 @@ public:
     Result<> handle_events();
 
 private:
+    // A domain in which the pool, or the windows, are registered.
+    struct Place {
+        fabric::Domain domain;
+        std::unique_ptr<fabric::EventQueue> events;
+        fabric::MemoryRegion region;
+    };
+
     LaneServer(Event failure_event, Log log)
         : failure_event_(std::move(failure_event)), log_(std::move(log)) {}
     Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
@@ -78,6 +86,11 @@ private:
     Result<> expose(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size);
     Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
                            Persister persister);
+    Result<Place> open_place() const;
+    Result<> register_in(Place& place) const;
+    const Place& place_of(std::size_t worker) const {
+        return places_.empty() ? shared_ : places_[worker];
+    }
     Result<> accept(fabric::ConnectionEvent request);
     // The lane that a connection request is for; nothing if there is none for it.
     std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
@@ -90,11 +103,11 @@ private:
     mutable std::mutex failure_mutex_;
     std::string failure_;
     fabric::Provider provider_{};
-    fabric::Domain domain_;
     std::unique_ptr<std::byte[]> windows_; // null: the pool itself is registered
     std::size_t window_size_ = 0;
-    fabric::MemoryRegion region_; // the pool, or the windows
-    std::unique_ptr<fabric::EventQueue> events_;
+    std::span<std::byte> exposed_; // what is registered
+    Place shared_;                 // listens
+    std::vector<Place> places_;    // of the workers, where they share none
     unsigned lane_count_ = 0;
     wire::MessageRules messages_{};
     std::vector<std::unique_ptr<LaneWorker>> workers_;

@@ -23,12 +23,11 @@ LaneWorker::LaneWorker(fabric::CompletionQueue completions, Event stop,
     : completions_(std::move(completions)), stop_(std::move(stop)), spin_time_(spin_time),
       memory_(memory), persister_(persister), failed_(std::move(failed)) {}
 
-Result<std::unique_ptr<LaneWorker>> LaneWorker::start(const fabric::Domain& domain,
-                                                      std::size_t queue_size, std::size_t lanes,
-                                                      std::chrono::microseconds spin_time,
-                                                      ServedMemory memory, Persister persister,
-                                                      Failed failed) {
-    auto completions = fabric::CompletionQueue::open(domain, queue_size);
+Result<std::unique_ptr<LaneWorker>>
+LaneWorker::start(const fabric::Domain& domain, const fabric::EventQueue& events,
+                  std::size_t queue_size, std::size_t lanes, std::chrono::microseconds spin_time,
+                  ServedMemory memory, Persister persister, Failed failed) {
+    auto completions = fabric::CompletionQueue::open(domain, events, queue_size);
     if (!completions)
         return propagate(std::move(completions));
     auto stop = Event::make();

@@ -21,11 +21,10 @@ public:
     using Failed = std::function<void(std::string text)>;
 
     // QUEUE_SIZE: operations of all its lanes that may be under way. LANES: that it may serve.
-    static Result<std::unique_ptr<LaneWorker>> start(const fabric::Domain& domain,
-                                                     std::size_t queue_size, std::size_t lanes,
-                                                     std::chrono::microseconds spin_time,
-                                                     ServedMemory memory, Persister persister,
-                                                     Failed failed);
+    static Result<std::unique_ptr<LaneWorker>>
+    start(const fabric::Domain& domain, const fabric::EventQueue& events, std::size_t queue_size,
+          std::size_t lanes, std::chrono::microseconds spin_time, ServedMemory memory,
+          Persister persister, Failed failed);
     ~LaneWorker();
     LaneWorker(const LaneWorker&) = delete;
     LaneWorker& operator=(const LaneWorker&) = delete;

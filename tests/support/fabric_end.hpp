@@ -35,9 +35,8 @@ struct FabricEnd {
 
     explicit FabricEnd(fabric::Provider found)
         : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
-          events(std::make_unique<fabric::EventQueue>(
-              value_of(fabric::EventQueue::open(domain.fabric)))),
-          completions(value_of(fabric::CompletionQueue::open(domain, 64))) {}
+          events(std::make_unique<fabric::EventQueue>(value_of(fabric::EventQueue::open(domain)))),
+          completions(value_of(fabric::CompletionQueue::open(domain, *events, 64))) {}
 
     // Polls, with TURN between, until an event of KIND comes.
     template <typename Turn>
