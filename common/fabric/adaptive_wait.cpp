@@ -14,8 +14,9 @@ constexpr unsigned retry_every = 32;
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
-// lost for both.
+// lost for both. Yielding that takes longer than a system call has let somebody run.
 constexpr std::chrono::microseconds before_yielding(5);
+constexpr std::chrono::microseconds somebody_ran(1);
 
 } // namespace
 
@@ -51,8 +52,10 @@ int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entri
     const auto start = Deadline::Clock::now();
     auto now = start;
     while (now - start < policy_.spin) {
-        if (now - start >= before_yielding)
+        if (processor_is_shared_ || now - start >= before_yielding) {
             sched_yield(); // it may need this very one
+            processor_is_shared_ = Deadline::Clock::now() - now >= somebody_ran;
+        }
         if (const int got = queue.read(entries); got != 0)
             return got;
         now = Deadline::Clock::now();

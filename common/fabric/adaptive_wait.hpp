@@ -23,8 +23,9 @@ private:
     int spin(const CompletionQueue& queue, std::span<Completion> entries);
 
     WaitPolicy policy_;
-    unsigned spun_in_vain_ = 0; // times in a row
-    unsigned not_spun_ = 0;     // times since the last try
+    unsigned spun_in_vain_ = 0;        // times in a row
+    unsigned not_spun_ = 0;            // times since the last try
+    bool processor_is_shared_ = false; // as the last yielding showed
 };
 
 } // namespace rpmem::fabric
