@@ -9,8 +9,10 @@ namespace {
 
 // So often in a row may spinning be in vain before it is given up.
 constexpr unsigned patience = 4;
-// Then every so many waits it is tried again.
+// Then every so many waits it is tried again, for longer: where both ends sleep, an answer comes
+// after the other end has been woken, and both would go on sleeping.
 constexpr unsigned retry_every = 32;
+constexpr int retry_length = 4;
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
@@ -26,7 +28,8 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
     const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
     if (policy_.spin.count() > 0 && (spun_in_vain_ < patience || try_again)) {
         not_spun_ = 0;
-        if (const int got = spin(queue, entries); got != 0) {
+        const auto time = try_again ? retry_length * policy_.spin : policy_.spin;
+        if (const int got = spin(queue, entries, time); got != 0) {
             spun_in_vain_ = 0;
             return got;
         }
@@ -41,17 +44,18 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
         const auto now = Deadline::Clock::now();
         // The peer reads or writes memory, which leaves no entry here. It may go on.
         if (now - start < policy_.spin)
-            if (const int got = spin(queue, entries); got != 0)
+            if (const int got = spin(queue, entries, policy_.spin); got != 0)
                 return got;
         if (deadline.passed())
             return -ETIMEDOUT;
     }
 }
 
-int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries) {
+int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries,
+                       std::chrono::microseconds time) {
     const auto start = Deadline::Clock::now();
     auto now = start;
-    while (now - start < policy_.spin) {
+    while (now - start < time) {
         if (processor_is_shared_ || now - start >= before_yielding) {
             sched_yield(); // it may need this very one
             processor_is_shared_ = Deadline::Clock::now() - now >= somebody_ran;

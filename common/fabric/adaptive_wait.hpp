@@ -20,7 +20,8 @@ public:
     int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake);
 
 private:
-    int spin(const CompletionQueue& queue, std::span<Completion> entries);
+    int spin(const CompletionQueue& queue, std::span<Completion> entries,
+             std::chrono::microseconds time);
 
     WaitPolicy policy_;
     unsigned spun_in_vain_ = 0;        // times in a row
