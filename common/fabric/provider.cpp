@@ -81,6 +81,7 @@ unsigned lanes_of(const fi_domain_attr& domain) {
 Provider describe(ProviderKind kind, Info info) {
     const fi_domain_attr& domain = *info->domain_attr;
     const int mode = domain.mr_mode;
+    const bool is_newer_tcp = std::strcmp(info->fabric_attr->prov_name, newer_tcp) == 0;
     Provider provider{
         .kind = kind,
         .info = nullptr,
@@ -89,7 +90,8 @@ Provider describe(ProviderKind kind, Info info) {
         .pins_memory = (mode & FI_MR_ALLOCATED) != 0,
         .pages_on_demand = false,
         .local_registration = (mode & FI_MR_LOCAL) != 0,
-        .domain_per_queue = std::strcmp(info->fabric_attr->prov_name, newer_tcp) == 0,
+        .domain_per_queue = is_newer_tcp,
+        .holds_back_messages = is_newer_tcp,
         .max_lanes = lanes_of(domain),
         .queues = {info->tx_attr->size, info->rx_attr->size},
         .max_transfer = info->ep_attr->max_msg_size,

@@ -30,6 +30,7 @@ struct Provider {
     bool pages_on_demand;     // unless the device fetches it when it needs it
     bool local_registration;  // buffers of local operations must be registered
     bool domain_per_queue;    // a completion queue shares its domain with no other; see Domain
+    bool holds_back_messages; // for which no receive is posted; they cost no more than waiting
     unsigned max_lanes;       // endpoints that can exist at once
     QueueSizes queues;        // of an endpoint; as it was asked for, where a target listens
     std::size_t max_transfer; // bytes of one operation

@@ -18,6 +18,17 @@ using wire::PersistMode;
 // Smaller pieces are in the cache when they are flushed, and may be wanted there.
 constexpr std::size_t least_streamed_size = 1024;
 
+// What finds no buffer waits in the stream, where there is one: few buffers are soon used again,
+// and still in the cache. Elsewhere each message that the peer may send needs its own.
+unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules& rules) {
+    constexpr std::size_t cached_bytes = std::size_t{2} << 20;
+    constexpr std::size_t least = 8;
+    if (!provider.holds_back_messages)
+        return rules.in_flight;
+    const std::size_t cached = cached_bytes / rules.inline_size;
+    return static_cast<unsigned>(std::min<std::size_t>(std::max(cached, least), rules.in_flight));
+}
+
 std::string not_durable(const std::byte* address, std::size_t size, int code) {
     return fmt::format("cannot make {} bytes at {} durable: {}", size,
                        static_cast<const void*>(address), strerror(code));
@@ -39,7 +50,8 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
                       const fabric::EventQueue& events,
                       const fabric::CompletionQueue& completions) {
     message_size_ = sizeof(PersistMessage) + rules_.inline_size;
-    const std::size_t size = rules_.in_flight * up_to_cache_lines(message_size_);
+    const unsigned count = buffer_count(provider, rules_);
+    const std::size_t size = count * up_to_cache_lines(message_size_);
     // Not touched: pages that no message reaches cost nothing.
     memory_.reset(new (std::nothrow) std::byte[size]);
     if (!memory_)
@@ -54,8 +66,8 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
-    buffers_.reserve(rules_.in_flight);
-    for (unsigned i = 0; i < rules_.in_flight; ++i) {
+    buffers_.reserve(count);
+    for (unsigned i = 0; i < count; ++i) {
         buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});
         if (const int status = post(buffers_.back()); status != 0)
             return fabric::fail_fabric(ErrorClass::resource_limit, status,
