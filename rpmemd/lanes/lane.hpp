@@ -48,6 +48,10 @@ public:
     // failed: there must be no answer then.
     [[nodiscard]] std::string take(const MessageBuffer& buffer, std::size_t received,
                                    const ServedMemory& memory, const Persister& persister);
+    // What was taken must be durable now: its answer is due, or the time until then is well used.
+    [[nodiscard]] bool is_due(const Persister& persister) const {
+        return answer_wanted_ || persister.means() == FlushMeans::pmem_persist;
+    }
     // Makes all that was taken durable.
     [[nodiscard]] std::string persist_taken(const Persister& persister);
     // Answers what was taken, unless the last message said that this may wait. False: not now, the

@@ -87,6 +87,8 @@ void LaneWorker::serve(const fabric::Completion& completion) {
 // What came together is made durable and answered together.
 void LaneWorker::conclude() {
     std::erase_if(unanswered_, [this](Lane* lane) {
+        if (!lane->is_due(persister_))
+            return true; // until its next message; see Answer::may_wait
         const std::string problem = lane->persist_taken(persister_);
         if (problem.empty())
             return lane->answer();
