@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstring>
+#include <sstream>
 
 namespace rpmem::bench {
 namespace {
@@ -32,38 +33,48 @@ Result<> FabricEnd::check(int status, const char* what) const {
                 library_.text_of(status));
 }
 
-Result<FabricEnd> FabricEnd::open(const std::string& provider, const std::string& service) {
+Result<> FabricEnd::find(const std::string& providers, const std::string& service) {
+    std::istringstream names(providers);
+    int status = -FI_ENODATA;
+    for (std::string name; status != 0 && std::getline(names, name, ',');) {
+        const Info hints(library_.allocate(), library_.free_info);
+        if (!hints)
+            return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
+        fill_hints(*hints, name);
+        fi_info* found = nullptr;
+        status = library_.get_info(FI_VERSION(1, 17), loopback_address,
+                                   service.empty() ? nullptr : service.c_str(),
+                                   service.empty() ? FI_SOURCE : 0, hints.get(), &found);
+        if (status == 0)
+            info_ = Info(found, library_.free_info);
+    }
+    if (status == 0)
+        return {};
+    return fail(ErrorClass::resource_limit, -status,
+                "bare libfabric: the provider {} does not serve {}: {}", providers,
+                loopback_address, library_.text_of(status));
+}
+
+Result<FabricEnd> FabricEnd::open(const std::string& providers, const std::string& service) {
     Result<FabricLibrary> library = FabricLibrary::load();
     if (!library)
         return propagate(std::move(library));
     FabricEnd end(*library);
-    const Info hints(library->allocate(), library->free_info);
-    if (!hints)
-        return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
-    fill_hints(*hints, provider);
-    fi_info* found = nullptr;
-    int status = library->get_info(FI_VERSION(1, 17), loopback_address,
-                                   service.empty() ? nullptr : service.c_str(),
-                                   service.empty() ? FI_SOURCE : 0, hints.get(), &found);
-    if (status != 0)
-        return fail(ErrorClass::resource_limit, -status,
-                    "bare libfabric: the provider {} does not serve {}: {}", provider,
-                    loopback_address, library->text_of(status));
-    end.info_ = Info(found, library->free_info);
-
+    RPMEM_TRY(end.find(providers, service));
     fid_fabric* fabric = nullptr;
-    RPMEM_TRY(end.check(library->open_fabric(found->fabric_attr, &fabric, nullptr), "fi_fabric"));
+    RPMEM_TRY(
+        end.check(library->open_fabric(end.info_->fabric_attr, &fabric, nullptr), "fi_fabric"));
     end.fabric_.reset(fabric);
     fi_eq_attr event_attributes{};
-    event_attributes.wait_obj = FI_WAIT_UNSPEC;
+    event_attributes.wait_obj = FI_WAIT_FD; // with others, some providers start a thread
     fid_eq* events = nullptr;
     RPMEM_TRY(end.check(fi_eq_open(fabric, &event_attributes, &events, nullptr), "fi_eq_open"));
     end.events_.reset(events);
     return end;
 }
 
-Result<FabricEnd> FabricEnd::listen(const std::string& provider) {
-    Result<FabricEnd> end = open(provider, "");
+Result<FabricEnd> FabricEnd::listen(const std::string& providers) {
+    Result<FabricEnd> end = open(providers, "");
     if (!end)
         return end;
     fid_pep* listener = nullptr;
@@ -79,8 +90,8 @@ Result<FabricEnd> FabricEnd::listen(const std::string& provider) {
     return end;
 }
 
-Result<FabricEnd> FabricEnd::connect(const std::string& provider, std::uint16_t port) {
-    Result<FabricEnd> end = open(provider, std::to_string(port));
+Result<FabricEnd> FabricEnd::connect(const std::string& providers, std::uint16_t port) {
+    Result<FabricEnd> end = open(providers, std::to_string(port));
     if (!end)
         return end;
     RPMEM_TRY(end->open_endpoint(end->info_.get()));

@@ -18,10 +18,11 @@ namespace rpmem::bench {
 
 class FabricEnd {
 public:
+    // PROVIDERS: names with commas between; the first that there is serves.
     // The end that answers: listens on a port of its own choice.
-    static Result<FabricEnd> listen(const std::string& provider);
+    static Result<FabricEnd> listen(const std::string& providers);
     // The end that asks.
-    static Result<FabricEnd> connect(const std::string& provider, std::uint16_t port);
+    static Result<FabricEnd> connect(const std::string& providers, std::uint16_t port);
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
     Result<> accept();
@@ -43,7 +44,8 @@ private:
     using Info = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 
     explicit FabricEnd(const FabricLibrary& library) : library_(library) {}
-    static Result<FabricEnd> open(const std::string& provider, const std::string& service);
+    static Result<FabricEnd> open(const std::string& providers, const std::string& service);
+    Result<> find(const std::string& providers, const std::string& service);
     Result<> check(int status, const char* what) const;
     Result<> open_endpoint(fi_info* info);
     Result<Info> wait_for(std::uint32_t wanted);

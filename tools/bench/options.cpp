@@ -176,7 +176,9 @@ Parsed parse(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--second-pool-set", options.second_pool_set,
                    "another pool set as large as POOL_SET, for the case replicas");
-    app.add_option("--provider", options.provider, "libfabric's provider for the bare measurement")
+    app.add_option(
+           "--provider", options.provider,
+           "libfabric's provider for the bare measurement; of several, the first that there is")
         ->capture_default_str();
     app.add_option("--medium", options.medium,
                    "file on the same medium as the target's pools, to measure that, too; made if "

@@ -32,8 +32,8 @@ struct Options {
     std::vector<OpenSet> open_sets;
     std::vector<unsigned> open_lanes{4, 1024};
     std::string second_pool_set;
-    std::string provider = "tcp";
-    std::string medium; // a file; empty: the medium is not measured
+    std::string provider = "net,tcp"; // the first that there is
+    std::string medium;               // a file; empty: the medium is not measured
     bool no_spin = false;
     bool json = false;
     bool show_pool_size = false;
