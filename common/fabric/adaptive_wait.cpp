@@ -16,8 +16,10 @@ constexpr int retry_length = 4;
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
-// lost for both. Yielding that takes longer than a system call has let somebody run.
+// lost for both. Yielding that takes longer than a system call has let somebody run; otherwise it
+// is time during which nothing is seen.
 constexpr std::chrono::microseconds before_yielding(5);
+constexpr std::chrono::microseconds after_yielding_in_vain(20);
 constexpr std::chrono::microseconds somebody_ran(1);
 
 } // namespace
@@ -55,10 +57,13 @@ int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entri
                        std::chrono::microseconds time) {
     const auto start = Deadline::Clock::now();
     auto now = start;
+    auto yield_at = processor_is_shared_ ? start : start + before_yielding;
     while (now - start < time) {
-        if (processor_is_shared_ || now - start >= before_yielding) {
+        if (now >= yield_at) {
             sched_yield(); // it may need this very one
             processor_is_shared_ = Deadline::Clock::now() - now >= somebody_ran;
+            if (!processor_is_shared_)
+                yield_at = now + after_yielding_in_vain;
         }
         if (const int got = queue.read(entries); got != 0)
             return got;
