@@ -136,23 +136,23 @@ bool Relay::has_received_more() {
 
 // 0, or why the connection is lost.
 int Relay::advance() {
-    do {
-        for (std::size_t count = 0; count < step_count && !ended_; ++count) {
-            const int status = step(next_step_);
-            if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
-                return status;
-            if (status < 0 && session_->blocked_outward())
-                return 0; // the same step comes next
-            next_step_ = (next_step_ + 1) % step_count;
-        }
-    } while (!ended_ && has_received_more());
+    for (std::size_t count = 0; count < step_count && !ended_; ++count) {
+        const int status = step(next_step_);
+        if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
+            return status;
+        if (status < 0 && session_->blocked_outward())
+            return 0; // the same step comes next
+        next_step_ = (next_step_ + 1) % step_count;
+    }
     if (ended_ || !has_end_)
         return 0;
     const int status = await_end();
     return status == LIBSSH2_ERROR_EAGAIN ? 0 : status;
 }
 
+// Returns at once if the socket would not tell of what there is to do.
 void Relay::await_event(int stop) {
+    const int timeout = has_received_more() ? 0 : -1;
     // When neither stream takes any more, what comes is left to TCP.
     const bool reading = output_.buffer.empty() || error_.buffer.empty();
     const bool writing = session_->blocked_outward();
@@ -164,7 +164,7 @@ void Relay::await_event(int stop) {
         pollfd{output_.buffer.empty() ? -1 : output_.socket.get(), POLLOUT, 0},
         pollfd{error_.buffer.empty() ? -1 : error_.socket.get(), POLLOUT, 0},
     };
-    ::poll(fds.data(), fds.size(), -1);
+    ::poll(fds.data(), fds.size(), timeout);
 }
 
 void Relay::tell(std::string_view text) {

@@ -2,7 +2,7 @@
 #include "base/io.hpp"
 #include "lanes/connection.hpp"
 #include "lanes/general_purpose.hpp"
-#include "support/fabric_end.hpp"
+#include "support/bare_end.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace rpmem {
 namespace {
 
-using test::FabricEnd;
+using test::BareEnd;
 using test::value_of;
 
 constexpr std::size_t pool_size = 4096;
@@ -63,7 +63,7 @@ private:
     }
     bool answer() { return end_.endpoint.inject(answer_.data(), answer_.size()) == 0; }
 
-    FabricEnd end_;
+    BareEnd end_;
     fabric::PassiveEndpoint listener_;
     std::vector<std::byte> answer_;
     std::atomic<bool> stopping_ = false;

@@ -2,7 +2,7 @@
 // libfabric peer.
 #include "lanes/lane_server.hpp"
 #include "medium/medium.hpp"
-#include "support/fabric_end.hpp"
+#include "support/bare_end.hpp"
 #include "wire/persist_message.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace rpmem::target {
 namespace {
 
-using test::FabricEnd;
+using test::BareEnd;
 using test::value_of;
 using wire::PersistMessage;
 using wire::PersistMode;
@@ -143,7 +143,7 @@ private:
     std::unique_ptr<LaneServer> server_;
     std::vector<std::byte> sent_ = std::vector<std::byte>(sizeof(PersistMessage) + inline_size);
     wire::PersistResponse answer_{};
-    FabricEnd peer_;
+    BareEnd peer_;
 };
 
 constexpr PoolAccess ways[] = {PoolAccess::direct, PoolAccess::messages};

@@ -26,14 +26,14 @@ Value value_of(Result<Value> result) {
     return std::move(*result);
 }
 
-struct FabricEnd {
+struct BareEnd {
     fabric::Provider provider;
     fabric::Domain domain;
     std::unique_ptr<fabric::EventQueue> events;
     fabric::CompletionQueue completions;
     fabric::Endpoint endpoint;
 
-    explicit FabricEnd(fabric::Provider found)
+    explicit BareEnd(fabric::Provider found)
         : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
           events(std::make_unique<fabric::EventQueue>(value_of(fabric::EventQueue::open(domain)))),
           completions(value_of(fabric::CompletionQueue::open(domain, *events, 64))) {}
