@@ -101,7 +101,7 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     auto agreed = agree_on_provider(std::move(*providers), host_, session_->hello());
     if (!agreed)
         return agreed;
-    way_ = fmt::format("{}, {}", name_of(agreed->kind), fabric::device_of(*agreed));
+    way_ = fabric::describe(*agreed);
     if (agreed->kind == fabric::ProviderKind::verbs) {
         notes_ = std::move(notes);
     } else {

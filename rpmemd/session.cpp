@@ -162,7 +162,8 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     const wire::PersistMethod method = persist_method();
     log_policy(method, persister);
     log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
-                pool_->size(), lanes_->lanes(), lanes_->workers(), name_of(kind), lanes_->port());
+                pool_->size(), lanes_->lanes(), lanes_->workers(),
+                fabric::describe(lanes_->provider()), lanes_->port());
     return wire::InBandAttributes{lanes_->port(), method, lanes_->key(), lanes_->remote_base(),
                                   lanes_->lanes()};
 }

@@ -78,7 +78,7 @@ unsigned lanes_of(const fi_domain_attr& domain) {
     return static_cast<unsigned>(std::clamp<std::size_t>(lanes, 1, 4096));
 }
 
-Provider describe(ProviderKind kind, Info info) {
+Provider examine(ProviderKind kind, Info info) {
     const fi_domain_attr& domain = *info->domain_attr;
     const int mode = domain.mr_mode;
     const bool is_newer_tcp = std::strcmp(info->fabric_attr->prov_name, newer_tcp) == 0;
@@ -128,7 +128,7 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
                 fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),
                            flags, hints.get(), &found);
             if (status == 0)
-                return describe(kind, Info(found));
+                return examine(kind, Info(found));
         }
     return fail_fabric(ErrorClass::resource_limit, status,
                        "the libfabric provider {} does not serve the address {}", name_of(kind),
@@ -169,6 +169,14 @@ std::string device_of(const Provider& provider) {
     const std::string text = name ? name : "";
     // Libfabric adds the kind of endpoint: mlx5_0-xrc.
     return provider.kind == ProviderKind::verbs ? text.substr(0, text.find('-')) : text;
+}
+
+std::string describe(const Provider& provider) {
+    const std::string name = name_of(provider.kind);
+    const std::string of_library = provider.info->fabric_attr->prov_name;
+    return fmt::format("{}{}, {}", name,
+                       of_library == name ? "" : fmt::format(" (libfabric's {})", of_library),
+                       device_of(provider));
 }
 
 int destination_family(const Provider& provider) {

@@ -59,6 +59,9 @@ std::size_t completions_of(const Provider& provider, std::size_t endpoints);
 // The name of the device: mlx5_0; of a network interface, for providers without RDMA.
 std::string device_of(const Provider& provider);
 
+// For people: tcp (libfabric's net), lo.
+std::string describe(const Provider& provider);
+
 // AF_INET or AF_INET6 of the address that the provider would connect to.
 int destination_family(const Provider& provider);
 

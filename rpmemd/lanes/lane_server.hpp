@@ -57,6 +57,7 @@ public:
     [[nodiscard]] std::uint64_t remote_base() const { return shared_.region.remote_base(); }
     [[nodiscard]] bool messages_only() const { return windows_ != nullptr; }
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
+    [[nodiscard]] const fabric::Provider& provider() const { return provider_; }
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
 
     [[nodiscard]] unsigned connected() const { return connected_; }

@@ -53,6 +53,23 @@ TEST_F(Settings, AnOldDaemonHasNoTcp) {
     EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_ENABLE_SOCKETS=1"), std::string::npos);
 }
 
+// RPMEM_ENABLE_VERBS=0
+TEST_F(Settings, TheNewerTcpIsTaken) {
+    for (const bool has_newer : {true, false}) {
+        set_daemon("", has_newer ? "" : "FI_PROVIDER=^net");
+        RPMEMpool* pool = create(local, 1);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        const std::string log = daemon_log();
+        // Since libfabric 1.18 it has the name of the older one.
+        const bool has_one = log.find("provider tcp,") != std::string::npos;
+        if (has_newer && has_one)
+            GTEST_SKIP() << "libfabric has one tcp only";
+        EXPECT_EQ(has_one, !has_newer) << log;
+    }
+}
+
 // RPMEM_SSH=/nonexistent/ssh
 TEST_F(Settings, SshIsMissing) {
     expect_failed(create(local, 1), ENOENT, "/nonexistent/ssh");

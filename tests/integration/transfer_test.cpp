@@ -40,6 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
     Methods, Transfer,
     ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"},
+                      Method{"OlderTcp", "", "PMEM_IS_PMEM_FORCE=1 FI_PROVIDER=^net"},
                       Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"DurableCaches", "", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1"}),
     [](const auto& parameter) { return parameter.param.name; });
