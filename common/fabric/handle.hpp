@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include <memory>
+#include <string>
 
 namespace rpmem::fabric {
 
@@ -27,13 +28,16 @@ struct InfoDeleter {
 };
 using Info = std::unique_ptr<fi_info, InfoDeleter>;
 
+// The words for CODE, a positive errno value of libfabric's, and what to do about it.
+std::string explain(int code);
+
 // STATUS is a libfabric return value (negative).
 template <typename... Args>
 [[nodiscard]] Failure fail_fabric(ErrorClass kind, int status, fmt::format_string<Args...> format,
                                   Args&&... args) {
     const int code = -status;
-    return Failure(Error{
-        code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + fi_strerror(code)});
+    return Failure(
+        Error{code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + explain(code)});
 }
 
 } // namespace rpmem::fabric

@@ -1,6 +1,10 @@
 // Lanes between two peers that know the hello.
 #include "environment.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -93,6 +97,38 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     std::memcpy(&last, part(0).data() + header, sizeof(last));
     EXPECT_EQ(last, 500U);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// A lane for which there are no descriptors left says so, harms no other, and can be used later.
+TEST_F(Lanes, DescriptorsRunOut) {
+    set_daemon("");
+    RPMEMpool* pool = create(local, 64);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    local.fill(3);
+    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    rlimit usual{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const int next = ::dup(0); // the lowest that is free
+    ASSERT_GE(next, 0);
+    ::close(next);
+    const rlimit low{static_cast<rlim_t>(next) + 40, usual.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    unsigned lane = 1;
+    int code = 0;
+    while (lane < 64 && (code = rpmem_persist(pool, header + lane * 64, 64, lane, 0)) == 0)
+        ++lane;
+    const int seen = errno;
+    const std::string text = rpmem_errormsg();
+    EXPECT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+    ASSERT_LT(lane, 64U);
+    EXPECT_GT(lane, 1U);
+    EXPECT_TRUE(code == -1 || code == EMFILE) << code;
+    EXPECT_EQ(seen, EMFILE);
+    EXPECT_NE(text.find(std::to_string(low.rlim_cur) + " (ulimit -n"), std::string::npos) << text;
+    EXPECT_EQ(rpmem_persist(pool, header + lane * 64, 64, lane, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + header, local.data() + header, (lane + 1) * 64), 0);
 }
 
 } // namespace
