@@ -19,7 +19,7 @@ constexpr int retry_length = 4;
 // lost for both. Yielding that takes longer than a system call has let somebody run; otherwise it
 // is time during which nothing is seen.
 constexpr std::chrono::microseconds before_yielding(5);
-constexpr std::chrono::microseconds after_yielding_in_vain(20);
+constexpr std::chrono::microseconds after_yielding_in_vain(2);
 constexpr std::chrono::microseconds somebody_ran(1);
 
 } // namespace
