@@ -80,6 +80,7 @@ struct rpmem_pool_attr {
  *   ECONNRESET, ECONNREFUSED, ECONNABORTED, ETIMEDOUT
  *                    ssh or the fabric connection could not be made or broke
  *   ENOMEM           a limit of memory or of locked memory
+ *   EMFILE           the limit of file descriptors of this process
  * After a failure nothing is left behind on either side.
  */
 RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
@@ -114,6 +115,7 @@ int rpmem_close(RPMEMpool* rpp);
  *   ECONNRESET   the connection is lost, for this and every later call
  *   ETIMEDOUT    the target did not answer within RPMEM_OPERATION_TIMEOUT
  *   EREMOTEIO    the target reported an error
+ *   EMFILE       no file descriptors for a lane used first; it can be tried again
  */
 int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 
