@@ -1,4 +1,5 @@
-// Watches a session from a thread of its own, which sleeps until the channel or a lane ends.
+// Watches a session from a thread of its own, which sleeps until the channel ends, or a
+// lane whose events it is given.
 #pragma once
 
 #include "base/io.hpp"

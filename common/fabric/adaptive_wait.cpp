@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::fabric {
@@ -13,6 +14,7 @@ constexpr unsigned patience = 4;
 // after the other end has been woken, and both would go on sleeping.
 constexpr unsigned retry_every = 32;
 constexpr int retry_length = 4;
+constexpr std::chrono::microseconds longest_retry(1000); // unless spinning may take longer anyway
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
@@ -30,7 +32,9 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
     const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
     if (policy_.spin.count() > 0 && (spun_in_vain_ < patience || try_again)) {
         not_spun_ = 0;
-        const auto time = try_again ? retry_length * policy_.spin : policy_.spin;
+        const auto longer =
+            std::max(policy_.spin, std::min(retry_length * policy_.spin, longest_retry));
+        const auto time = try_again ? longer : policy_.spin;
         if (const int got = spin(queue, entries, time); got != 0) {
             spun_in_vain_ = 0;
             return got;

@@ -11,7 +11,7 @@ std::string explain(int code) {
     rlimit limit{};
     if (code == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
         text += fmt::format(": this process may have {} (ulimit -n; LimitNOFILE= of systemd), and "
-                            "each lane in use takes up to 10",
+                            "each lane in use (on the target, each worker) takes up to 10",
                             limit.rlim_cur);
     return text;
 }

@@ -22,6 +22,11 @@ Result<int> wait_fd_of(fid_t object, const char* what) {
     return fd;
 }
 
+bool is_readable(int fd) {
+    pollfd entry = {fd, POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
+}
+
 ConnectionEvent failed_event(fid_eq* queue) {
     fi_eq_err_entry entry{};
     const ssize_t status = fi_eq_readerr(queue, &entry, 0);
@@ -62,8 +67,10 @@ bool EventQueue::prepare_sleep() const {
         constexpr int shortest_ms = 1;
         std::uint32_t event = 0;
         fi_eq_cm_entry entry{};
+        // Whether it really waits for so short a time depends on when a millisecond ends.
         return fi_eq_sread(queue_.get(), &event, &entry, sizeof(entry), shortest_ms, FI_PEEK) ==
-               -FI_EAGAIN;
+                   -FI_EAGAIN &&
+               !is_readable(fd_);
     }
     fid_t objects[] = {&queue_->fid};
     return fi_trywait(fabric_, objects, 1) == 0;

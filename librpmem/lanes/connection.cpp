@@ -25,6 +25,13 @@ std::string where(unsigned lane, const ConnectionRequest& request) {
                        request.port);
 }
 
+// The lane, too, is woken by this queue: its descriptor must not stay readable.
+void quieten(const fabric::EventQueue& events) {
+    constexpr int attempts = 100;
+    for (int i = 0; i < attempts && !events.prepare_sleep(); ++i)
+        ;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Connection>>
@@ -88,28 +95,27 @@ Result<Lane*> Connection::use_lane(unsigned index) {
     return slots_[index].lane.get();
 }
 
-Result<> Connection::open_own_events(Slot& slot) const {
+Result<Connection::Place> Connection::open_place() const {
+    Place place;
     if (provider_.domain_per_queue) {
         auto domain = fabric::open_domain(provider_);
         if (!domain)
             return propagate(std::move(domain));
-        slot.domain = std::make_unique<fabric::Domain>(std::move(*domain));
+        place.domain = std::make_unique<fabric::Domain>(std::move(*domain));
     }
-    auto events = fabric::EventQueue::open(slot.domain ? *slot.domain : domain_);
+    auto events = fabric::EventQueue::open(place.domain ? *place.domain : domain_);
     if (!events)
         return propagate(std::move(events));
-    slot.events = std::make_unique<fabric::EventQueue>(std::move(*events));
-    return {};
+    place.events = std::make_unique<fabric::EventQueue>(std::move(*events));
+    return place;
 }
 
 Result<> Connection::connect(unsigned index, Events kind, int wake) {
-    Slot& slot = slots_[index];
-    slot.events.reset(); // of an attempt that failed
-    slot.domain.reset();
-    if (kind == Events::own)
-        RPMEM_TRY(open_own_events(slot));
-    const fabric::EventQueue& events = slot.events ? *slot.events : *events_;
-    const fabric::Domain& domain = slot.domain ? *slot.domain : domain_;
+    auto place = kind == Events::own ? open_place() : Place();
+    if (!place)
+        return propagate(std::move(place));
+    const fabric::EventQueue& events = place->events ? *place->events : *events_;
+    const fabric::Domain& domain = place->domain ? *place->domain : domain_;
     const PoolMemory memory{request_.pool, request_.pool_size, pool_region_.descriptor(),
                             request_.remote, request_.messages_only};
     auto lane = Lane::open(domain, provider_, events, index, memory, limits_, request_.lost_fd);
@@ -122,8 +128,10 @@ Result<> Connection::connect(unsigned index, Events kind, int wake) {
     if (!started)
         return Failure(in_context(where(index, request_), std::move(started).error()));
     RPMEM_TRY(await_connected(index, events, wake));
-    if (slot.domain)
-        events.prepare_sleep(); // the lane, too, is woken by this queue
+    if (place->domain)
+        quieten(events);
+    Slot& slot = slots_[index];
+    slot.place = std::move(*place);
     slot.lane = std::move(*lane);
     slot.ready.store(slot.lane.get(), std::memory_order_release);
     return {};

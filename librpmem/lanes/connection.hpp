@@ -47,13 +47,17 @@ public:
     }
     // The lane, connected now if it was not. From any thread.
     Result<Lane*> use_lane(unsigned index);
-    // Of the lanes that were connected by open().
+    // Of the lanes that were connected by open(), where lanes share a domain. Elsewhere nothing
+    // ever comes: a lane notices by itself that it has ended, when it is used.
     [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
 
 private:
-    struct Slot {
+    struct Place {
         std::unique_ptr<fabric::Domain> domain;     // where lanes share none
         std::unique_ptr<fabric::EventQueue> events; // of a lane that nobody else watches
+    };
+    struct Slot {
+        Place place;
         std::unique_ptr<Lane> lane;
         std::atomic<Lane*> ready = nullptr;
     };
@@ -63,7 +67,7 @@ private:
         : request_(request), timeout_(settings.connect_timeout) {}
     Result<> set_up(fabric::ProviderKind kind, const Settings& settings);
     Result<> connect(unsigned index, Events events, int wake);
-    Result<> open_own_events(Slot& slot) const;
+    Result<Place> open_place() const;
     Result<> await_connected(unsigned index, const fabric::EventQueue& events, int wake) const;
 
     ConnectionRequest request_;

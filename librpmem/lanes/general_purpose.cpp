@@ -7,14 +7,14 @@
 namespace rpmem::general_purpose {
 namespace {
 
-// Large, because each may cost the target an msync.
+// Large, because each costs a message, and may cost the target an msync.
 constexpr std::size_t piece_size = std::size_t{1024} * 1024;
 
-// The target makes each range durable when its message comes.
+// The target makes ranges durable when their messages come, or when an answer is due.
 int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
     if (!relaxed || length <= lane.inline_worth())
         return send_inline(lane, offset, length, last);
-    // In pieces: the target makes one durable while the next is on its way.
+    // In pieces: persistent memory is flushed while the next is on its way.
     while (length > 0) {
         const std::size_t size = std::min(length, piece_size);
         const Answer answer = size < length ? Answer::may_wait : last;

@@ -25,7 +25,7 @@ unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules
     constexpr std::size_t least = 8;
     if (!provider.holds_back_messages)
         return rules.in_flight;
-    const std::size_t cached = cached_bytes / rules.inline_size;
+    const std::size_t cached = cached_bytes / std::max<std::size_t>(rules.inline_size, 1);
     return static_cast<unsigned>(std::min<std::size_t>(std::max(cached, least), rules.in_flight));
 }
 
