@@ -56,7 +56,7 @@ TEST_F(Settings, AnOldDaemonHasNoTcp) {
 // RPMEM_ENABLE_VERBS=0
 TEST_F(Settings, TheNewerTcpIsTaken) {
     for (const bool has_newer : {true, false}) {
-        set_daemon("", has_newer ? "" : "FI_PROVIDER=^net");
+        set_daemon("", has_newer ? "unset FI_PROVIDER;" : "FI_PROVIDER=^net");
         RPMEMpool* pool = create(local, 1);
         ASSERT_NE(pool, nullptr) << rpmem_errormsg();
         EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();

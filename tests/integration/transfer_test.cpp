@@ -41,6 +41,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"OlderTcp", "", "PMEM_IS_PMEM_FORCE=1 FI_PROVIDER=^net"},
+                      // The test's own environment reaches the daemon, too.
+                      Method{"NewerTcp", "", "unset FI_PROVIDER; PMEM_IS_PMEM_FORCE=1"},
                       Method{"Messages", "--direct-access=no", "PMEM_IS_PMEM_FORCE=1"},
                       Method{"DurableCaches", "", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1"}),
     [](const auto& parameter) { return parameter.param.name; });
