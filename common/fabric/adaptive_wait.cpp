@@ -24,6 +24,10 @@ constexpr std::chrono::microseconds before_yielding(5);
 constexpr std::chrono::microseconds after_yielding_in_vain(2);
 constexpr std::chrono::microseconds somebody_ran(1);
 
+std::chrono::microseconds time_of_retry(std::chrono::microseconds spin) {
+    return std::max(spin, std::min(retry_length * spin, longest_retry));
+}
+
 } // namespace
 
 int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake) {
@@ -32,9 +36,7 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
     const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
     if (policy_.spin.count() > 0 && (spun_in_vain_ < patience || try_again)) {
         not_spun_ = 0;
-        const auto longer =
-            std::max(policy_.spin, std::min(retry_length * policy_.spin, longest_retry));
-        const auto time = try_again ? longer : policy_.spin;
+        const auto time = try_again ? time_of_retry(policy_.spin) : policy_.spin;
         if (const int got = spin(queue, entries, time); got != 0) {
             spun_in_vain_ = 0;
             return got;

@@ -20,7 +20,8 @@ struct QueueSizes {
     std::size_t receive;
 };
 
-// What the code obeys; filled in from fi_info, whatever the provider's name is.
+// What the code obeys; filled in from fi_info. Only what fi_info does not tell, the two from
+// domain_per_queue on, goes by the provider's name.
 struct Provider {
     ProviderKind kind;
     Info info;

@@ -10,7 +10,7 @@ namespace {
 // What 1.12.1 does.
 constexpr wire::MessageRules one_by_one{8192, 1, false, false};
 
-// More in flight than this gain nothing, and the target has a buffer for each.
+// More in flight than this gain nothing, and the target may have a buffer for each.
 constexpr unsigned most_messages = 64;
 
 // Of one message, where its buffer is locked in memory.

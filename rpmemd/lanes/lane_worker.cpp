@@ -88,7 +88,7 @@ void LaneWorker::serve(const fabric::Completion& completion) {
 void LaneWorker::conclude() {
     std::erase_if(unanswered_, [this](Lane* lane) {
         if (!lane->is_due(persister_))
-            return true; // until its next message; see Answer::may_wait
+            return true; // until its next message: see wire::answer_may_wait
         const std::string problem = lane->persist_taken(persister_);
         if (problem.empty())
             return lane->answer();

@@ -67,9 +67,9 @@ private:
 // One lane of a server, and a peer that has connected to it.
 class Visit {
 public:
-    explicit Visit(PoolAccess access, bool late_answers = false)
-        : server_(value_of(LaneServer::start(options(access, late_answers), pool.begin(), pool_size,
-                                             Persister(pool.medium()), Log()))),
+    explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size)
+        : server_(value_of(LaneServer::start(options(access, late_answers, data), pool.begin(),
+                                             pool_size, Persister(pool.medium()), Log()))),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
         peer_.endpoint = value_of(fabric::Endpoint::open(peer_.domain, peer_.provider.info.get(),
@@ -127,12 +127,12 @@ public:
     }
 
 private:
-    static LaneServerOptions options(PoolAccess access, bool late_answers) {
+    static LaneServerOptions options(PoolAccess access, bool late_answers, std::size_t data) {
         return {fabric::ProviderKind::tcp,
                 test::loopback,
                 "",
                 1,
-                {inline_size, 4, true, late_answers},
+                {data, 4, true, late_answers},
                 1,
                 std::chrono::microseconds(0),
                 PagingPolicy::never,
@@ -251,6 +251,14 @@ TEST(LaneMessage, BuffersOfManyLanesAreBounded) {
                                    pool.begin(), pool_size, Persister(pool.medium()), Log()));
     EXPECT_LE(server->lanes() * largest * 32, bound);
     EXPECT_GT(server->lanes(), 100U);
+}
+
+// A peer may agree on messages that carry no data.
+TEST(LaneMessage, WithoutRoomForData) {
+    Visit visit(PoolAccess::direct, false, 0);
+    visit.send(visit.message(PersistMode::persist_written, 0, pool_size), header);
+    EXPECT_TRUE(visit.is_answered());
+    EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
 }
 
 TEST(LaneMessage, IsShorterThanItsHeader) {
