@@ -36,6 +36,13 @@ void LocalPool::fill(std::uint64_t seed) {
     }
 }
 
+std::set<std::string> open_descriptors() {
+    std::set<std::string> seen;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd"))
+        seen.insert(entry.path().filename());
+    return seen;
+}
+
 std::vector<std::byte> bytes_of(const fs::path& file) {
     std::error_code none;
     std::vector<std::byte> bytes(fs::exists(file, none) ? fs::file_size(file) : 0);

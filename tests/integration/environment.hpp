@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ private:
     std::byte* data_;
     std::size_t size_;
 };
+
+// Of this process, by number.
+std::set<std::string> open_descriptors();
 
 std::vector<std::byte> bytes_of(const std::filesystem::path& file);
 rpmem_pool_attr sample_attributes();

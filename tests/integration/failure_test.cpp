@@ -18,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::set<std::string> open_descriptors() {
-    std::set<std::string> seen;
-    for (const auto& entry : fs::directory_iterator("/proc/self/fd"))
-        seen.insert(entry.path().filename());
-    return seen;
-}
-
 class Failures : public TargetTest {
 protected:
     void SetUp() override { write_simple_pool_set(8); }

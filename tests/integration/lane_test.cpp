@@ -99,7 +99,8 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
-// A lane for which there are no descriptors left says so, harms no other, and can be used later.
+// A lane for which there are no descriptors left says so, keeps none, harms no other, and can be
+// used later.
 TEST_F(Lanes, DescriptorsRunOut) {
     set_daemon("");
     RPMEMpool* pool = create(local, 64);
@@ -111,13 +112,17 @@ TEST_F(Lanes, DescriptorsRunOut) {
     const int next = ::dup(0); // the lowest that is free
     ASSERT_GE(next, 0);
     ::close(next);
-    const rlimit low{static_cast<rlim_t>(next) + 40, usual.rlim_max};
+    const rlimit low{static_cast<rlim_t>(next) + 45, usual.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
     unsigned lane = 1;
     int code = 0;
-    while (lane < 64 && (code = rpmem_persist(pool, header + lane * 64, 64, lane, 0)) == 0)
+    auto before = open_descriptors();
+    while (lane < 64 && (code = rpmem_persist(pool, header + lane * 64, 64, lane, 0)) == 0) {
         ++lane;
+        before = open_descriptors();
+    }
     const int seen = errno;
+    EXPECT_EQ(open_descriptors(), before);
     const std::string text = rpmem_errormsg();
     EXPECT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
