@@ -186,7 +186,7 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
     const wire::MessageRules messages = agree_on_messages(
-        pool->session_->hello(), asked, settings.inline_size, provider->pins_memory);
+        pool->session_->hello(), asked, settings.inline_size, buffers_behind(*provider));
     const auto response =
         pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
                                 messages.inline_size, attributes, arguments.pool_set});
@@ -206,7 +206,7 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     const unsigned asked =
         lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
     const wire::MessageRules messages = agree_on_messages(
-        pool->session_->hello(), asked, settings.inline_size, provider->pins_memory);
+        pool->session_->hello(), asked, settings.inline_size, buffers_behind(*provider));
     const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
                                                 messages.inline_size, arguments.pool_set});
     if (!response)

@@ -11,7 +11,7 @@
 namespace rpmem::target {
 
 // Most bytes of data in one message, of whatever protocol.
-inline constexpr std::uint32_t most_inline_bytes = 256 * 1024;
+inline constexpr std::uint32_t most_inline_bytes = 512 * 1024;
 
 // What both ends know of each other. By default: a peer of protocol 0.1.
 struct Agreement {

@@ -35,7 +35,7 @@ constexpr std::array rows = {
                "upper bound of lanes of a pool (read at load)"},
     SettingRow{"RPMEM_WORK_QUEUE_SIZE", number, "50", 1, 65536, "operations",
                "suggested work queue size of a lane (read at load)"},
-    SettingRow{"RPMEM_INLINE_SIZE", number, "262144", 64, 262144, "bytes",
+    SettingRow{"RPMEM_INLINE_SIZE", number, "524288", 64, 524288, "bytes",
                "most data in one message, where larger ranges are cut"},
     SettingRow{"RPMEM_CONNECT_TIMEOUT", number, "30000", 1000, 3600000, "ms",
                "bound of the login, and of connecting the lanes"},

@@ -1,11 +1,3 @@
-// The target copies one piece while the next is on its way: several are quicker than one, but not
-// if they are so small that what each costs by itself shows.
-inline std::size_t piece_of(std::size_t length, std::size_t most) {
-    constexpr std::size_t pieces = 4;
-    constexpr std::size_t least = std::size_t{32} * 1024;
-    return std::min(std::max(length / pieces, least), most);
-}
-
 // A range sent inside messages, which the target copies word by word. The answers are not waited
 // for; LAST is that to the last message.
 #pragma once
@@ -16,9 +8,17 @@ inline std::size_t piece_of(std::size_t length, std::size_t most) {
 
 namespace rpmem {
 
+// The target copies one piece while the next is on its way; but each is a call to the network's
+// software, which does better with few large ones. 64 KiB would just not fit into one packet of
+// the loopback device together with their headers, and go in two pieces.
+inline std::size_t piece_of(std::size_t length, std::size_t most) {
+    constexpr std::size_t half = std::size_t{32} * 1024;
+    return length <= 2 * half ? std::min(half, most) : most;
+}
+
 // RDMA writes may be placed, and a network's packets cut, at any byte. Strict calls therefore send
 // their data in messages, each of which ends at a word boundary of the target: what the target
-// copies with one store per word is never torn.
+// copies with stores of whole words is never torn.
 inline int send_inline(Lane& lane, std::size_t offset, std::size_t length, Answer last) {
     constexpr std::size_t word_size = 8;
     const std::size_t whole = piece_of(length, lane.inline_size()) / word_size * word_size;

@@ -3,6 +3,7 @@
 #include "base/cache_line.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace rpmem {
 namespace {
@@ -16,18 +17,32 @@ constexpr unsigned most_messages = 64;
 // Of one message, where its buffer is locked in memory.
 constexpr std::size_t most_pinned = std::size_t{32} * 1024;
 
+// Of a lane, where they are few.
+constexpr std::size_t few = 4;
+
 // For the buffers of all lanes on the target; pieces get smaller where there are many lanes.
-constexpr std::size_t buffer_budget = std::size_t{64} * 1024 * 1024;
+std::size_t budget(TargetBuffers buffers) {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    return (buffers == TargetBuffers::few_large ? 1024 : 64) * mebibyte;
+}
 
 } // namespace
 
+TargetBuffers buffers_behind(const fabric::Provider& provider) {
+    if (provider.pins_memory)
+        return TargetBuffers::pinned;
+    return provider.holds_back_messages ? TargetBuffers::few_large : TargetBuffers::one_each;
+}
+
 wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
-                                     std::size_t inline_size, bool pinned) {
+                                     std::size_t inline_size, TargetBuffers buffers) {
     if (!hello || (hello->capabilities & wire::capability_pipelining) == 0)
         return one_by_one;
     const unsigned in_flight = std::min(hello->messages, most_messages);
-    const std::size_t affordable = buffer_budget / (std::size_t{lanes} * in_flight);
-    const std::size_t suggested = pinned ? std::min(inline_size, most_pinned) : inline_size;
+    const std::size_t of_a_lane = buffers == TargetBuffers::few_large ? few : in_flight;
+    const std::size_t affordable = budget(buffers) / (lanes * of_a_lane) - cache_line; // header
+    const std::size_t suggested =
+        buffers == TargetBuffers::pinned ? std::min(inline_size, most_pinned) : inline_size;
     const std::size_t best = std::max(suggested, cache_line) & ~(cache_line - 1);
     const std::size_t wanted =
         std::clamp(affordable & ~(cache_line - 1), std::min(one_by_one.inline_size, best), best);
@@ -39,7 +54,8 @@ std::size_t inline_worth(const wire::MessageRules& rules, bool by_device) {
     constexpr std::size_t small_size = 4096;
     if (!rules.counted_answers)
         return 0; // there is one message at a time
-    return by_device ? std::min(rules.inline_size, small_size) : rules.inline_size;
+    return by_device ? std::min(rules.inline_size, small_size)
+                     : std::numeric_limits<std::size_t>::max();
 }
 
 } // namespace rpmem

@@ -1,6 +1,7 @@
 // What the two ends agree on for the persist messages of a pool.
 #pragma once
 
+#include "fabric/provider.hpp"
 #include "wire/hello.hpp"
 #include "wire/persist_message.hpp"
 
@@ -8,13 +9,21 @@
 
 namespace rpmem {
 
-// What both ends can do. HELLO is nothing for a peer of protocol 0.1; INLINE_SIZE is a suggestion;
-// PINNED: the target's buffers are locked in its memory.
-wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
-                                     std::size_t inline_size, bool pinned);
+// What the target has for the messages on their way, as far as can be told from this end.
+enum class TargetBuffers {
+    pinned,    // one for each, locked in memory
+    one_each,  // the same, in memory that is used when a message comes
+    few_large, // what finds none waits in the stream
+};
+TargetBuffers buffers_behind(const fabric::Provider& provider);
 
-// Bytes up to which a relaxed range is quicker in a message than by a write and a message. Where a
-// device moves the data the target's processor does best to keep out of it, but for small ones.
+// What both ends can do. HELLO is nothing for a peer of protocol 0.1; INLINE_SIZE is a suggestion.
+wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
+                                     std::size_t inline_size, TargetBuffers buffers);
+
+// Bytes up to which a relaxed range is quicker in messages than by a write and a message. Where a
+// device moves the data the target's processor does best to keep out of it, but for small ones;
+// elsewhere it must copy them twice in any case, and flushes what it streams for nothing.
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device);
 
 } // namespace rpmem

@@ -22,11 +22,15 @@ constexpr std::size_t least_streamed_size = 1024;
 // and still in the cache. Elsewhere each message that the peer may send needs its own.
 unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules& rules) {
     constexpr std::size_t cached_bytes = std::size_t{2} << 20;
-    constexpr std::size_t least = 8;
+    constexpr std::size_t least = 4;
     if (!provider.holds_back_messages)
         return rules.in_flight;
     const std::size_t cached = cached_bytes / std::max<std::size_t>(rules.inline_size, 1);
     return static_cast<unsigned>(std::min<std::size_t>(std::max(cached, least), rules.in_flight));
+}
+
+std::size_t message_size(const wire::MessageRules& rules) {
+    return sizeof(PersistMessage) + rules.inline_size;
 }
 
 std::string not_durable(const std::byte* address, std::size_t size, int code) {
@@ -35,6 +39,10 @@ std::string not_durable(const std::byte* address, std::size_t size, int code) {
 }
 
 } // namespace
+
+std::size_t Lane::buffers_size(const fabric::Provider& provider, const wire::MessageRules& rules) {
+    return buffer_count(provider, rules) * up_to_cache_lines(message_size(rules));
+}
 
 Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
                                          const fabric::Provider& provider, fi_info* info,
@@ -49,9 +57,8 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
 Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                       const fabric::EventQueue& events,
                       const fabric::CompletionQueue& completions) {
-    message_size_ = sizeof(PersistMessage) + rules_.inline_size;
-    const unsigned count = buffer_count(provider, rules_);
-    const std::size_t size = count * up_to_cache_lines(message_size_);
+    message_size_ = message_size(rules_);
+    const std::size_t size = buffers_size(provider, rules_);
     // Not touched: pages that no message reaches cost nothing.
     memory_.reset(new (std::nothrow) std::byte[size]);
     if (!memory_)
@@ -66,6 +73,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
+    const unsigned count = buffer_count(provider, rules_);
     buffers_.reserve(count);
     for (unsigned i = 0; i < count; ++i) {
         buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});

@@ -39,6 +39,10 @@ public:
                                               const fabric::CompletionQueue& completions,
                                               unsigned index, const wire::MessageRules& rules);
 
+    // Bytes of the buffers of each lane.
+    [[nodiscard]] static std::size_t buffers_size(const fabric::Provider& provider,
+                                                  const wire::MessageRules& rules);
+
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     bool connected = false;

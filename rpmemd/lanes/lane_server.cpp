@@ -1,12 +1,11 @@
 #include "lanes/lane_server.hpp"
 
-#include "base/cache_line.hpp"
 #include "fabric/paging.hpp"
 #include "fabric/search.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
+#include <cstdlib>
 #include <thread>
 
 namespace rpmem::target {
@@ -24,9 +23,8 @@ constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
 // ordinary file systems.
 bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
 
-unsigned affordable_lanes(const wire::MessageRules& messages) {
-    const std::size_t each = messages.in_flight * (messages.inline_size + cache_line);
-    return static_cast<unsigned>(most_buffer_bytes / each);
+unsigned affordable_lanes(const fabric::Provider& provider, const wire::MessageRules& messages) {
+    return static_cast<unsigned>(most_buffer_bytes / Lane::buffers_size(provider, messages));
 }
 
 unsigned worker_count(unsigned wanted, unsigned lanes) {
@@ -65,8 +63,8 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     if (!place)
         return propagate(std::move(place));
     shared_ = std::move(*place);
-    lane_count_ =
-        std::min({options.lanes, provider_.max_lanes, affordable_lanes(options.messages)});
+    lane_count_ = std::min(
+        {options.lanes, provider_.max_lanes, affordable_lanes(provider_, options.messages)});
     lanes_.resize(lane_count_);
     RPMEM_TRY(expose(options, pool, pool_size));
     token_ = options.token;
@@ -103,7 +101,8 @@ Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
         log_.notice("the pool is served by messages only: {}", region.error().text);
     }
     const std::size_t size = options.messages.inline_size * lane_count_;
-    windows_.reset(new (std::nothrow) std::byte[size]());
+    // Zeros, so that the peer sees nothing else of this process; in pages that cost nothing yet.
+    windows_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
     if (!windows_)
         return fail(ErrorClass::resource_limit, ENOMEM, "no memory for the windows of {} lanes",
                     lane_count_);

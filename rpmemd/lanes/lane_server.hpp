@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -80,6 +81,10 @@ private:
         fabric::MemoryRegion region;
     };
 
+    struct Freed {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+
     LaneServer(Event failure_event, Log log)
         : failure_event_(std::move(failure_event)), log_(std::move(log)) {}
     Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
@@ -104,7 +109,7 @@ private:
     mutable std::mutex failure_mutex_;
     std::string failure_;
     fabric::Provider provider_{};
-    std::unique_ptr<std::byte[]> windows_; // null: the pool itself is registered
+    std::unique_ptr<std::byte[], Freed> windows_; // null: the pool itself is registered
     std::size_t window_size_ = 0;
     std::span<std::byte> exposed_; // what is registered
     Place shared_;                 // listens

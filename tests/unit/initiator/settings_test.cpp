@@ -32,7 +32,7 @@ TEST(Settings, DefaultsAreThoseOfTheManual) {
     EXPECT_EQ(settings.paging, PagingPolicy::when_needed);
     EXPECT_FALSE(settings.max_lanes);
     EXPECT_EQ(settings.work_queue_size, 50U);
-    EXPECT_EQ(settings.inline_size, 262144U);
+    EXPECT_EQ(settings.inline_size, 524288U);
     EXPECT_EQ(settings.connect_timeout, 30000ms);
     EXPECT_EQ(settings.operation_timeout, 120000ms);
     EXPECT_EQ(settings.spin_time, 50us);
