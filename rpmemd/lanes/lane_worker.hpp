@@ -39,6 +39,7 @@ private:
     void run();
     void serve(const fabric::Completion& completion);
     void conclude();
+    bool conclude(Lane& lane);
 
     fabric::CompletionQueue completions_;
     Event stop_;
