@@ -57,7 +57,6 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
-    spent_.reserve(limits_.messages.in_flight);
     for (unsigned i = 0; i < limits_.messages.in_flight; ++i)
         if (post_answer_buffer(&answers_[i]) != 0)
             return fail(ErrorClass::resource_limit, ENOBUFS,
@@ -70,19 +69,8 @@ int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
     return endpoint_.post_receive(buffer, sizeof(*buffer), buffers_region_.descriptor(), buffer);
 }
 
-// Makes places whose answers were taken ready for others.
-int Lane::refill() {
-    for (wire::PersistResponse* place : spent_)
-        if (post_answer_buffer(place) != 0)
-            return ECONNRESET;
-    spent_.clear();
-    return 0;
-}
-
 // Takes in what has completed, waiting if there is nothing.
 int Lane::make_progress() {
-    if (const int code = refill()) // while the peer is busy
-        return code;
     std::array<fabric::Completion, 16> entries;
     const int got = wait_.wait(completions_, entries, lost_fd_);
     if (got == 0)
@@ -112,8 +100,7 @@ int Lane::take_answer(const fabric::Completion& completion) {
         count > requested_ - answered_)
         return EBADMSG;
     answered_ += count;
-    spent_.push_back(answer);
-    return 0;
+    return post_answer_buffer(answer) == 0 ? 0 : ECONNRESET;
 }
 
 // Posts an operation as soon as there is room for it.
@@ -153,9 +140,6 @@ int Lane::write(std::size_t offset, std::size_t length) {
 int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer) {
     while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
-            return code;
-    if (requested_ - answered_ + spent_.size() >= limits_.messages.in_flight)
-        if (const int code = refill())
             return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.
     std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace rpmem {
 
@@ -78,7 +77,6 @@ private:
     int take(const fabric::Completion& completion);
     int take_answer(const fabric::Completion& completion);
     int post_answer_buffer(wire::PersistResponse* buffer);
-    int refill();
     int wait_for_operations();
     int read_by_messages(std::byte* destination, std::size_t offset, std::size_t length);
     int read_from(std::uint64_t address, std::byte* destination, std::size_t length);
@@ -96,9 +94,8 @@ private:
     fabric::CompletionQueue completions_;
     std::unique_ptr<std::byte[]> buffers_;
     fabric::MemoryRegion buffers_region_;
-    std::byte* slots_ = nullptr;                // one for each message in flight
-    wire::PersistResponse* answers_ = nullptr;  // where answers land, one for each message
-    std::vector<wire::PersistResponse*> spent_; // of them, to be posted again; room is reserved
+    std::byte* slots_ = nullptr;               // one for each message in flight
+    wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
     std::byte* landing_ = nullptr; // where reads land that cannot go to their destination
     std::array<bool, 4> landed_{}; // which of its places have been filled
     fabric::Endpoint endpoint_;

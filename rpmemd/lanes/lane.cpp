@@ -73,10 +73,8 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
-    messages_wait_ = provider.holds_back_messages;
     const unsigned count = buffer_count(provider, rules_);
     buffers_.reserve(count);
-    spent_.reserve(count);
     for (unsigned i = 0; i < count; ++i) {
         buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});
         if (const int status = post(buffers_.back()); status != 0)
@@ -137,9 +135,9 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
     last_flags_ = message.flags;
     if (!rules_.late_answers || (message.flags & wire::answer_may_wait) == 0)
         answer_wanted_ = true;
-    spent_.push_back(&buffer);
-    if (!messages_wait_)
-        refill(); // the answer lets the next one come
+    // The answer lets the next message come: be ready before. If this fails the lane is gone, and
+    // the control loop is told by the event queue.
+    static_cast<void>(post(buffer));
     return problem;
 }
 
@@ -177,13 +175,6 @@ std::string Lane::persist_taken(const Persister& persister) {
     has_streams_ = false;
     const int code = persister.persist(dirty_, size);
     return code == 0 ? std::string() : not_durable(dirty_, size, code);
-}
-
-void Lane::refill() {
-    // If this fails the lane is gone, and the control loop is told by the event queue.
-    for (const MessageBuffer* buffer : spent_)
-        static_cast<void>(post(*buffer));
-    spent_.clear();
 }
 
 bool Lane::answer() {

@@ -47,9 +47,9 @@ public:
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     bool connected = false;
 
-    // Does what the message of RECEIVED bytes in BUFFER says, except for making its range durable.
-    // Returns a text if the peer broke the rules or the medium failed: there must be no answer
-    // then.
+    // Does what the message of RECEIVED bytes in BUFFER says, except for making its range durable,
+    // and gets ready for the next one. Returns a text if the peer broke the rules or the medium
+    // failed: there must be no answer then.
     [[nodiscard]] std::string take(const MessageBuffer& buffer, std::size_t received,
                                    const ServedMemory& memory, const Persister& persister);
     // What was taken must be durable now: its answer is due, or the time until then is well used.
@@ -61,9 +61,6 @@ public:
     // Answers what was taken, unless the last message said that this may wait. False: not now, the
     // queue is full.
     [[nodiscard]] bool answer();
-    // Makes buffers whose messages were taken ready for others. Once what came has been seen to:
-    // where messages can wait, the answer need not.
-    void refill();
 
 private:
     Lane(unsigned index, const wire::MessageRules& rules) : index_(index), rules_(rules) {}
@@ -80,8 +77,6 @@ private:
     std::unique_ptr<std::byte[]> memory_;
     fabric::MemoryRegion region_;
     std::vector<MessageBuffer> buffers_;
-    std::vector<const MessageBuffer*> spent_; // to be posted again; room for all is reserved
-    bool messages_wait_ = false;              // for a buffer
     fabric::Endpoint endpoint_;
     unsigned unanswered_ = 0;
     std::uint32_t last_flags_ = 0;

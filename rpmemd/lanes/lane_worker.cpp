@@ -87,21 +87,14 @@ void LaneWorker::serve(const fabric::Completion& completion) {
 // What came together is made durable and answered together.
 void LaneWorker::conclude() {
     std::erase_if(unanswered_, [this](Lane* lane) {
-        const bool done = conclude(*lane);
-        lane->refill();
-        return done;
+        if (!lane->is_due(persister_))
+            return true; // until its next message: see wire::answer_may_wait
+        const std::string problem = lane->persist_taken(persister_);
+        if (problem.empty())
+            return lane->answer();
+        failed_(fmt::format("lane {}: {}", lane->index(), problem));
+        return true;
     });
-}
-
-// False: it must be tried again.
-bool LaneWorker::conclude(Lane& lane) {
-    if (!lane.is_due(persister_))
-        return true; // until its next message: see wire::answer_may_wait
-    const std::string problem = lane.persist_taken(persister_);
-    if (problem.empty())
-        return lane.answer();
-    failed_(fmt::format("lane {}: {}", lane.index(), problem));
-    return true;
 }
 
 } // namespace rpmem::target

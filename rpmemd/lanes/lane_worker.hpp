@@ -39,7 +39,6 @@ private:
     void run();
     void serve(const fabric::Completion& completion);
     void conclude();
-    bool conclude(Lane& lane);
 
     fabric::CompletionQueue completions_;
     Event stop_;
