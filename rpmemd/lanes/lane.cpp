@@ -21,7 +21,7 @@ constexpr std::size_t least_streamed_size = 1024;
 // What finds no buffer waits in the stream, where there is one: few buffers are soon used again,
 // and still in the cache. Elsewhere each message that the peer may send needs its own.
 unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules& rules) {
-    constexpr std::size_t cached_bytes = std::size_t{2} << 20;
+    constexpr std::size_t cached_bytes = std::size_t{1} << 20;
     constexpr std::size_t least = 4;
     if (!provider.holds_back_messages)
         return rules.in_flight;

@@ -69,6 +69,8 @@ struct BadLine {
     const char* line;
     const char* says;
 };
+void PrintTo(const BadLine& bad, std::ostream* out) { *out << testing::PrintToString(bad.line); }
+
 class BadLines : public testing::TestWithParam<BadLine> {};
 
 TEST_P(BadLines, NameTheFileTheLineNumberAndTheLine) {

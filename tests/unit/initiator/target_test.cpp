@@ -11,6 +11,7 @@ struct Good {
     const char* host;
     unsigned port; // 0: none
 };
+void PrintTo(const Good& good, std::ostream* out) { *out << good.text; }
 
 class GoodTargets : public ::testing::TestWithParam<Good> {};
 
