@@ -1,14 +1,12 @@
 // Messages on a lane, good ones and such that break the rules: the daemon gets them from a bare
 // libfabric peer.
+#include "guarded_pool.hpp"
 #include "lanes/lane_server.hpp"
-#include "medium/medium.hpp"
 #include "support/bare_end.hpp"
 #include "wire/persist_message.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,46 +21,7 @@ using test::value_of;
 using wire::PersistMessage;
 using wire::PersistMode;
 
-constexpr std::size_t pool_size = std::size_t{64} * 1024;
-constexpr std::size_t guard_size = pool_size;
 constexpr std::size_t inline_size = 1024;
-constexpr auto untouched = std::byte{0x5a};
-
-// A pool between two guards. All of it is a file of its own, of bytes that nobody sends.
-class GuardedPool {
-public:
-    GuardedPool() : file_(::memfd_create("pool", MFD_CLOEXEC)) {
-        constexpr std::size_t size = pool_size + 2 * guard_size;
-        if (file_.get() < 0 || ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
-            throw std::runtime_error("no file in memory");
-        void* const place =
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-        if (place == MAP_FAILED)
-            throw std::runtime_error("the file cannot be mapped");
-        all_ = {static_cast<std::byte*>(place), size};
-        std::fill(all_.begin(), all_.end(), untouched);
-        if (!medium_.add(file_.get(), "pool", begin(), pool_size, false))
-            throw std::runtime_error("no medium");
-    }
-    ~GuardedPool() { ::munmap(all_.data(), all_.size()); }
-    GuardedPool(const GuardedPool&) = delete;
-    GuardedPool& operator=(const GuardedPool&) = delete;
-
-    [[nodiscard]] std::byte* begin() const { return all_.data() + guard_size; }
-    [[nodiscard]] const Medium& medium() const { return medium_; }
-    // Nothing was written, but perhaps to the COUNT bytes at OFFSET of the pool.
-    [[nodiscard]] bool is_untouched_but(std::size_t offset, std::size_t count) const {
-        const auto is = [](std::byte byte) { return byte == untouched; };
-        return std::all_of(all_.begin(), all_.begin() + std::ptrdiff_t(guard_size + offset), is) &&
-               std::all_of(all_.begin() + std::ptrdiff_t(guard_size + offset + count), all_.end(),
-                           is);
-    }
-
-private:
-    UniqueFd file_;
-    std::span<std::byte> all_;
-    Medium medium_;
-};
 
 // One lane of a server, and a peer that has connected to it.
 class Visit {
