@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include "medium/medium.hpp"
+
 #include <limits>
 
 namespace rpmem::target {
@@ -23,6 +25,12 @@ std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agree
         break;
     }
     return std::nullopt;
+}
+
+// A device writes past the caches if it is told to; with tcp it is the processor that writes.
+// Peers of protocol 0.1 get over sockets what 1.12.1's daemon gives them: the operator's word.
+bool appliance_reaches_medium(fabric::ProviderKind kind) {
+    return kind != fabric::ProviderKind::tcp || caches_are_durable();
 }
 
 } // namespace
@@ -122,7 +130,8 @@ wire::PersistMethod Session::persist_method() const {
     if (lanes_->messages_only())
         return wire::PersistMethod::messages;
     // Without its own CPU at work the target can only promise durability for persistent memory.
-    return configuration_.persist_apm && (pool_->is_pmem() || !configuration_.persist_general)
+    return configuration_.persist_apm && appliance_reaches_medium(lanes_->provider().kind) &&
+                   (pool_->is_pmem() || !configuration_.persist_general)
                ? wire::PersistMethod::appliance
                : wire::PersistMethod::general_purpose;
 }
@@ -133,13 +142,18 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                       fmt::format("the pool {} is not on persistent memory, and the configuration "
                                   "allows only the appliance method (persist-general = no)",
                                   request.pool_set));
+    const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
+    if (!configuration_.persist_general && !appliance_reaches_medium(kind))
+        return refuse(wire::Status::fatal,
+                      "over tcp data stay in the processor's caches, which are lost with the power "
+                      "here, and the configuration allows only the appliance method "
+                      "(persist-general = no)");
     if (!configuration_.direct_access && !agreement_.messages_only)
         return refuse(
             wire::Status::fatal,
             "the configuration allows no direct access to pools (direct-access = no), and "
             "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
-    const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
     auto lanes = LaneServer::start({kind,
                                     own_address_,
                                     configuration_.device,

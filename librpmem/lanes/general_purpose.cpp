@@ -12,7 +12,7 @@ constexpr std::size_t piece_size = std::size_t{1024} * 1024;
 
 // The target makes ranges durable when their messages come, or when an answer is due.
 int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
-    if (!relaxed || length <= lane.inline_worth())
+    if (lane.goes_inline(length, relaxed))
         return send_inline(lane, offset, length, last);
     // In pieces: persistent memory is flushed while the next is on its way.
     while (length > 0) {
@@ -44,8 +44,7 @@ int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
 }
 
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
-    // Strict as persist: the data goes inline, and the deep flush follows.
-    if (const int code = send_inline(lane, offset, length, Answer::may_wait))
+    if (const int code = send(lane, offset, length, false, Answer::may_wait))
         return code;
     if (const int code =
             lane.request(wire::PersistMode::deep_persist, offset, length, Answer::wanted))

@@ -203,6 +203,10 @@ int Lane::read_behind_writes() {
 }
 
 int Lane::read(std::byte* destination, std::size_t offset, std::size_t length) {
+    // The target's provider, or device, answers a READ by itself: it does not wait until a worker
+    // has copied what messages brought before.
+    if (const int code = wait_for_answers())
+        return code;
     if (memory_.messages_only)
         return read_by_messages(destination, offset, length);
     return read_from(memory_.remote.address + offset, destination, length);

@@ -24,10 +24,11 @@ struct PoolMemory {
 };
 
 struct LaneLimits {
-    std::size_t queue_size;   // operations in flight
-    std::size_t max_transfer; // bytes of one operation
-    std::size_t inject_size;  // bytes of a message that the provider copies at once
-    std::size_t inline_worth; // bytes up to which a message with data beats a write and a message
+    std::size_t queue_size;    // operations in flight
+    std::size_t max_transfer;  // bytes of one operation
+    std::size_t inject_size;   // bytes of a message that the provider copies at once
+    std::size_t inline_worth;  // bytes up to which a message with data beats a write and a message
+    std::size_t strict_inline; // bytes up to which strict ranges go in messages
     wire::MessageRules messages;
     bool local_registration;
     fabric::WaitPolicy wait;
@@ -47,7 +48,10 @@ public:
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] std::size_t inline_size() const { return limits_.messages.inline_size; }
-    [[nodiscard]] std::size_t inline_worth() const { return limits_.inline_worth; }
+    // Whether a range goes in messages, and not by a write.
+    [[nodiscard]] bool goes_inline(std::size_t length, bool relaxed) const {
+        return length <= (relaxed ? limits_.inline_worth : limits_.strict_inline);
+    }
 
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);

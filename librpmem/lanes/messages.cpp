@@ -58,4 +58,10 @@ std::size_t inline_worth(const wire::MessageRules& rules, bool by_device) {
                      : std::numeric_limits<std::size_t>::max();
 }
 
+std::size_t strict_inline(const wire::MessageRules& rules, fabric::ProviderKind kind) {
+    return !rules.counted_answers && kind == fabric::ProviderKind::sockets
+               ? rules.inline_size
+               : std::numeric_limits<std::size_t>::max();
+}
+
 } // namespace rpmem

@@ -26,4 +26,8 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
 // elsewhere it must copy them twice in any case, and flushes what it streams for nothing.
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device);
 
+// Bytes up to which a strict range goes in messages. 1.12.1's daemon answers each before the next
+// may come, and 1.12.1's library therefore writes longer ones over sockets.
+std::size_t strict_inline(const wire::MessageRules& rules, fabric::ProviderKind kind);
+
 } // namespace rpmem

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace rpmem::target {
@@ -18,6 +20,10 @@ constexpr int last_own_code = -100000;
 constexpr std::uintptr_t page_size = 4096; // or more
 
 int errno_of(int code) { return code > last_own_code ? -code : EIO; }
+
+bool is_switch(const char* text) {
+    return text && (std::strcmp(text, "0") == 0 || std::strcmp(text, "1") == 0);
+}
 
 Failure medium_failure(int code, const std::string& path) {
     return fail(ErrorClass::resource_limit, errno_of(code),
@@ -50,6 +56,11 @@ int sync_pages(std::byte* address, std::size_t size) {
 }
 
 } // namespace
+
+bool caches_are_durable() {
+    const char* const wish = std::getenv("PMEM_NO_FLUSH");
+    return is_switch(wish) ? *wish == '1' : pmem_has_auto_flush() == 1;
+}
 
 void Medium::DeleteSource::operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
 

@@ -13,6 +13,10 @@ struct pmem2_source;
 
 namespace rpmem::target {
 
+// What is in the processor's caches survives a loss of power: the platform says so (eADR), or
+// PMEM_NO_FLUSH, see libpmem(7), which has the last word.
+[[nodiscard]] bool caches_are_durable();
+
 // The mappings are the caller's; they must outlive this. The calls that make ranges durable return
 // 0 or a positive errno value, and may run in parallel.
 class Medium {

@@ -39,7 +39,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(
     Methods, Transfer,
     ::testing::Values(Method{"Msync", "", ""}, Method{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
-                      Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1"},
+                      Method{"Appliance", "--persist-apm", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1"},
                       Method{"OlderTcp", "", "PMEM_IS_PMEM_FORCE=1 FI_PROVIDER=^net"},
                       // The test's own environment reaches the daemon, too.
                       Method{"NewerTcp", "", "unset FI_PROVIDER; PMEM_IS_PMEM_FORCE=1"},
@@ -103,6 +103,22 @@ TEST_P(Transfer, PersistConfirmsWhatWasFlushedBefore) {
     ASSERT_EQ(rpmem_flush(pool, 8192, 1000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, 8192 + 1000, 1000, 0, 0), 0) << rpmem_errormsg();
     expect_only(8192, 2000);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_P(Transfer, ReadSeesWhatItsLaneFlushedBefore) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    for (const std::size_t length : {64U, 4096U, 600000U})
+        for (unsigned i = 1; i <= 40; ++i) {
+            std::byte* const range = local.data() + header_size;
+            std::memset(range, static_cast<int>(i), length);
+            const unsigned flags = i % 2 == 0 ? RPMEM_FLUSH_RELAXED : 0;
+            ASSERT_EQ(rpmem_flush(pool, header_size, length, 0, flags), 0) << rpmem_errormsg();
+            std::vector<std::byte> seen(length);
+            ASSERT_EQ(rpmem_read(pool, seen.data(), header_size, length, 0), 0) << rpmem_errormsg();
+            ASSERT_EQ(std::memcmp(seen.data(), range, length), 0) << length << " bytes, " << flags;
+        }
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
