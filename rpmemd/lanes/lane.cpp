@@ -143,7 +143,8 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
 
 std::string Lane::copy(std::byte* address, std::span<const std::byte> data,
                        const Persister& persister) {
-    if (data.size() < least_streamed_size || persister.means() != FlushMeans::pmem_persist) {
+    if (data.size() < least_streamed_size || !streams_keep_words() ||
+        persister.means() != FlushMeans::pmem_persist) {
         copy_words(address, data);
         return add(address, data.size(), persister);
     }

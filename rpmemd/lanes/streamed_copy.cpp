@@ -1,11 +1,13 @@
 #include "lanes/streamed_copy.hpp"
 
+#include "base/cache_line.hpp"
 #include "lanes/word_copy.hpp"
 
 #include <libpmem.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 namespace rpmem::target {
 namespace {
@@ -19,15 +21,20 @@ void copy_and_flush(std::byte* destination, std::span<const std::byte> data) {
 
 } // namespace
 
+bool streams_keep_words() {
+    static const bool kept = std::getenv("PMEM_NO_GENERIC_MEMCPY") == nullptr;
+    return kept;
+}
+
+// Whole cache lines only are libpmem's: of less, 1.12.1 copies a single word by two stores.
 void stream_words(std::byte* destination, std::span<const std::byte> data) {
-    constexpr std::size_t word_size = sizeof(std::uint64_t);
-    const std::size_t misfit = reinterpret_cast<std::uintptr_t>(destination) % word_size;
-    const std::size_t head = std::min((word_size - misfit) % word_size, data.size());
-    const std::size_t words = (data.size() - head) / word_size * word_size;
+    const std::size_t misfit = reinterpret_cast<std::uintptr_t>(destination) % cache_line;
+    const std::size_t head = std::min((cache_line - misfit) % cache_line, data.size());
+    const std::size_t lines = (data.size() - head) / cache_line * cache_line;
     copy_and_flush(destination, data.first(head));
-    if (words > 0)
-        pmem_memcpy(destination + head, data.data() + head, words, PMEM_F_MEM_NODRAIN);
-    copy_and_flush(destination + head + words, data.subspan(head + words));
+    if (lines > 0)
+        pmem_memcpy(destination + head, data.data() + head, lines, PMEM_F_MEM_NODRAIN);
+    copy_and_flush(destination + head + lines, data.subspan(head + lines));
 }
 
 void end_streams() { pmem_drain(); }
