@@ -75,7 +75,7 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
-    [[nodiscard]] bool may_wait(Answer answer) const;
+    [[nodiscard]] bool may_wait(Answer answer, std::size_t length) const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
     int take(const fabric::Completion& completion);
@@ -107,6 +107,7 @@ private:
     std::uint64_t requested_ = 0; // messages
     std::uint64_t answered_ = 0;  // of them
     bool last_may_wait_ = false;  // nobody asked yet for an answer to the last one
+    std::size_t unasked_ = 0;     // bytes since an answer was asked for
     bool has_unconfirmed_writes_ = false;
 };
 

@@ -40,7 +40,7 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
         return one_by_one;
     const unsigned in_flight = std::min(hello->messages, most_messages);
     const std::size_t of_a_lane = buffers == TargetBuffers::few_large ? few : in_flight;
-    const std::size_t affordable = budget(buffers) / (lanes * of_a_lane) - cache_line; // header
+    const std::size_t affordable = budget(buffers) / (lanes * of_a_lane);
     const std::size_t suggested =
         buffers == TargetBuffers::pinned ? std::min(inline_size, most_pinned) : inline_size;
     const std::size_t best = std::max(suggested, cache_line) & ~(cache_line - 1);

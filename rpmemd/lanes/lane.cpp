@@ -40,8 +40,8 @@ std::string not_durable(const std::byte* address, std::size_t size, int code) {
 
 } // namespace
 
-std::size_t Lane::buffers_size(const fabric::Provider& provider, const wire::MessageRules& rules) {
-    return buffer_count(provider, rules) * up_to_cache_lines(message_size(rules));
+std::size_t Lane::most_data(const fabric::Provider& provider, const wire::MessageRules& rules) {
+    return buffer_count(provider, rules) * std::size_t{rules.inline_size};
 }
 
 Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
@@ -58,7 +58,8 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
                       const fabric::EventQueue& events,
                       const fabric::CompletionQueue& completions) {
     message_size_ = message_size(rules_);
-    const std::size_t size = buffers_size(provider, rules_);
+    const unsigned count = buffer_count(provider, rules_);
+    const std::size_t size = count * up_to_cache_lines(message_size_);
     // Not touched: pages that no message reaches cost nothing.
     memory_.reset(new (std::nothrow) std::byte[size]);
     if (!memory_)
@@ -73,7 +74,6 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
-    const unsigned count = buffer_count(provider, rules_);
     buffers_.reserve(count);
     for (unsigned i = 0; i < count; ++i) {
         buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});

@@ -39,9 +39,9 @@ public:
                                               const fabric::CompletionQueue& completions,
                                               unsigned index, const wire::MessageRules& rules);
 
-    // Bytes of the buffers of each lane.
-    [[nodiscard]] static std::size_t buffers_size(const fabric::Provider& provider,
-                                                  const wire::MessageRules& rules);
+    // Bytes of data in the messages that each lane has buffers for.
+    [[nodiscard]] static std::size_t most_data(const fabric::Provider& provider,
+                                               const wire::MessageRules& rules);
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }

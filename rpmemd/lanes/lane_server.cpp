@@ -1,5 +1,6 @@
 #include "lanes/lane_server.hpp"
 
+#include "base/cache_line.hpp"
 #include "fabric/paging.hpp"
 #include "fabric/search.hpp"
 
@@ -16,15 +17,18 @@ using EventKind = fabric::ConnectionEvent::Kind;
 // Answers of a lane on their way; one may answer many messages.
 constexpr unsigned most_answers = 16;
 
-// For the message buffers of all lanes, which their peer may fill.
-constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
+// For the messages of all lanes, which their peer may fill, and for their windows.
+constexpr std::size_t most_data_bytes = std::size_t{1} << 30;
 
 // The kernel pins no such memory, whoever asks: files on persistent memory, or since Linux 6.5 of
 // ordinary file systems.
 bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
 
-unsigned affordable_lanes(const fabric::Provider& provider, const wire::MessageRules& messages) {
-    return static_cast<unsigned>(most_buffer_bytes / Lane::buffers_size(provider, messages));
+unsigned affordable_lanes(const fabric::Provider& provider, const LaneServerOptions& options) {
+    const std::size_t window =
+        options.access == PoolAccess::messages ? options.messages.inline_size : 0;
+    const std::size_t each = Lane::most_data(provider, options.messages) + window;
+    return static_cast<unsigned>(most_data_bytes / std::max(each, cache_line));
 }
 
 unsigned worker_count(unsigned wanted, unsigned lanes) {
@@ -63,8 +67,8 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     if (!place)
         return propagate(std::move(place));
     shared_ = std::move(*place);
-    lane_count_ = std::min(
-        {options.lanes, provider_.max_lanes, affordable_lanes(provider_, options.messages)});
+    lane_count_ =
+        std::min({options.lanes, provider_.max_lanes, affordable_lanes(provider_, options)});
     lanes_.resize(lane_count_);
     RPMEM_TRY(expose(options, pool, pool_size));
     token_ = options.token;

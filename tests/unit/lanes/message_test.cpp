@@ -211,7 +211,7 @@ TEST(LaneMessage, BuffersOfManyLanesAreBounded) {
                                    pool.begin(), pool_size, Persister(pool.medium()), Log()));
     const std::size_t buffers = server->provider().holds_back_messages ? 4 : in_flight;
     EXPECT_LE(server->lanes() * buffers * largest, bound);
-    EXPECT_GE((server->lanes() + 1) * buffers * (largest + 64), bound);
+    EXPECT_GE((server->lanes() + 1) * buffers * largest, bound);
 }
 
 // A peer may agree on messages that carry no data.
