@@ -1,6 +1,7 @@
 #include "daemon_process.hpp"
 
 #include "base/io.hpp"
+#include "wire/hello.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -33,10 +34,13 @@ Pipe pipe_or_throw() {
 }
 
 std::vector<std::string> environment_of_child(const std::filesystem::path& home,
-                                              const std::optional<std::string>& ssh_connection) {
+                                              const std::optional<std::string>& ssh_connection,
+                                              const std::optional<std::string>& offer) {
     std::vector<std::string> environment{"HOME=" + home.native()};
     if (ssh_connection)
         environment.push_back("SSH_CONNECTION=" + *ssh_connection);
+    if (offer)
+        environment.push_back(std::string(wire::offer_variable) + "=" + *offer);
     for (const char* name : {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
         const char* value = std::getenv(name);
         environment.push_back(std::string(name) + "=" + (value ? std::string(value) + ":" : "") +
@@ -103,7 +107,8 @@ void read_to_end(Stream& first, Stream& second, const Deadline& deadline) {
 
 DaemonProcess::DaemonProcess(const std::vector<std::string>& arguments,
                              const std::filesystem::path& home,
-                             const std::optional<std::string>& ssh_connection) {
+                             const std::optional<std::string>& ssh_connection,
+                             const std::optional<std::string>& offer) {
     // A daemon that ends before it has read everything is no reason for us to die.
     ::signal(SIGPIPE, SIG_IGN);
     Pipe input = pipe_or_throw();
@@ -111,8 +116,8 @@ DaemonProcess::DaemonProcess(const std::vector<std::string>& arguments,
     Pipe error = pipe_or_throw();
     std::vector<std::string> argv{"rpmemd"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    pid_ = spawn(std::move(argv), environment_of_child(home, ssh_connection), input.read_end.get(),
-                 output.write_end.get(), error.write_end.get());
+    pid_ = spawn(std::move(argv), environment_of_child(home, ssh_connection, offer),
+                 input.read_end.get(), output.write_end.get(), error.write_end.get());
     process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (!process_)
         give_up(errno, "pidfd_open");

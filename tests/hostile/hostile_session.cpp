@@ -1,5 +1,7 @@
 #include "hostile_session.hpp"
 
+#include "wire/hello.hpp"
+
 #include <algorithm>
 
 namespace rpmem::hostile {
@@ -9,6 +11,18 @@ namespace {
 std::size_t size_of_first_answer(std::span<const std::byte> bytes) {
     const auto type = wire::request_type(bytes).value();
     return wire::initial_status_size + wire::encode_refusal(type, wire::Status::fatal).size();
+}
+
+// OUTPUT with the status 0 where a hello was.
+wire::Bytes without_hello(std::span<const std::byte> output) {
+    const std::size_t start = wire::initial_status_size;
+    const auto status = output.first(std::min(output.size(), start));
+    EXPECT_EQ(wire::decode_initial_status(status).value_or(-1), wire::hello_status);
+    output = output.subspan(status.size());
+    const auto hello = output.first(std::min(output.size(), wire::hello_size));
+    EXPECT_TRUE(wire::decode_hello(hello));
+    return joined({wire::encode_initial_status(0),
+                   wire::Bytes(output.begin() + std::ptrdiff_t(hello.size()), output.end())});
 }
 
 void expect_clean_end(const SessionEnd& end) {
@@ -33,7 +47,8 @@ SessionEnd HostileTest::session_that_may_write(std::span<const std::byte> bytes,
     directory_.remove_log();
     SessionEnd end;
     {
-        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection,
+                             offer_);
         (void)daemon.send(bytes); // it may have ended before it read everything
         wire::Bytes output;
         if (input == Input::closed_after_first_answer)
@@ -44,7 +59,7 @@ SessionEnd HostileTest::session_that_may_write(std::span<const std::byte> bytes,
         end.ending.output.insert(end.ending.output.begin(), output.begin(), output.end());
     }
     end.log = directory_.read_log();
-    end.responses = parse_output(end.ending.output);
+    end.responses = parse_output(offer_ ? without_hello(end.ending.output) : end.ending.output);
     expect_clean_end(end);
     EXPECT_EQ(directory_.locked_part(), "");
     return end;

@@ -30,8 +30,8 @@ enum class Input { closed, closed_after_first_answer, left_open };
 class HostileTest : public testing::Test {
 protected:
     // Sends BYTES to a new daemon and waits for its end. Checks what holds for any session: the
-    // daemon ends by itself, in time, with status 0 or 1; its output is the status 0 and whole
-    // responses, nothing else; and the parts are as they were.
+    // daemon ends by itself, in time, with status 0 or 1; its output is the status 0 (or, with an
+    // offer, a hello) and whole responses, nothing else; and the parts are as they were.
     SessionEnd session(std::span<const std::byte> bytes, Input input = Input::closed);
 
     // As session(), without a look at the parts.
@@ -49,6 +49,7 @@ protected:
     static std::vector<Response> parse_output(std::span<const std::byte> output);
 
     PoolDirectory directory_;
+    std::optional<std::string> offer_; // what daemons find in RPMEMD_OFFER
 };
 
 // Requests for the pools of PoolDirectory.

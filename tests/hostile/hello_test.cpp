@@ -1,0 +1,120 @@
+// Answers to the daemon's hello that no honest initiator sends. Behind each is a good CREATE or
+// OPEN: that must be done if, and only if, the answer can be understood.
+#include "hostile_session.hpp"
+#include "support/thoroughness.hpp"
+#include "wire/hello.hpp"
+
+namespace rpmem::hostile {
+namespace {
+
+using wire::MessageType;
+
+constexpr std::size_t version_offset = 4;
+constexpr std::size_t capabilities_offset = 8;
+
+wire::Bytes good_answer() { return encode(wire::HelloAnswer{1, wire::all_capabilities}); }
+
+// A longer answer, as later versions may send it: SIZE bytes that announce themselves.
+wire::Bytes longer_answer(std::size_t size) {
+    wire::Bytes answer = with_field(good_answer(), 0, wire::hello_size_field, size);
+    answer.resize(size, std::byte{9});
+    return answer;
+}
+
+class HelloAnswers : public HostileTest {
+protected:
+    HelloAnswers() { offer_ = wire::offer_value; }
+
+    // Though more comes, or could: the daemon does not wait for it.
+    void expect_no_session(const wire::Bytes& answer, const std::string& logged) {
+        for (const Input input : {Input::closed, Input::left_open})
+            expect_hang_up(session(joined({answer, encode(create_request())}), input), logged);
+    }
+
+    void expect_session(const wire::Bytes& answer) {
+        expect_granted(session(joined({answer, encode(open_request())})), MessageType::open);
+    }
+};
+
+TEST_F(HelloAnswers, GoodOnesBeginASession) {
+    expect_session(good_answer());
+    expect_session(encode(wire::HelloAnswer{1, 0}));
+}
+
+TEST_F(HelloAnswers, EndAtEveryByte) {
+    const wire::Bytes answer = good_answer();
+    for (std::size_t length = 0; length < answer.size(); length += every_case) {
+        SCOPED_TRACE(length);
+        const auto end = session(std::span(answer).first(length));
+        expect_hang_up(end, length < wire::hello_size_field
+                                ? fmt::format("{} bytes are too few for its size", length)
+                                : fmt::format("16 bytes were announced and {} came", length));
+        if (HasFailure()) // one is enough to look at
+            return;
+    }
+}
+
+TEST_F(HelloAnswers, EndBeforeTheSizeThatTheyAnnounce) {
+    const wire::Bytes answer = longer_answer(wire::max_hello_size);
+    for (const std::size_t length : {std::size_t{16}, std::size_t{17}, answer.size() - 1})
+        expect_hang_up(session(std::span(answer).first(length)),
+                       fmt::format("1024 bytes were announced and {} came", length));
+}
+
+TEST_F(HelloAnswers, SizesOutOfBounds) {
+    for (const std::uint32_t size : {0U, 1U, 15U, 1025U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
+        SCOPED_TRACE(size);
+        expect_no_session(with_field(good_answer(), 0, wire::hello_size_field, size),
+                          fmt::format("its size is {}, not from 16 to 1024", size));
+    }
+}
+
+TEST_F(HelloAnswers, Versions) {
+    expect_no_session(with_field(good_answer(), version_offset, 2, 0), "an answer of version 0");
+    for (const std::uint16_t later : {std::uint16_t{2}, std::uint16_t{0xffff}})
+        expect_session(with_field(good_answer(), version_offset, 2, later));
+}
+
+// What was not offered cannot be taken; the daemon does what it knows.
+TEST_F(HelloAnswers, CapabilitiesThatWereNotOffered) {
+    for (const std::uint64_t more :
+         {std::uint64_t{16}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+        SCOPED_TRACE(more);
+        expect_session(with_field(good_answer(), capabilities_offset, 8, more));
+        expect_session(
+            with_field(good_answer(), capabilities_offset, 8, more | wire::all_capabilities));
+    }
+}
+
+TEST_F(HelloAnswers, CapabilitiesWithoutThoseTheyNeed) {
+    expect_session(encode(wire::HelloAnswer{1, wire::capability_late_answers}));
+}
+
+TEST_F(HelloAnswers, BytesOfLaterVersionsAreSkipped) {
+    for (const std::size_t size : {std::size_t{17}, std::size_t{60}, wire::max_hello_size}) {
+        SCOPED_TRACE(size);
+        expect_session(longer_answer(size));
+    }
+}
+
+// As from a peer of protocol 0.1. The number of its type is no size of an answer.
+TEST_F(HelloAnswers, ARequestInTheirPlace) {
+    expect_hang_up(session(encode(open_request())), "malformed hello");
+    expect_hang_up(session(encode(create_request()), Input::left_open), "malformed hello");
+}
+
+// Only the value 1 is an offer; otherwise the daemon speaks as to a peer of protocol 0.1.
+TEST_F(HelloAnswers, OffersOfAnotherValueGetNoHello) {
+    for (const char* value : {"", "0", "2", "11", "1 "}) {
+        SCOPED_TRACE(value);
+        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection,
+                             value);
+        EXPECT_EQ(
+            wire::decode_initial_status(daemon.receive(wire::initial_status_size)).value_or(-1), 0);
+        daemon.close_input();
+        EXPECT_TRUE(daemon.wait().output.empty());
+    }
+}
+
+} // namespace
+} // namespace rpmem::hostile
