@@ -374,9 +374,7 @@ Failure Pool::lost(const char* call) {
                 monitor_->reason(std::chrono::milliseconds(0)));
 }
 
-Result<> Pool::concluded(const char* call, int code) {
-    if (code == 0)
-        return {};
+Failure Pool::broken(const char* call, int code) {
     if (code == ETIMEDOUT) {
         monitor_->declare_lost(
             fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",

@@ -76,7 +76,11 @@ private:
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
     [[nodiscard]] Failure lost(const char* call);
     // The end of an operation: CODE is what the lane returned.
-    [[nodiscard]] Result<> concluded(const char* call, int code);
+    // What is to be said of a lane's operation that returned CODE.
+    [[nodiscard]] Result<> concluded(const char* call, int code) {
+        return code == 0 ? Result<>() : Result<>(broken(call, code));
+    }
+    [[nodiscard]] Failure broken(const char* call, int code);
 
     std::size_t size_;
     Settings settings_;

@@ -40,7 +40,7 @@ constexpr std::array rows = {
     SettingRow{"RPMEM_CONNECT_TIMEOUT", number, "30000", 1000, 3600000, "ms",
                "bound of the login, and of connecting the lanes"},
     SettingRow{"RPMEM_OPERATION_TIMEOUT", number, "120000", 1000, 3600000, "ms",
-               "bound of one persist, drain, read, set_attr or close"},
+               "how long a call waits while nothing comes from the target"},
     SettingRow{"RPMEM_SPIN_TIME", number, "50", 0, 1000000, "us",
                "how long a wait spins before it sleeps"},
     SettingRow{"RPMEM_LOG_LEVEL", number, "0", 0, 4, "",
