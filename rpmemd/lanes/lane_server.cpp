@@ -166,6 +166,7 @@ LaneServer::~LaneServer() {
     for (const auto& worker : workers_)
         worker->stop();
     lanes_.clear();
+    former_lanes_.clear();
 }
 
 std::string LaneServer::failure() const {
@@ -196,14 +197,27 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
         }
         return {};
     case EventKind::shut_down:
-        if (Lane* lane = find(event.object); lane && lane->connected)
-            log_.info("lane {} was shut down by the peer", lane->index());
+        if (Lane* lane = find(event.object)) {
+            if (lane->connected)
+                log_.info("lane {} was shut down by the peer", lane->index());
+            vacate(lane->index());
+        }
         return {};
     case EventKind::failed:
         log_.warning("a connection failed: {}", event.text);
+        if (const Lane* lane = find(event.object))
+            vacate(lane->index());
         return {};
     }
     return {};
+}
+
+// A peer whose connection came to nothing may come again, but not without end.
+bool LaneServer::can_vacate() const { return token_ && former_lanes_.size() < lane_count_; }
+
+void LaneServer::vacate(unsigned index) {
+    if (lanes_[index] && can_vacate())
+        former_lanes_.push_back(std::move(lanes_[index]));
 }
 
 std::optional<unsigned> LaneServer::lane_of(const fabric::ConnectionEvent& request) const {
@@ -223,10 +237,12 @@ std::optional<unsigned> LaneServer::lane_of(const fabric::ConnectionEvent& reque
         log_.warning("refused a connection: its token is not the one of this session");
         return std::nullopt;
     }
-    if (greeting->lane >= lane_count_ || lanes_[greeting->lane]) {
-        log_.warning("refused a connection for lane {}: {}", greeting->lane,
-                     greeting->lane >= lane_count_ ? "there is no such lane"
-                                                   : "it is connected already");
+    if (greeting->lane >= lane_count_) {
+        log_.warning("refused a connection for lane {}: there is no such lane", greeting->lane);
+        return std::nullopt;
+    }
+    if (const auto& lane = lanes_[greeting->lane]; lane && (lane->connected || !can_vacate())) {
+        log_.warning("refused a connection for lane {}: it is connected already", greeting->lane);
         return std::nullopt;
     }
     return greeting->lane;
@@ -238,6 +254,7 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
         passive_->reject(request.info);
         return {};
     }
+    vacate(*index); // the peer has given up an earlier attempt
     const std::size_t worker = *index % workers_.size();
     auto lane = Lane::open(place_of(worker).domain, provider_, request.info.get(), *shared_.events,
                            workers_[worker]->completions(), *index, messages_);

@@ -102,6 +102,8 @@ private:
     std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<> handle(fabric::ConnectionEvent event);
     Lane* find(fid_t endpoint) const;
+    bool can_vacate() const;
+    void vacate(unsigned index);
 
     // In the order in which they are made; destroyed in reverse.
     Event failure_event_;
@@ -117,7 +119,9 @@ private:
     unsigned lane_count_ = 0;
     wire::MessageRules messages_{};
     std::vector<std::unique_ptr<LaneWorker>> workers_;
-    std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected yet
+    std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected
+    // Whose connections have ended: a worker may still find their messages in its queue.
+    std::vector<std::unique_ptr<Lane>> former_lanes_;
     std::optional<wire::Token> token_;
     std::unique_ptr<fabric::PassiveEndpoint> passive_;
     unsigned connected_ = 0;

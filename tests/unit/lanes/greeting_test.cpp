@@ -195,5 +195,27 @@ TEST_F(LaneGreeting, LanesThatAreConnectedAlready) {
     EXPECT_TRUE(second->is_served(*server_));
 }
 
+// The server hears of it when it looks; a peer that was quicker is turned away, and comes again.
+TEST_F(LaneGreeting, APeerMayComeAgainButNotWithoutEnd) {
+    const auto leave_and_wait = [this](std::unique_ptr<Peer> peer, const std::string& what) {
+        std::filesystem::resize_file(log_file_, 0);
+        peer.reset();
+        for (const Deadline deadline(test::fabric_patience);
+             read_log().find(what) == std::string::npos && !deadline.passed();)
+            serve();
+        EXPECT_NE(read_log().find(what), std::string::npos) << read_log();
+    };
+    auto peer = expect_lane(good_greeting(0));
+    for (unsigned again = 0; again < lanes; ++again) {
+        SCOPED_TRACE(again);
+        leave_and_wait(std::move(peer), "lane 0 was shut down");
+        peer = expect_lane(good_greeting(0));
+    }
+    const auto other = expect_lane(good_greeting(1));
+    leave_and_wait(std::move(peer), "lane 0 was shut down");
+    expect_refusal(good_greeting(0), "it is connected already");
+    EXPECT_TRUE(other->is_served(*server_));
+}
+
 } // namespace
 } // namespace rpmem::target
