@@ -1,4 +1,5 @@
 // How long the pieces take that run for every request, pool or message.
+#include "lanes/streamed_copy.hpp"
 #include "lanes/word_copy.hpp"
 #include "pools/checksum.hpp"
 #include "pools/pool_header.hpp"
@@ -110,5 +111,19 @@ void copy_of_words(benchmark::State& state) {
     state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(copy_of_words)->Arg(8)->Arg(64)->Arg(4096)->Arg(1 << 20);
+
+// Until the data is durable. From 1 KiB on the daemon streams.
+void streamed_copy(benchmark::State& state) {
+    const auto size = static_cast<std::size_t>(state.range(0));
+    const std::vector<std::byte> source(size);
+    std::vector<std::byte> destination(size);
+    for (auto _ : state) {
+        target::stream_words(destination.data(), source);
+        target::end_streams();
+        benchmark::ClobberMemory();
+    }
+    state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(streamed_copy)->Arg(64)->Arg(1024)->Arg(4096)->Arg(1 << 20);
 
 } // namespace
