@@ -78,6 +78,11 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
                        fmt::format("messages of {} bytes of inline data were asked for; the limit "
                                    "is {}",
                                    request.inline_size, most_inline_bytes)};
+    if (agreement_.messages_only && request.inline_size < wire::least_inline_size)
+        return Refusal{wire::Status::bad_protocol,
+                       fmt::format("messages of {} bytes of inline data were asked for; where they "
+                                   "may be the only way, {} is the least",
+                                   request.inline_size, wire::least_inline_size)};
     if (own_address_.empty())
         return Refusal{
             wire::Status::fatal_connection,

@@ -36,7 +36,7 @@ inline constexpr std::size_t max_hello_size = 1024;
 // The data of a lane's connection request are a lane greeting: lanes may be connected in any order,
 // and strangers are turned away.
 inline constexpr std::uint64_t capability_lane_greeting = 1;
-// Several persist messages may be in flight on a lane, Hello::messages at most; they are done in
+// Several persist messages may be in flight on a lane, Hello::messages at most; they are taken in
 // order. The flags of an answer say how many of them it answers, the oldest first.
 inline constexpr std::uint64_t capability_pipelining = 2;
 // The persist method may be PersistMethod::messages: the pool is reached by messages only.

@@ -76,8 +76,8 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     local.fill(11);
     std::vector<std::byte> expected(local.size());
     std::size_t offset = header + 3;
-    for (std::size_t i = 0; offset + 100'000 < local.size(); ++i) {
-        const std::size_t length = (i * 37) % 101 == 0 ? 99'999 : 1 + (i * i * 29) % 5000;
+    for (std::size_t i = 0; offset + 700'000 < local.size(); ++i) {
+        const std::size_t length = (i * 37) % 101 == 0 ? 699'999 : 1 + (i * i * 29) % 5000;
         ASSERT_EQ(rpmem_flush(pool, offset, length, 0, i % 3 == 0 ? RPMEM_FLUSH_RELAXED : 0), 0)
             << rpmem_errormsg();
         std::memcpy(expected.data() + offset, local.data() + offset, length);

@@ -126,6 +126,23 @@ TEST_F(Settings, LanesHaveAnUpperBound) {
     EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
 }
 
+TEST_F(Settings, TheApplianceMethodNeedsDurableCachesOverTcp) {
+    const auto method_with = [this](const std::string& variables) {
+        set_daemon("--persist-apm", "PMEM_IS_PMEM_FORCE=1 " + variables);
+        RPMEMpool* pool = create(local, 1);
+        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        const std::string log = daemon_log();
+        return log.substr(log.rfind("persist method: ") + 16, 7);
+    };
+    EXPECT_EQ(method_with("PMEM_NO_FLUSH=0"), "General");
+    EXPECT_EQ(method_with("PMEM_NO_FLUSH=1"), "Applian");
+    set_daemon("--persist-apm --persist-general=no", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=0");
+    EXPECT_EQ(create(local, 1), nullptr);
+    EXPECT_NE(daemon_log().find("only the appliance method"), std::string::npos);
+}
+
 // RPMEM_WORK_QUEUE_SIZE=1 RPMEM_SPIN_TIME=0
 TEST_F(Settings, TheSmallestQueueWorks) {
     RPMEMpool* pool = create(local, 1);

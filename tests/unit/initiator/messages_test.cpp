@@ -1,6 +1,9 @@
+#include "lanes/inline_transfer.hpp"
 #include "lanes/messages.hpp"
 
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace rpmem {
 namespace {
@@ -56,6 +59,37 @@ TEST(Messages, WhereATargetNeedsFewBuffersTheyAreLarge) {
     EXPECT_EQ(agree_on_messages(hello, 256, 524288, few).inline_size, 524288U);
     // A daemon has 1 GiB for the four buffers of each lane.
     EXPECT_EQ(agree_on_messages(hello, 1024, 524288, few).inline_size, 262144U);
+}
+
+TEST(Messages, WhatTheTargetHasForThem) {
+    fabric::Provider provider{};
+    EXPECT_EQ(buffers_behind(provider), TargetBuffers::one_each);
+    provider.holds_back_messages = true;
+    EXPECT_EQ(buffers_behind(provider), TargetBuffers::few_large);
+    provider.pins_memory = true;
+    EXPECT_EQ(buffers_behind(provider), TargetBuffers::pinned);
+}
+
+TEST(Messages, WhichRangesTheyCarry) {
+    constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+    using fabric::ProviderKind;
+    const wire::MessageRules rules{524288, 32, true, true};
+    EXPECT_EQ(inline_worth(rules, false), any);
+    EXPECT_EQ(inline_worth(rules, true), 4096U);
+    EXPECT_EQ(strict_inline(rules, ProviderKind::tcp), any);
+    EXPECT_EQ(strict_inline(rules, ProviderKind::verbs), any);
+    const wire::MessageRules old{8192, 1, false, false};
+    EXPECT_EQ(inline_worth(old, false), 0U);
+    EXPECT_EQ(strict_inline(old, ProviderKind::verbs), any);
+    EXPECT_EQ(strict_inline(old, ProviderKind::sockets), 8192U);
+}
+
+TEST(Messages, FewPiecesOfEachRange) {
+    constexpr std::size_t kibibyte = 1024;
+    EXPECT_EQ(piece_of(64, 512 * kibibyte), 32 * kibibyte);
+    EXPECT_EQ(piece_of(64 * kibibyte, 512 * kibibyte), 32 * kibibyte);
+    EXPECT_EQ(piece_of(64 * kibibyte + 1, 512 * kibibyte), 512 * kibibyte);
+    EXPECT_EQ(piece_of(1024 * kibibyte, 8 * kibibyte), 8 * kibibyte);
 }
 
 } // namespace
