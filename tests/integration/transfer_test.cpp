@@ -245,9 +245,9 @@ TEST_P(Transfer, TheLogNamesThePolicy) {
                            ? "    persist method: Appliance Persistency Method"
                            : "    persist method: General Purpose Server Persistency Method"),
               std::string::npos);
-    EXPECT_NE(log.find(name == "Msync"       ? "    persist flush: pmem_msync"
+    EXPECT_NE(log.find(name == "Msync"               ? "    persist flush: pmem_msync"
                        : name.ends_with("Appliance") ? "    persist flush: none"
-                                             : "    persist flush: pmem_persist"),
+                                                     : "    persist flush: pmem_persist"),
               std::string::npos);
     EXPECT_EQ(log.find("    access: by messages only") != std::string::npos, name == "Messages");
 }
