@@ -9,11 +9,13 @@
 namespace rpmem {
 
 // The target copies one piece while the next is on its way; but each is a call to the network's
-// software, which does better with few large ones. 64 KiB would just not fit into one packet of
-// the loopback device together with their headers, and go in two pieces.
+// software, which does better with few large ones. What only just does not fit into one packet of
+// the loopback device together with its headers goes in two halves, not in one and a scrap.
 inline std::size_t piece_of(std::size_t length, std::size_t most) {
-    constexpr std::size_t half = std::size_t{32} * 1024;
-    return length <= 2 * half ? std::min(half, most) : most;
+    constexpr std::size_t packet = std::size_t{64} * 1024;
+    constexpr std::size_t headers = 256; // or less: TCP's, libfabric's and ours
+    const bool just_too_long = length > packet - headers && length <= packet;
+    return just_too_long ? std::min(packet / 2, most) : most;
 }
 
 // RDMA writes may be placed, and a network's packets cut, at any byte. Strict calls therefore send

@@ -86,9 +86,11 @@ TEST(Messages, WhichRangesTheyCarry) {
 
 TEST(Messages, FewPiecesOfEachRange) {
     constexpr std::size_t kibibyte = 1024;
-    EXPECT_EQ(piece_of(64, 512 * kibibyte), 32 * kibibyte);
+    EXPECT_EQ(piece_of(64, 512 * kibibyte), 512 * kibibyte);
+    EXPECT_EQ(piece_of(63 * kibibyte, 512 * kibibyte), 512 * kibibyte);
     EXPECT_EQ(piece_of(64 * kibibyte, 512 * kibibyte), 32 * kibibyte);
     EXPECT_EQ(piece_of(64 * kibibyte + 1, 512 * kibibyte), 512 * kibibyte);
+    EXPECT_EQ(piece_of(64 * kibibyte, 8 * kibibyte), 8 * kibibyte);
     EXPECT_EQ(piece_of(1024 * kibibyte, 8 * kibibyte), 8 * kibibyte);
 }
 
