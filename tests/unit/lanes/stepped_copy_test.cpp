@@ -91,16 +91,17 @@ std::uint64_t torn_word(Copy copy, std::size_t offset, std::size_t size) {
     return torn;
 }
 
+// Few sizes and offsets: with a sanitizer there are many steps.
 void expect_whole_words(Copy copy, std::initializer_list<std::size_t> sizes) {
     for (const std::size_t size : sizes)
-        for (std::size_t offset = 0; offset < 64; offset += offset % 8 == 0 ? 5 : 3)
+        for (const std::size_t offset : {0, 8, 53, 56})
             EXPECT_EQ(torn_word(copy, offset, size), 0U) << size << " bytes at " << offset;
 }
 
-TEST(SteppedCopy, WordsChangeAsAWhole) { expect_whole_words(copy_words, {8, 64, 300}); }
+TEST(SteppedCopy, WordsChangeAsAWhole) { expect_whole_words(copy_words, {24, 64}); }
 
 TEST(SteppedCopy, StreamedWordsChangeAsAWhole) {
-    expect_whole_words(stream_words, {8, 24, 64, 128, 300, 1024});
+    expect_whole_words(stream_words, {8, 24, 128, 1024});
 }
 
 } // namespace
