@@ -85,7 +85,9 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     hello_->capabilities &= wire::all_capabilities;
     const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
     if (!channel_->send(wire::encode(answer), deadline))
-        return ended_early("it took the answer to its hello");
+        return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",
+                                             login_time_, "RPMEM_CONNECT_TIMEOUT")
+                                 : ended_early("it took the answer to its hello");
     return {};
 }
 
@@ -132,7 +134,9 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
                                       wire::ResponseHeader& header) {
     const Deadline deadline(request_time_);
     if (!channel_->send(request, deadline))
-        return ended_early("it took the request");
+        return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,
+                                             "RPMEM_OPERATION_TIMEOUT")
+                                 : ended_early("it took the request");
     wire::Bytes bytes(wire::response_header_size);
     auto got = channel_->receive(bytes, deadline);
     if (!got)

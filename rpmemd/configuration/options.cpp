@@ -75,8 +75,8 @@ void add_switch(CLI::App& app, Options& options, const std::string& key, const c
         ->group("Settings");
 }
 
-void declare(CLI::App& app, Options& options, const std::string& version) {
-    app.name("rpmemd");
+// What it does, in place of serving a session.
+void declare_actions(CLI::App& app, Options& options, const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");
     app.set_version_flag("-V,--version", "rpmemd " + version, "print the version and exit");
     app.add_option("-c,--config", options.config,
@@ -96,6 +96,9 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.add_flag("--probe", options.probe,
                  "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
         ->excludes(remove);
+}
+
+void declare_threads(CLI::App& app, Options& options) {
     app.add_option("-t,--nthreads", options.threads,
                    "threads that serve the lanes; 0, the default: as many as fit")
         ->option_text("N")
@@ -107,6 +110,10 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
         ->check(CLI::Range(0U, max_spin_time))
         ->envname("RPMEM_SPIN_TIME")
         ->take_last();
+}
+
+// What configuration files have, too.
+void declare_settings(CLI::App& app, Options& options) {
     add_setting(app, options, "poolset-dir", "DIRECTORY",
                 "where pool sets are looked up; absolute, $HOME in it is replaced (default $HOME)");
     add_switch(app, options, "poolset-outside",
@@ -129,6 +136,13 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     add_setting(app, options, "log-file", "FILE",
                 "log to this file, not to syslog (default /var/log/rpmemd.log)");
     add_setting(app, options, "log-level", "LEVEL", "err (default), warn, notice, info or debug");
+}
+
+void declare(CLI::App& app, Options& options, const std::string& version) {
+    app.name("rpmemd");
+    declare_actions(app, options, version);
+    declare_threads(app, options);
+    declare_settings(app, options);
     app.footer(footer);
 }
 

@@ -89,6 +89,18 @@ int Lane::post(const MessageBuffer& buffer) {
                                   const_cast<MessageBuffer*>(&buffer));
 }
 
+// Copies a range of the pool to this lane's window.
+std::string Lane::fetch(const std::byte* address, std::size_t size,
+                        const ServedMemory& memory) const {
+    if (!memory.windows)
+        return fmt::format("{} bytes were asked for in a pool that the peer can read itself", size);
+    if (size > memory.window_size)
+        return fmt::format("{} bytes were asked for, and the window of a lane has {}", size,
+                           memory.window_size);
+    std::memcpy(memory.windows + index_ * memory.window_size, address, size);
+    return {};
+}
+
 std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
                        const ServedMemory& memory, const Persister& persister) {
     PersistMessage message;
@@ -120,13 +132,8 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
         problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
         break;
     case PersistMode::fetch:
-        if (!memory.windows)
-            return fmt::format("{} bytes were asked for in a pool that the peer can read itself",
-                               message.size);
-        if (message.size > memory.window_size)
-            return fmt::format("{} bytes were asked for, and the window of a lane has {}",
-                               message.size, memory.window_size);
-        std::memcpy(memory.windows + index_ * memory.window_size, address, message.size);
+        if (problem = fetch(address, message.size, memory); !problem.empty())
+            return problem;
         break;
     default:
         return fmt::format("unknown persist mode in flags {:#x}", message.flags);

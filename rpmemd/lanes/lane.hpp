@@ -69,6 +69,8 @@ private:
     int post(const MessageBuffer& buffer);
     [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
                                    const Persister& persister);
+    [[nodiscard]] std::string fetch(const std::byte* address, std::size_t size,
+                                    const ServedMemory& memory) const;
     [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
 
     unsigned index_;
