@@ -4,14 +4,11 @@
 #include "base/deadline.hpp"
 #include "fabric/endpoint.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
-#include <cstddef>
 #include <memory>
-#include <string>
+#include <stdexcept>
 #include <thread>
-#include <vector>
+#include <utility>
 
 namespace rpmem::test {
 
