@@ -21,7 +21,7 @@ pmem)
     ;;
 appliance)
     policy='Appliance Persistency Method' flush=none
-    RPMEM_CMD=$(target_make 1 PMEM_IS_PMEM_FORCE=1 -- --persist-apm)
+    RPMEM_CMD=$(target_make 1 PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1 -- --persist-apm)
     ;;
 *) fail "unknown method '$method'" ;;
 esac

@@ -74,8 +74,10 @@ file_system_general() {
     file_system_dax && expect_policy "$general" pmem_persist
 }
 
+# Over tcp only where the processor's caches are durable.
 file_system_appliance() {
-    file_system_dax -- --persist-apm && expect_policy "$appliance" none
+    file_system_dax PMEM_NO_FLUSH=0 -- --persist-apm && expect_policy "$general" pmem_persist &&
+        file_system_dax PMEM_NO_FLUSH=1 -- --persist-apm && expect_policy "$appliance" none
 }
 
 # The kernel does not let it be registered: it is served by messages.
@@ -117,8 +119,9 @@ device_general() {
     device_dax AUTO 4 && expect_policy "$general" pmem_persist
 }
 
+# device_appliance [WORD...]: of the daemon's environment
 device_appliance() {
-    device_dax "$dax_size" 2 -- --persist-apm && expect_policy "$appliance" none
+    device_dax "$dax_size" 2 "$@" -- --persist-apm && expect_policy "$appliance" none
 }
 
 # A pool on it is left alone; removed, its header is gone, and the device is free again.
@@ -189,7 +192,7 @@ step "Device DAX and a file, GPSPM, tcp" device_and_file
 step "unsafe shutdown count" shutdown_count
 if [ "${1:-}" = all ]; then
     step "Device DAX, GPSPM, tcp" device_general
-    step "Device DAX, APM, tcp" device_appliance
+    step "Device DAX, APM, tcp" device_appliance PMEM_NO_FLUSH=1
 fi
 provider verbs
 step "file system, verbs" file_system_verbs
