@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <span>
@@ -94,7 +95,7 @@ std::uint64_t torn_word(Copy copy, std::size_t offset, std::size_t size) {
 // Few sizes and offsets: with a sanitizer there are many steps.
 void expect_whole_words(Copy copy, std::initializer_list<std::size_t> sizes) {
     for (const std::size_t size : sizes)
-        for (const std::size_t offset : {0, 8, 53, 56})
+        for (const std::size_t offset : std::to_array<std::size_t>({0, 8, 53, 56}))
             EXPECT_EQ(torn_word(copy, offset, size), 0U) << size << " bytes at " << offset;
 }
 
