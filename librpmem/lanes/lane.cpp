@@ -13,6 +13,9 @@ namespace {
 // Bytes on their way without an answer.
 constexpr std::size_t most_unasked = std::size_t{1024} * 1024;
 
+// Bytes of one read: large ones are quick, and the next should follow before it has ended.
+constexpr std::size_t most_read = std::size_t{1024} * 1024;
+
 // One place where a read lands.
 constexpr std::size_t landing_size = std::size_t{32} * 1024;
 
@@ -248,7 +251,7 @@ int Lane::read_from(std::uint64_t address, std::byte* destination, std::size_t l
 int Lane::read_into(std::byte* destination, void* descriptor, std::uint64_t address,
                     std::size_t length) {
     while (length > 0) {
-        const std::size_t size = std::min(length, limits_.max_transfer);
+        const std::size_t size = std::min({length, most_read, limits_.max_transfer});
         if (const int code = start_read(destination, size, descriptor, address, nullptr))
             return code;
         destination += size;
