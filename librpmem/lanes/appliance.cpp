@@ -6,8 +6,8 @@ namespace rpmem::appliance {
 namespace {
 
 int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
-    return relaxed || !lane.goes_inline(length, relaxed) ? lane.write(offset, length)
-                                                         : send_inline(lane, offset, length, last);
+    return relaxed || !lane.goes_inline(length, false) ? lane.write(offset, length)
+                                                       : send_inline(lane, offset, length, last);
 }
 
 } // namespace

@@ -23,7 +23,7 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
 
 // Bytes up to which a relaxed range is quicker in messages than by a write and a message. Where a
 // device moves the data the target's processor does best to keep out of it, but for small ones;
-// elsewhere it must copy them twice in any case, and flushes what it streams for nothing.
+// elsewhere that processor copies them in any case, and need not flush what it streams.
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device);
 
 // Bytes up to which a strict range goes in messages. 1.12.1's daemon answers each before the next

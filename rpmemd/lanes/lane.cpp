@@ -29,10 +29,6 @@ unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules
     return static_cast<unsigned>(std::min<std::size_t>(std::max(cached, least), rules.in_flight));
 }
 
-std::size_t message_size(const wire::MessageRules& rules) {
-    return sizeof(PersistMessage) + rules.inline_size;
-}
-
 std::string not_durable(const std::byte* address, std::size_t size, int code) {
     return fmt::format("cannot make {} bytes at {} durable: {}", size,
                        static_cast<const void*>(address), strerror(code));
@@ -41,7 +37,7 @@ std::string not_durable(const std::byte* address, std::size_t size, int code) {
 } // namespace
 
 std::size_t Lane::most_data(const fabric::Provider& provider, const wire::MessageRules& rules) {
-    return buffer_count(provider, rules) * std::size_t{rules.inline_size};
+    return buffer_count(provider, rules) * rules.inline_size;
 }
 
 Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
@@ -57,7 +53,7 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
 Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                       const fabric::EventQueue& events,
                       const fabric::CompletionQueue& completions) {
-    message_size_ = message_size(rules_);
+    message_size_ = sizeof(PersistMessage) + rules_.inline_size;
     const unsigned count = buffer_count(provider, rules_);
     const std::size_t size = count * up_to_cache_lines(message_size_);
     // Not touched: pages that no message reaches cost nothing.
