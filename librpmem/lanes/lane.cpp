@@ -1,6 +1,7 @@
 #include "lanes/lane.hpp"
 
 #include "base/cache_line.hpp"
+#include "lanes/messages.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +10,6 @@
 
 namespace rpmem {
 namespace {
-
-// Bytes on their way without an answer.
-constexpr std::size_t most_unasked = std::size_t{1024} * 1024;
 
 // Bytes of one read: large ones are quick, and the next should follow before it has ended.
 constexpr std::size_t most_read = std::size_t{1024} * 1024;
@@ -149,7 +147,8 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
             return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.
     std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
-    last_may_wait_ = may_wait(answer, length);
+    last_may_wait_ = answer == Answer::may_wait &&
+                     answer_can_wait(limits_.messages, requested_ + 1, unasked_ + length);
     unasked_ = last_may_wait_ ? unasked_ + length : 0;
     const wire::PersistMessage header{static_cast<std::uint32_t>(mode) |
                                           (last_may_wait_ ? wire::answer_may_wait : 0),
@@ -160,14 +159,6 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
         return code;
     ++requested_;
     return 0;
-}
-
-// Twice in each window the target must answer, so that there is always room for more; and on a slow
-// network often enough to show that it goes on.
-bool Lane::may_wait(Answer answer, std::size_t length) const {
-    const unsigned half = limits_.messages.in_flight / 2;
-    return answer == Answer::may_wait && limits_.messages.late_answers && half > 1 &&
-           (requested_ + 1) % half != 0 && unasked_ + length < most_unasked;
 }
 
 // The header in SLOT, and SIZE bytes of data behind it.

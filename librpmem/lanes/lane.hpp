@@ -75,7 +75,6 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
-    [[nodiscard]] bool may_wait(Answer answer, std::size_t length) const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
     int take(const fabric::Completion& completion);

@@ -50,6 +50,14 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
             (hello->capabilities & wire::capability_late_answers) != 0};
 }
 
+// Twice in each window the target must answer, so that there is always room for more; and on a slow
+// network often enough to show that it goes on.
+bool answer_can_wait(const wire::MessageRules& rules, std::uint64_t number, std::size_t unasked) {
+    constexpr std::size_t most_unasked = std::size_t{1024} * 1024;
+    const unsigned half = rules.in_flight / 2;
+    return rules.late_answers && half > 1 && number % half != 0 && unasked < most_unasked;
+}
+
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device) {
     constexpr std::size_t small_size = 4096;
     if (!rules.counted_answers)

@@ -21,6 +21,10 @@ TargetBuffers buffers_behind(const fabric::Provider& provider);
 wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, unsigned lanes,
                                      std::size_t inline_size, TargetBuffers buffers);
 
+// Whether the answer to message NUMBER of a lane, counted from 1, may wait for those to later ones.
+// UNASKED: bytes of the ranges, its own too, for which none has been asked.
+bool answer_can_wait(const wire::MessageRules& rules, std::uint64_t number, std::size_t unasked);
+
 // Bytes up to which a relaxed range is quicker in messages than by a write and a message. Where a
 // device moves the data the target's processor does best to keep out of it, but for small ones;
 // elsewhere that processor copies them in any case, and need not flush what it streams.

@@ -84,6 +84,21 @@ TEST(Messages, WhichRangesTheyCarry) {
     EXPECT_EQ(strict_inline(old, ProviderKind::sockets), 8192U);
 }
 
+TEST(Messages, AnswersAreAskedForInEachHalfOfTheWindow) {
+    const wire::MessageRules rules{524288, 32, true, true};
+    for (std::uint64_t number = 1; number <= 64; ++number)
+        EXPECT_EQ(answer_can_wait(rules, number, 64), number % 16 != 0) << number;
+    EXPECT_FALSE(answer_can_wait({524288, 32, true, false}, 1, 64));
+    EXPECT_FALSE(answer_can_wait({524288, 3, true, true}, 1, 64));
+}
+
+// On a slow network 16 messages of 512 KiB take so long that the session would seem to be lost.
+TEST(Messages, AnswersAreAskedForInEachMebibyte) {
+    const wire::MessageRules rules{524288, 32, true, true};
+    EXPECT_TRUE(answer_can_wait(rules, 1, 524288));
+    EXPECT_FALSE(answer_can_wait(rules, 2, 2 * 524288));
+}
+
 TEST(Messages, FewPiecesOfEachRange) {
     constexpr std::size_t kibibyte = 1024;
     EXPECT_EQ(piece_of(64, 512 * kibibyte), 512 * kibibyte);
