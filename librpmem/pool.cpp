@@ -57,13 +57,8 @@ bool may_use_sockets_of_ip(const Settings& settings) {
     return settings.enable_tcp || settings.enable_sockets;
 }
 
-// The lanes arrive where ssh does: on the address of the same family.
-bool lanes_will_use_ipv4(const Providers& providers) {
-    const fabric::Provider& best = providers.usable.front();
-    return best.kind != fabric::ProviderKind::verbs && fabric::destination_family(best) == AF_INET;
-}
-
-// The same, for providers that take the first address of a name.
+// The lanes arrive where ssh does, on the address of the same family; and all providers take the
+// first address of a name.
 bool resolves_to_ipv4(const std::string& host) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -83,13 +78,10 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
         return propagate(std::move(target));
     host_ = target->host;
     ProviderSearch search(host_, {arguments.address, arguments.size}, settings_);
-    // Without RDMA the lanes go where ssh does, and ssh need not wait for the search.
-    const bool log_in_first = !may_use_rdma(settings_) && may_use_sockets_of_ip(settings_);
-    if (!log_in_first && !search.found())
+    const bool hopeless = !may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_);
+    if (hopeless && !search.found())
         return Failure(search.found().error());
-    const bool force_ipv4 =
-        log_in_first ? resolves_to_ipv4(host_) : lanes_will_use_ipv4(*search.found());
-    auto session = Session::start(*target, arguments.command, force_ipv4, settings_);
+    auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_);
     if (!session)
         return propagate(std::move(session));
     session_ = std::move(*session);

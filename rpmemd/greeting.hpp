@@ -21,6 +21,7 @@ struct Agreement {
     bool counted_answers = false;          // see wire::capability_pipelining
     bool late_answers = false;             // see wire::capability_late_answers
     bool messages_only = false;            // see wire::capability_messages_only
+    bool several_windows = false;          // see wire::capability_windows
 };
 
 // What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a

@@ -159,17 +159,14 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
             "the configuration allows no direct access to pools (direct-access = no), and "
             "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
-    auto lanes = LaneServer::start({kind,
-                                    own_address_,
-                                    configuration_.device,
-                                    request.lanes,
-                                    {request.inline_size, agreement_.messages,
-                                     agreement_.counted_answers, agreement_.late_answers},
-                                    configuration_.threads,
+    const wire::MessageRules messages{
+        request.inline_size, agreement_.messages, agreement_.counted_answers,
+        agreement_.late_answers,
+        agreement_.several_windows ? wire::window_count(request.inline_size) : 1};
+    auto lanes = LaneServer::start({kind, own_address_, configuration_.device, request.lanes,
+                                    messages, configuration_.threads,
                                     std::chrono::microseconds(configuration_.spin_time),
-                                    configuration_.paging,
-                                    agreement_.lane_token,
-                                    access()},
+                                    configuration_.paging, agreement_.lane_token, access()},
                                    pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;

@@ -179,9 +179,4 @@ std::string describe(const Provider& provider) {
                        device_of(provider));
 }
 
-int destination_family(const Provider& provider) {
-    const auto* address = static_cast<const sockaddr*>(provider.info->dest_addr);
-    return address ? address->sa_family : AF_UNSPEC;
-}
-
 } // namespace rpmem::fabric

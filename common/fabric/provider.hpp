@@ -63,7 +63,4 @@ std::string device_of(const Provider& provider);
 // For people: tcp (libfabric's net), lo.
 std::string describe(const Provider& provider);
 
-// AF_INET or AF_INET6 of the address that the provider would connect to.
-int destination_family(const Provider& provider);
-
 } // namespace rpmem::fabric

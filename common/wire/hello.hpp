@@ -43,9 +43,12 @@ inline constexpr std::uint64_t capability_pipelining = 2;
 inline constexpr std::uint64_t capability_messages_only = 4;
 // Persist messages may have the bit answer_may_wait. Only together with pipelining.
 inline constexpr std::uint64_t capability_late_answers = 8;
+// Each lane has several windows, see window_count(). Only together with pipelining and messages
+// only.
+inline constexpr std::uint64_t capability_windows = 16;
 inline constexpr std::uint64_t all_capabilities = capability_lane_greeting | capability_pipelining |
                                                   capability_messages_only |
-                                                  capability_late_answers;
+                                                  capability_late_answers | capability_windows;
 
 // Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
 inline constexpr std::uint32_t least_inline_size = 64;

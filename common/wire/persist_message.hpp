@@ -13,12 +13,15 @@ inline constexpr std::uint32_t persist_mode_mask = 0x3;
 // Another one: the answer may wait until a message without this bit is answered. Only with
 // capability_late_answers.
 inline constexpr std::uint32_t answer_may_wait = 0x4;
+// Two more: which of the lane's windows a fetch is for. Only with capability_windows.
+inline constexpr unsigned window_shift = 3;
+inline constexpr std::uint32_t window_mask = 0x3;
 
 enum class PersistMode : std::uint32_t {
     persist_written = 0, // the data came by RDMA WRITE: make the range durable
     deep_persist = 1,    // the same, down to the lowest persistence domain
     inline_data = 2,     // the data follows the message: copy it to addr, make it durable
-    fetch = 3,           // copy the range to the lane's window; only with PersistMethod::messages
+    fetch = 3, // copy the range to a window of the lane; only with PersistMethod::messages
 };
 
 struct PersistMessage {
@@ -39,7 +42,15 @@ struct MessageRules {
     unsigned in_flight;      // messages that may be on their way on a lane
     bool counted_answers;    // an answer says how many messages it answers; else: one
     bool late_answers;       // messages may have the bit answer_may_wait
+    unsigned windows = 1;    // of a lane, where the peer does not reach the pool
 };
+
+// The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each has
+// as many. One is filled while another is read; small ones are read before the next is asked for.
+constexpr unsigned window_count(std::size_t inline_size) {
+    constexpr std::size_t small_size = std::size_t{32} * 1024;
+    return inline_size <= small_size ? 4 : 2;
+}
 
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);
 static_assert(offsetof(PersistMessage, flags) == 0 && offsetof(PersistMessage, lane) == 4);

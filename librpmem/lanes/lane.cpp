@@ -11,12 +11,6 @@
 namespace rpmem {
 namespace {
 
-// Bytes of one read: large ones are quick, and the next should follow before it has ended.
-constexpr std::size_t most_read = std::size_t{1024} * 1024;
-
-// One place where a read lands.
-constexpr std::size_t landing_size = std::size_t{32} * 1024;
-
 // Of the place of a message: room for the header of a message and for data that are quicker copied
 // than referred to.
 constexpr std::size_t slot_size = 256;
@@ -46,7 +40,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     const std::size_t answers_size = limits_.messages.in_flight * sizeof(wire::PersistResponse);
     const std::size_t size =
         slots_size + answers_size +
-        (limits_.local_registration ? landed_.size() * landing_size : cache_line);
+        (limits_.local_registration ? landing_places * landing_size : cache_line);
     buffers_ = std::make_unique<std::byte[]>(size);
     slots_ = buffers_.get();
     answers_ = reinterpret_cast<wire::PersistResponse*>(slots_ + slots_size);
@@ -141,7 +135,8 @@ int Lane::write(std::size_t offset, std::size_t length) {
     return 0;
 }
 
-int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer) {
+int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
+                  unsigned window) {
     while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
             return code;
@@ -151,7 +146,8 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
                      answer_can_wait(limits_.messages, requested_ + 1, unasked_ + length);
     unasked_ = last_may_wait_ ? unasked_ + length : 0;
     const wire::PersistMessage header{static_cast<std::uint32_t>(mode) |
-                                          (last_may_wait_ ? wire::answer_may_wait : 0),
+                                          (last_may_wait_ ? wire::answer_may_wait : 0) |
+                                          window << wire::window_shift,
                                       index_, memory_.remote.address + offset, length};
     std::memcpy(slot, &header, sizeof(header));
     const bool carries_data = mode == wire::PersistMode::inline_data;
@@ -192,66 +188,6 @@ int Lane::wait_for_operations() {
     return 0;
 }
 
-int Lane::read_behind_writes() {
-    constexpr std::size_t word_size = sizeof(std::uint64_t);
-    if (const int code =
-            read_into(landing_, buffers_region_.descriptor(), memory_.remote.address, word_size))
-        return code;
-    has_unconfirmed_writes_ = false;
-    return 0;
-}
-
-int Lane::read(std::byte* destination, std::size_t offset, std::size_t length) {
-    // The target's provider, or device, answers a READ by itself: it does not wait until a worker
-    // has copied what messages brought before.
-    if (const int code = wait_for_answers())
-        return code;
-    if (memory_.messages_only)
-        return read_by_messages(destination, offset, length);
-    return read_from(memory_.remote.address + offset, destination, length);
-}
-
-// Piece by piece: the target copies it to this lane's window.
-int Lane::read_by_messages(std::byte* destination, std::size_t offset, std::size_t length) {
-    const std::size_t window_size = inline_size();
-    const std::uint64_t window = memory_.remote.address + index_ * window_size;
-    while (length > 0) {
-        const std::size_t size = std::min(length, window_size);
-        if (const int code = request(wire::PersistMode::fetch, offset, size, Answer::wanted))
-            return code;
-        if (const int code = wait_for_answers())
-            return code;
-        if (const int code = read_from(window, destination, size))
-            return code;
-        destination += size;
-        offset += size;
-        length -= size;
-    }
-    return 0;
-}
-
-int Lane::read_from(std::uint64_t address, std::byte* destination, std::size_t length) {
-    // The pool itself is registered; so a read back into its own place needs no copy anywhere.
-    const bool in_pool =
-        destination >= memory_.local && destination + length <= memory_.local + memory_.size;
-    if (limits_.local_registration && !in_pool)
-        return read_bounced(destination, address, length);
-    return read_into(destination, in_pool ? memory_.local_descriptor : nullptr, address, length);
-}
-
-int Lane::read_into(std::byte* destination, void* descriptor, std::uint64_t address,
-                    std::size_t length) {
-    while (length > 0) {
-        const std::size_t size = std::min({length, most_read, limits_.max_transfer});
-        if (const int code = start_read(destination, size, descriptor, address, nullptr))
-            return code;
-        destination += size;
-        address += size;
-        length -= size;
-    }
-    return wait_for_operations();
-}
-
 int Lane::start_read(std::byte* destination, std::size_t size, void* descriptor,
                      std::uint64_t address, bool* done) {
     const int code = post([&] {
@@ -261,33 +197,6 @@ int Lane::start_read(std::byte* destination, std::size_t size, void* descriptor,
     if (code == 0)
         ++in_flight_;
     return code;
-}
-
-// One place is copied from while others are being filled.
-int Lane::read_bounced(std::byte* destination, std::uint64_t address, std::size_t length) {
-    const std::size_t room = landed_.size() * landing_size;
-    const auto place_of = [&](std::size_t at) { return at / landing_size % landed_.size(); };
-    std::size_t asked = 0;
-    std::size_t copied = 0;
-    while (copied < length) {
-        for (; asked < length && asked - copied < room;
-             asked += std::min(length - asked, landing_size)) {
-            const std::size_t place = place_of(asked);
-            landed_[place] = false;
-            if (const int code = start_read(
-                    landing_ + place * landing_size, std::min(length - asked, landing_size),
-                    buffers_region_.descriptor(), address + asked, &landed_[place]))
-                return code;
-        }
-        const std::size_t place = place_of(copied);
-        while (!landed_[place])
-            if (const int code = make_progress())
-                return code;
-        const std::size_t size = std::min(length - copied, landing_size);
-        std::memcpy(destination + copied, landing_ + place * landing_size, size);
-        copied += size;
-    }
-    return 0;
 }
 
 } // namespace rpmem

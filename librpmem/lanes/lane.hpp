@@ -57,8 +57,9 @@ public:
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
     // Asks the target to act on a range; behind all that was started before. In mode inline_data
     // the range (at most inline_size() bytes) travels in the message, straight from the pool.
+    // WINDOW: of those of the lane, for mode fetch.
     [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
-                              Answer answer);
+                              Answer answer, unsigned window = 0);
     // All requests have been answered: what they asked for is done.
     [[nodiscard]] int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
@@ -81,13 +82,17 @@ private:
     int take_answer(const fabric::Completion& completion);
     int post_answer_buffer(wire::PersistResponse* buffer);
     int wait_for_operations();
-    int read_by_messages(std::byte* destination, std::size_t offset, std::size_t length);
-    int read_from(std::uint64_t address, std::byte* destination, std::size_t length);
-    int read_bounced(std::byte* destination, std::uint64_t address, std::size_t length);
     int start_read(std::byte* destination, std::size_t size, void* descriptor,
                    std::uint64_t address, bool* done);
-    int read_into(std::byte* destination, void* descriptor, std::uint64_t address,
-                  std::size_t length);
+    int read_at_once(std::byte* destination, void* descriptor, std::uint64_t address,
+                     std::size_t length);
+    struct PiecewiseRead;
+    int read_piecewise(const PiecewiseRead& read);
+    int start_piece(const PiecewiseRead& read, std::size_t piece);
+
+    // Where reads land that cannot go to their destination: this many places of this size.
+    static constexpr std::size_t landing_places = 4;
+    static constexpr std::size_t landing_size = std::size_t{32} * 1024;
 
     unsigned index_;
     PoolMemory memory_;
@@ -99,8 +104,8 @@ private:
     fabric::MemoryRegion buffers_region_;
     std::byte* slots_ = nullptr;               // one for each message in flight
     wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
-    std::byte* landing_ = nullptr; // where reads land that cannot go to their destination
-    std::array<bool, 4> landed_{}; // which of its places have been filled
+    std::byte* landing_ = nullptr;
+    std::array<bool, landing_places> landed_{}; // the pieces of a read that have come
     fabric::Endpoint endpoint_;
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages

@@ -46,8 +46,9 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
     const std::size_t best = std::max(suggested, cache_line) & ~(cache_line - 1);
     const std::size_t wanted =
         std::clamp(affordable & ~(cache_line - 1), std::min(one_by_one.inline_size, best), best);
-    return {std::min<std::size_t>(wanted, hello->inline_size), in_flight, true,
-            (hello->capabilities & wire::capability_late_answers) != 0};
+    const std::size_t agreed = std::min<std::size_t>(wanted, hello->inline_size);
+    return {agreed, in_flight, true, (hello->capabilities & wire::capability_late_answers) != 0,
+            (hello->capabilities & wire::capability_windows) != 0 ? wire::window_count(agreed) : 1};
 }
 
 // Twice in each window the target must answer, so that there is always room for more; and on a slow

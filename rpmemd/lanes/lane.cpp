@@ -85,15 +85,21 @@ int Lane::post(const MessageBuffer& buffer) {
                                   const_cast<MessageBuffer*>(&buffer));
 }
 
-// Copies a range of the pool to this lane's window.
-std::string Lane::fetch(const std::byte* address, std::size_t size,
+// Copies a range of the pool to a window of this lane.
+std::string Lane::fetch(const std::byte* address, const PersistMessage& message,
                         const ServedMemory& memory) const {
     if (!memory.windows)
-        return fmt::format("{} bytes were asked for in a pool that the peer can read itself", size);
-    if (size > memory.window_size)
-        return fmt::format("{} bytes were asked for, and the window of a lane has {}", size,
+        return fmt::format("{} bytes were asked for in a pool that the peer can read itself",
+                           message.size);
+    if (message.size > memory.window_size)
+        return fmt::format("{} bytes were asked for, and a window of a lane has {}", message.size,
                            memory.window_size);
-    std::memcpy(memory.windows + index_ * memory.window_size, address, size);
+    const unsigned window =
+        rules_.windows == 1 ? 0 : message.flags >> wire::window_shift & wire::window_mask;
+    if (window >= rules_.windows)
+        return fmt::format("window {} was named, and a lane has {}", window, rules_.windows);
+    std::memcpy(memory.windows + (index_ * rules_.windows + window) * memory.window_size, address,
+                message.size);
     return {};
 }
 
@@ -128,7 +134,7 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
         problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
         break;
     case PersistMode::fetch:
-        if (problem = fetch(address, message.size, memory); !problem.empty())
+        if (problem = fetch(address, message, memory); !problem.empty())
             return problem;
         break;
     default:

@@ -20,7 +20,7 @@ struct ServedMemory {
     std::byte* address;
     std::size_t size;
     std::uint64_t remote_base; // what peers add to an offset
-    // Where peers read what they cannot reach: one window for each lane. Empty: they reach it all.
+    // Where peers read what they cannot reach: the windows of all lanes. Null: they reach it all.
     std::byte* windows = nullptr;
     std::size_t window_size = 0;
 };
@@ -69,7 +69,7 @@ private:
     int post(const MessageBuffer& buffer);
     [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
                                    const Persister& persister);
-    [[nodiscard]] std::string fetch(const std::byte* address, std::size_t size,
+    [[nodiscard]] std::string fetch(const std::byte* address, const wire::PersistMessage& message,
                                     const ServedMemory& memory) const;
     [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
 

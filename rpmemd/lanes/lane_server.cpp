@@ -24,10 +24,14 @@ constexpr std::size_t most_data_bytes = std::size_t{1} << 30;
 // ordinary file systems.
 bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
 
+std::size_t windows_of_a_lane(const wire::MessageRules& rules) {
+    return rules.windows * rules.inline_size;
+}
+
 unsigned affordable_lanes(const fabric::Provider& provider, const LaneServerOptions& options) {
-    const std::size_t window =
-        options.access == PoolAccess::messages ? options.messages.inline_size : 0;
-    const std::size_t each = Lane::most_data(provider, options.messages) + window;
+    const std::size_t windows =
+        options.access == PoolAccess::messages ? windows_of_a_lane(options.messages) : 0;
+    const std::size_t each = Lane::most_data(provider, options.messages) + windows;
     return static_cast<unsigned>(most_data_bytes / std::max(each, cache_line));
 }
 
@@ -104,7 +108,7 @@ Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
             return propagate(std::move(region));
         log_.notice("the pool is served by messages only: {}", region.error().text);
     }
-    const std::size_t size = options.messages.inline_size * lane_count_;
+    const std::size_t size = windows_of_a_lane(options.messages) * lane_count_;
     // Zeros, so that the peer sees nothing else of this process; in pages that cost nothing yet.
     windows_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
     if (!windows_)

@@ -180,6 +180,9 @@ TEST_P(Transfer, LanesInParallel) {
                 const unsigned flags = at % 131072 == 0 ? 0 : RPMEM_PERSIST_RELAXED;
                 failures[lane] += rpmem_persist(pool, begin + at, length, lane, flags) != 0;
             }
+            std::vector<std::byte> back(share);
+            failures[lane] += rpmem_read(pool, back.data(), begin, share, lane) != 0;
+            failures[lane] += std::memcmp(back.data(), local.data() + begin, share) != 0;
         });
     for (std::thread& thread : threads)
         thread.join();

@@ -61,6 +61,16 @@ TEST(Messages, WhereATargetNeedsFewBuffersTheyAreLarge) {
     EXPECT_EQ(agree_on_messages(hello, 1024, 524288, few).inline_size, 262144U);
 }
 
+TEST(Messages, LanesHaveSeveralWindowsWhereTheTargetKnowsThem) {
+    auto hello = hello_of(32, 65536);
+    EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).windows, 1U);
+    hello.capabilities |= wire::capability_windows;
+    EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).windows, 2U);
+    EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::pinned).windows, 4U);
+    hello.capabilities = wire::capability_windows; // without pipelining
+    EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::pinned).windows, 1U);
+}
+
 TEST(Messages, WhatTheTargetHasForThem) {
     fabric::Provider provider{};
     EXPECT_EQ(buffers_behind(provider), TargetBuffers::one_each);

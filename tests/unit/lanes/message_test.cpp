@@ -22,13 +22,16 @@ using wire::PersistMessage;
 using wire::PersistMode;
 
 constexpr std::size_t inline_size = 1024;
+constexpr unsigned windows = 4;
 
 // One lane of a server, and a peer that has connected to it.
 class Visit {
 public:
-    explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size)
-        : server_(value_of(LaneServer::start(options(access, late_answers, data), pool.begin(),
-                                             pool_size, Persister(pool.medium()), Log()))),
+    explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
+                   unsigned window_count = 1)
+        : server_(value_of(
+              LaneServer::start(options(access, {data, 4, true, late_answers, window_count}),
+                                pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
         peer_.endpoint = value_of(fabric::Endpoint::open(peer_.domain, peer_.provider.info.get(),
@@ -75,8 +78,8 @@ public:
         return ::poll(&failed, 1, static_cast<int>(patience)) == 1 ? server_->failure() : "";
     }
 
-    // The bytes of the lane's window, read as the peer does.
-    std::vector<std::byte> window(std::size_t size) {
+    // The first bytes of the lane's windows, read as the peer does.
+    std::vector<std::byte> in_windows(std::size_t size) {
         std::vector<std::byte> bytes(size);
         if (peer_.endpoint.post_read(bytes.data(), size, nullptr,
                                      {server_->remote_base(), server_->key()}, nullptr) != 0 ||
@@ -86,17 +89,9 @@ public:
     }
 
 private:
-    static LaneServerOptions options(PoolAccess access, bool late_answers, std::size_t data) {
-        return {fabric::ProviderKind::tcp,
-                test::loopback,
-                "",
-                1,
-                {data, 4, true, late_answers},
-                1,
-                std::chrono::microseconds(0),
-                PagingPolicy::never,
-                {},
-                access};
+    static LaneServerOptions options(PoolAccess access, const wire::MessageRules& rules) {
+        return {fabric::ProviderKind::tcp,    test::loopback,      "", 1,     rules, 1,
+                std::chrono::microseconds(0), PagingPolicy::never, {}, access};
     }
 
     std::unique_ptr<LaneServer> server_;
@@ -160,16 +155,53 @@ TEST(LaneMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
     visit.pool.begin()[pool_size - 1] = std::byte{7};
     visit.send(visit.message(PersistMode::fetch, pool_size - inline_size, inline_size), header);
     ASSERT_TRUE(visit.is_answered());
-    const auto window = visit.window(inline_size);
+    const auto window = visit.in_windows(inline_size);
     ASSERT_EQ(window.size(), inline_size);
     EXPECT_EQ(window[0], untouched);
     EXPECT_EQ(window[inline_size - 1], std::byte{7});
 }
 
-TEST(LaneMessage, FetchOfMoreThanTheWindow) {
+TEST(LaneMessage, FetchFillsTheWindowThatItNames) {
+    Visit visit(PoolAccess::messages, false, inline_size, windows);
+    for (unsigned window = 0; window < windows; ++window) {
+        std::fill_n(visit.pool.begin(), inline_size, std::byte(window + 1));
+        auto message = visit.message(PersistMode::fetch, 0, inline_size - 1);
+        message.flags |= window << wire::window_shift;
+        visit.send(message, header);
+        ASSERT_TRUE(visit.is_answered());
+    }
+    const auto bytes = visit.in_windows(windows * inline_size);
+    ASSERT_EQ(bytes.size(), windows * inline_size);
+    for (std::size_t at = 0; at < bytes.size(); ++at)
+        ASSERT_EQ(bytes[at], at % inline_size == inline_size - 1 ? std::byte{0}
+                                                                 : std::byte(at / inline_size + 1))
+            << at;
+}
+
+TEST(LaneMessage, FetchKnowsOneWindowUnlessMoreWereAgreed) {
     Visit visit(PoolAccess::messages);
-    visit.send(visit.message(PersistMode::fetch, 0, inline_size + 1), header);
-    EXPECT_NE(visit.failure().find("window"), std::string::npos) << visit.failure();
+    std::fill_n(visit.pool.begin(), inline_size, std::byte{7});
+    auto message = visit.message(PersistMode::fetch, 0, inline_size);
+    message.flags |= wire::window_mask << wire::window_shift;
+    visit.send(message, header);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.in_windows(inline_size), std::vector<std::byte>(inline_size, std::byte{7}));
+}
+
+TEST(LaneMessage, FetchIntoAWindowThatTheLaneDoesNotHave) {
+    Visit visit(PoolAccess::messages, false, inline_size, 2);
+    auto message = visit.message(PersistMode::fetch, 0, 64);
+    message.flags |= 2U << wire::window_shift;
+    visit.send(message, header);
+    EXPECT_NE(visit.failure().find("window 2"), std::string::npos) << visit.failure();
+}
+
+TEST(LaneMessage, FetchOfMoreThanTheWindow) {
+    for (const unsigned count : {1U, windows}) {
+        Visit visit(PoolAccess::messages, false, inline_size, count);
+        visit.send(visit.message(PersistMode::fetch, 0, inline_size + 1), header);
+        EXPECT_NE(visit.failure().find("window"), std::string::npos) << visit.failure();
+    }
 }
 
 TEST(LaneMessage, FetchFromAPoolThatThePeerReadsItself) {

@@ -49,6 +49,20 @@ TEST_F(PersistMessages, GoldenBytesOfThoseWhoseAnswerMayWait) {
     EXPECT_EQ(bytes_of(message(PersistMode::fetch, answer_may_wait)), "07000000" + rest);
 }
 
+TEST_F(PersistMessages, GoldenBytesOfFetchesIntoEachWindow) {
+    const std::string rest = golden_rest;
+    EXPECT_EQ(bytes_of(message(PersistMode::fetch, 1U << window_shift)), "0b000000" + rest);
+    EXPECT_EQ(bytes_of(message(PersistMode::fetch, 2U << window_shift)), "13000000" + rest);
+    EXPECT_EQ(bytes_of(message(PersistMode::fetch, 3U << window_shift)), "1b000000" + rest);
+}
+
+TEST_F(PersistMessages, SmallWindowsAreMore) {
+    EXPECT_EQ(window_count(524288), 2U);
+    EXPECT_EQ(window_count(32769), 2U);
+    EXPECT_EQ(window_count(32768), 4U);
+    EXPECT_EQ(window_count(64), 4U);
+}
+
 TEST_F(PersistMessages, TheModeIsInTheLowestBits) {
     EXPECT_EQ(persist_mode_mask, 3U);
     for (const auto mode : {PersistMode::persist_written, PersistMode::deep_persist,
