@@ -82,9 +82,11 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     if (hopeless && !search.found())
         return Failure(search.found().error());
     auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_);
-    if (!session)
+    // Where only RDMA may serve, what keeps it from that explains more than a failed login.
+    if (!session && (may_use_sockets_of_ip(settings_) || search.found()))
         return propagate(std::move(session));
-    session_ = std::move(*session);
+    if (session)
+        session_ = std::move(*session);
     auto providers = search.take();
     if (!providers)
         return propagate(std::move(providers));

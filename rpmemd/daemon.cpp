@@ -110,7 +110,7 @@ Outcome ControlLoop::wait_and_handle() {
         count = 4;
     }
     if (::poll(fds.data(), count, timeout) < 0 && errno != EINTR) {
-        log_.error("poll: {}", strerror(errno));
+        log_.error("cannot wait for the client and the lanes (poll): {}", strerror(errno));
         return Outcome::ended_badly;
     }
     if (fds[1].revents != 0) {

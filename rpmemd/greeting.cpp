@@ -32,7 +32,8 @@ Result<wire::Hello> make_hello(std::uint32_t providers) {
     hello.inline_size = most_inline_bytes;
     if (getrandom(hello.token.data(), hello.token.size(), 0) !=
         static_cast<ssize_t>(hello.token.size()))
-        return fail_errno(ErrorClass::bug, errno, "getrandom");
+        return fail_errno(ErrorClass::bug, errno,
+                          "no random bytes for the token of the session (getrandom)");
     return hello;
 }
 

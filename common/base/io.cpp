@@ -18,7 +18,7 @@ Result<bool> wait_for(int fd, short events, const Deadline& deadline, int cancel
         pollfd fds[2] = {{fd, events, 0}, {cancel, POLLIN, 0}};
         const int ready = ::poll(fds, cancel >= 0 ? 2 : 1, deadline.poll_timeout());
         if (ready < 0 && errno != EINTR)
-            return fail_errno(ErrorClass::bug, errno, "poll");
+            return fail_errno(ErrorClass::bug, errno, "cannot wait for descriptor {} (poll)", fd);
         if (ready > 0)
             return fds[0].revents != 0;
         if (ready == 0 && deadline.passed())
@@ -61,7 +61,7 @@ Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadli
         if (got > 0)
             done += static_cast<std::size_t>(got);
         else if (errno != EINTR && errno != EAGAIN)
-            return fail_errno(ErrorClass::link_lost, errno, "read");
+            return fail_errno(ErrorClass::link_lost, errno, "cannot read what the other end sent");
     }
     return done;
 }
@@ -80,7 +80,7 @@ Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& de
         if (errno == EINTR)
             continue;
         if (errno != EAGAIN)
-            return fail_errno(ErrorClass::link_lost, errno, "write");
+            return fail_errno(ErrorClass::link_lost, errno, "cannot write to the other end");
         const Result<bool> ready = wait_for(fd, POLLOUT, deadline, -1);
         if (!ready)
             return Failure(ready.error());

@@ -15,7 +15,8 @@ namespace {
 Result<std::uint64_t> random_key(std::size_t key_size) {
     std::uint64_t key = 0;
     if (getrandom(&key, sizeof(key), 0) != static_cast<ssize_t>(sizeof(key)))
-        return fail_errno(ErrorClass::bug, errno, "getrandom");
+        return fail_errno(ErrorClass::bug, errno,
+                          "no random bytes for the key of a memory region (getrandom)");
     return key_size >= sizeof(key) ? key : key & ((std::uint64_t{1} << (8 * key_size)) - 1);
 }
 

@@ -122,7 +122,8 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
         for (const std::size_t size : {queues.send, std::size_t{0}}) {
             const Info hints = make_hints(name, {size, queues.receive}, selection);
             if (!hints)
-                return fail(ErrorClass::resource_limit, ENOMEM, "out of memory");
+                return fail(ErrorClass::resource_limit, ENOMEM,
+                            "no memory to search for the provider {}", name);
             fi_info* found = nullptr;
             status =
                 fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),

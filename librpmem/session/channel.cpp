@@ -45,7 +45,7 @@ Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline
         if (got > 0)
             done += static_cast<std::size_t>(got);
         else if (errno != EINTR && errno != EAGAIN)
-            return fail_errno(ErrorClass::link_lost, errno, "read");
+            return fail_errno(ErrorClass::link_lost, errno, "cannot read what the target sent");
     }
     return done;
 }

@@ -93,7 +93,7 @@ Result<> Ssh2Session::await_socket(const Deadline& deadline) const {
         if (ready > 0)
             return {};
         if (ready < 0 && errno != EINTR)
-            return fail_errno(ErrorClass::bug, errno, "poll");
+            return fail_errno(ErrorClass::bug, errno, "cannot wait for the ssh server (poll)");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "the ssh server did not answer within the time allowed "
