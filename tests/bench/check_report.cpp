@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     }
     const std::map<std::string, unsigned> wanted{
         {"limits", 3}, {"create", 1}, {"open", 1}, {"close", 1}, {"persist", 8}, {"read", 4},
-        {"flush4", 4}, {"push", 2},   {"pull", 2}, {"idle", 1},  {"replicas", 1}};
+        {"flush4", 4}, {"push", 2},   {"pull", 2}, {"idle", 1},  {"replicas", 2}};
     for (const auto& [name, count] : wanted)
         expect(rows[name] == count, fmt::format("{} rows of {}, not {}", rows[name], name, count));
     expect(target_cpu > 0, "the target's processor time was not measured");

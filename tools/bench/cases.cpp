@@ -1,5 +1,6 @@
 #include "cases.hpp"
 
+#include "replicas.hpp"
 #include "starting.hpp"
 
 #include <algorithm>
@@ -162,43 +163,6 @@ Result<> Cases::idle(const Pool& pool) {
     return {};
 }
 
-Result<> Cases::replicas(const Pool& pool) {
-    constexpr std::size_t size = 4096;
-    const auto second = Pool::create(
-        {options_.target, options_.second_pool_set, options_.pool_size()}, pool.lanes());
-    if (!second)
-        return Failure(second.error());
-    const Measurement once{
-        {OperationKind::persist, false, size}, 1, false, false, Nanoseconds::zero(), 1};
-    const auto in_turn = [&](const std::vector<const Pool*>& pools) -> Result<Samples> {
-        Samples samples;
-        const Nanoseconds begin = now();
-        while (samples.elapsed < options_.time || samples.nanoseconds.size() < least) {
-            const Nanoseconds started = now();
-            for (const Pool* each : pools)
-                if (Result<Samples> done = each->measure(once); !done)
-                    return done;
-            samples.nanoseconds.push_back(static_cast<std::uint64_t>((now() - started).count()));
-            samples.elapsed = now() - begin;
-        }
-        return samples;
-    };
-    Row row{.name = "replicas", .variant = "in turn", .bytes = size, .lanes = 1};
-    row.limits.push_back({"one_replica", {}});
-    for (unsigned round = 0; round < options_.rounds; ++round) {
-        for (const auto& [rounds, pools] :
-             {std::pair(&row.limits[0].rounds, std::vector<const Pool*>{&pool}),
-              std::pair(&row.ours, std::vector<const Pool*>{&pool, second->get()})}) {
-            Result<Samples> samples = in_turn(pools);
-            if (!samples)
-                return propagate(std::move(samples));
-            rounds->push_back(std::move(*samples));
-        }
-    }
-    report_.add(std::move(row));
-    return {};
-}
-
 Result<> Cases::limits() {
     for (const std::uint64_t size : options_.sizes) {
         std::vector<NamedTask> tasks = network_tasks(size, small_message, 1);
@@ -227,7 +191,7 @@ Result<> Cases::run_with_pool(const Pool& pool) {
     if (options_.wants("idle"))
         RPMEM_TRY(idle(pool));
     if (options_.wants("replicas") && !options_.second_pool_set.empty())
-        RPMEM_TRY(replicas(pool));
+        RPMEM_TRY(measure_replicas(pool, options_, report_));
     return {};
 }
 

@@ -32,7 +32,6 @@ private:
     [[nodiscard]] Result<> flush(const Pool& pool);
     [[nodiscard]] Result<> transfer(const Pool& pool, OperationKind kind);
     [[nodiscard]] Result<> idle(const Pool& pool);
-    [[nodiscard]] Result<> replicas(const Pool& pool);
     [[nodiscard]] Result<> limits();
     [[nodiscard]] Result<> operations(const Pool& pool, Row row, const Operation& operation);
     // Fills in ROW in rounds and adds it to the report.

@@ -46,19 +46,21 @@ cpu_set_t processor_of(Side side, const cpu_set_t& allowed) {
     return chosen;
 }
 
-Apart::Apart(pid_t daemon) : daemon_(daemon) {
-    if (daemon_ == 0)
+Apart::Apart(std::span<const pid_t> daemons) : daemons_(daemons.begin(), daemons.end()) {
+    if (daemons_.empty())
         return;
     const cpu_set_t own = processor_of(Side::asking, allowed_);
     (void)sched_setaffinity(0, sizeof(own), &own);
-    place(daemon_, processor_of(Side::answering, allowed_));
+    for (const pid_t daemon : daemons_)
+        place(daemon, processor_of(Side::answering, allowed_));
 }
 
 Apart::~Apart() {
-    if (daemon_ == 0)
+    if (daemons_.empty())
         return;
     (void)sched_setaffinity(0, sizeof(allowed_), &allowed_);
-    place(daemon_, allowed_);
+    for (const pid_t daemon : daemons_)
+        place(daemon, allowed_);
 }
 
 } // namespace rpmem::bench

@@ -5,6 +5,9 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <span>
+#include <vector>
+
 namespace rpmem::bench {
 
 enum class Side { asking, answering };
@@ -15,18 +18,18 @@ enum class Side { asking, answering };
 // One of ALLOWED, for each side another; ALLOWED itself if there are no two.
 [[nodiscard]] cpu_set_t processor_of(Side side, const cpu_set_t& allowed);
 
-// As long as it lives, the calling thread and the daemon have a processor of their own each. What
+// As long as it lives, the calling thread has a processor of its own, and the daemons another. What
 // cannot be done is left: then a figure says less, but it is none the worse for it.
 class Apart {
 public:
-    // DAEMON is 0 if it is not on this machine: then nothing is done.
-    explicit Apart(pid_t daemon);
+    // Of DAEMONS none: nothing is done.
+    explicit Apart(std::span<const pid_t> daemons);
     ~Apart();
     Apart(const Apart&) = delete;
     Apart& operator=(const Apart&) = delete;
 
 private:
-    pid_t daemon_;
+    std::vector<pid_t> daemons_;
     cpu_set_t allowed_ = allowed_processors();
 };
 

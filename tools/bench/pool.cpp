@@ -88,7 +88,9 @@ Result<Samples> Pool::measure(const Measurement& measurement) const {
         operation.size /= measurement.lanes;
     const std::size_t space = operation.size * operation.flushes;
     std::vector<std::vector<std::uint64_t>> of_each(measurement.lanes);
-    const Apart apart(measurement.apart ? daemon_ : 0);
+    // Where the daemon is another machine's, there is nothing to part.
+    const std::span daemon(&daemon_, measurement.apart && daemon_ != 0 ? 1 : 0);
+    const Apart apart(daemon);
     Samples samples;
     const Nanoseconds other_cpu = cpu_time_of(daemon_);
     const Nanoseconds own_cpu = own_cpu_time();

@@ -56,6 +56,10 @@ public:
     [[nodiscard]] unsigned lanes() const { return lanes_; } // in force
     [[nodiscard]] pid_t daemon() const { return daemon_; }  // 0 if it is not on this machine
     [[nodiscard]] Result<Samples> measure(const Measurement& measurement) const;
+    // Once, without looking at the time.
+    [[nodiscard]] Result<> perform(const Operation& operation) const {
+        return perform(operation, pool_header_size, 0);
+    }
 
 private:
     Pool(PoolPlace place, Buffer memory) : place_(std::move(place)), memory_(std::move(memory)) {}
