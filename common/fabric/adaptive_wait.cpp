@@ -19,8 +19,10 @@ constexpr std::chrono::microseconds longest_retry(1000); // unless spinning may 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
 // lost for both. Yielding that takes longer than a system call has let somebody run; otherwise it
-// is time during which nothing is seen.
+// is time during which nothing is seen. Who gets the processor back keeps it for about as long as
+// handing it over takes: what came just after the first look would otherwise wait for two changes.
 constexpr std::chrono::microseconds before_yielding(5);
+constexpr std::chrono::microseconds before_yielding_again(5);
 constexpr std::chrono::microseconds after_yielding_in_vain(2);
 constexpr std::chrono::microseconds somebody_ran(1);
 
@@ -67,9 +69,10 @@ int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entri
     while (now - start < time) {
         if (now >= yield_at) {
             sched_yield(); // it may need this very one
-            processor_is_shared_ = Deadline::Clock::now() - now >= somebody_ran;
-            if (!processor_is_shared_)
-                yield_at = now + after_yielding_in_vain;
+            const auto back = Deadline::Clock::now();
+            processor_is_shared_ = back - now >= somebody_ran;
+            yield_at =
+                back + (processor_is_shared_ ? before_yielding_again : after_yielding_in_vain);
         }
         if (const int got = queue.read(entries); got != 0)
             return got;
