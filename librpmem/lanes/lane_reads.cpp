@@ -58,7 +58,7 @@ int Lane::read(std::byte* destination, std::size_t offset, std::size_t length) {
     PiecewiseRead read{destination,  descriptor,     offset,         length,
                        landing_size, landing_places, lands_elsewhere};
     if (memory_.messages_only) {
-        read.piece_size = std::min({inline_size(), std::max(length / 2, least_halved),
+        read.piece_size = std::min({inline_size(), std::max((length + 1) / 2, least_halved),
                                     lands_elsewhere ? landing_size : inline_size()});
         read.pieces_under_way = limits_.messages.windows;
     }

@@ -76,10 +76,8 @@ Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
     return preparation;
 }
 
-} // namespace
-
-Result<Providers> find_providers(const std::string& host, const LocalMemory& memory,
-                                 const Settings& settings) {
+Result<Providers> find_providers(const std::string& host, const Settings& settings,
+                                 const Preparation& preparation) {
     const std::array candidates = {
         Candidate{ProviderKind::verbs, settings.enable_verbs,
                   "verbs is switched off (RPMEM_ENABLE_VERBS=0)"},
@@ -88,7 +86,6 @@ Result<Providers> find_providers(const std::string& host, const LocalMemory& mem
         Candidate{ProviderKind::sockets, settings.enable_sockets,
                   "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
     };
-    const Preparation preparation = prepare_rdma(memory, settings);
     Providers providers;
     for (const Candidate& candidate : candidates) {
         std::string reason = candidate.how_to_enable;
@@ -120,6 +117,8 @@ Result<Providers> find_providers(const std::string& host, const LocalMemory& mem
     return providers;
 }
 
+} // namespace
+
 bool may_use_rdma(const Settings& settings) {
     std::error_code none; // cannot be looked at: there is none for us
     return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
@@ -127,13 +126,14 @@ bool may_use_rdma(const Settings& settings) {
 
 ProviderSearch::ProviderSearch(const std::string& host, const LocalMemory& memory,
                                const Settings& settings)
-    : thread_(start_without_signals([this, host, memory, settings] {
-          try {
-              found_.emplace(find_providers(host, memory, settings));
-          } catch (const std::exception& exception) {
-              found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
-          }
-      })) {}
+    : thread_(start_without_signals(
+          [this, host, settings, preparation = prepare_rdma(memory, settings)] {
+              try {
+                  found_.emplace(find_providers(host, settings, preparation));
+              } catch (const std::exception& exception) {
+                  found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
+              }
+          })) {}
 
 ProviderSearch::~ProviderSearch() {
     if (thread_.joinable())

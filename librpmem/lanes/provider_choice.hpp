@@ -27,17 +27,15 @@ struct LocalMemory {
     std::size_t size;
 };
 
-// All that the settings allow and that reach HOST. ENOMEDIUM, with the reason for each, if none;
-// ENOTSUP if RDMA reaches it, and may not be used as the settings have it.
-Result<Providers> find_providers(const std::string& host, const LocalMemory& memory,
-                                 const Settings& settings);
-
-// Whether find_providers() may find a device for RDMA; without loading libfabric.
+// Whether a search may find a device for RDMA; without loading libfabric.
 bool may_use_rdma(const Settings& settings);
 
-// Looks for providers while the caller does something else.
+// Looks for all providers that the settings allow and that reach HOST, while the caller does
+// something else. ENOMEDIUM, with the reason for each, if there is none; ENOTSUP if RDMA reaches
+// it, and may not be used as the settings have it.
 class ProviderSearch {
 public:
+    // What changes the environment of the process is done before this returns.
     ProviderSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
     ~ProviderSearch();
     ProviderSearch(const ProviderSearch&) = delete;
