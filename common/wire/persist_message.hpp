@@ -45,8 +45,9 @@ struct MessageRules {
     unsigned windows = 1;    // of a lane, where the peer does not reach the pool
 };
 
-// The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each has
-// as many. One is filled while another is read; small ones are read before the next is asked for.
+// The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each
+// has as many. One is filled while another is read; small ones are read before the next is asked
+// for.
 constexpr unsigned window_count(std::size_t inline_size) {
     constexpr std::size_t small_size = std::size_t{32} * 1024;
     return inline_size <= small_size ? 4 : 2;
