@@ -83,9 +83,8 @@ int guarded(const Body& body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc&) {
-        set_error(ENOMEM,
-                  "this process has no memory left for librpmem; does a limit (ulimit -v, or "
-                  "that of its cgroup) bound it?");
+        set_error(ENOMEM, "this process has no memory left for librpmem; does a limit (ulimit -v) "
+                          "bound it?");
     } catch (const std::exception& exception) {
         set_error(EFAULT, exception.what());
     }

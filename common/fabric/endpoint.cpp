@@ -61,7 +61,8 @@ Result<> Endpoint::accept() {
 }
 
 void Endpoint::shut_down() {
-    fi_shutdown(endpoint_.get(), 0); // fails only where there is no connection any more
+    if (endpoint_)
+        fi_shutdown(endpoint_.get(), 0); // fails only where there is no connection any more
 }
 
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,

@@ -33,6 +33,8 @@ public:
     Result<> connect(const void* address, std::span<const std::byte> data = {});
     Result<> accept();
     void shut_down();
+    // Gives up the connection, and what is on its way. Then only shut_down() may be called.
+    void close() { endpoint_.reset(); }
 
     [[nodiscard]] int post_write(const void* source, std::size_t size, void* descriptor,
                                  RemoteAddress target, void* context) {

@@ -65,7 +65,7 @@ std::string library_version() {
 
 namespace {
 
-// Of the process, as its environment is. The first question to libfabric is what sets it.
+// Of the process, as its environment is. The first question to libfabric sets it, at the latest.
 std::mutex environment_mutex;
 bool environment_is_read = false;
 
@@ -74,6 +74,11 @@ bool environment_is_read = false;
 bool set_before_start(const char* variable, const char* value) {
     const std::lock_guard lock(environment_mutex);
     return !environment_is_read && ::setenv(variable, value, 1) == 0;
+}
+
+void freeze_environment() {
+    const std::lock_guard lock(environment_mutex);
+    environment_is_read = true;
 }
 
 void start_library() {
@@ -97,10 +102,7 @@ extern "C" {
 
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
                const fi_info* hints, fi_info** info) {
-    {
-        const std::lock_guard lock(rpmem::fabric::environment_mutex);
-        rpmem::fabric::environment_is_read = true;
-    }
+    rpmem::fabric::freeze_environment();
     return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
 }
 

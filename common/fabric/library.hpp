@@ -19,5 +19,7 @@ void start_library();
 
 // Sets a variable of the environment, unless libfabric has read them: then false.
 bool set_before_start(const char* variable, const char* value);
+// Nothing is set any more: other threads may read the environment from now on.
+void freeze_environment();
 
 } // namespace rpmem::fabric

@@ -46,13 +46,14 @@ struct MessageRules {
 };
 
 // The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each
-// has as many. One is filled while another is read; small ones are read before the next is asked
-// for.
+// has as many. One is filled while another is read. A small one passes in less than the time of a
+// round trip: there are more of them.
 constexpr unsigned window_count(std::size_t inline_size) {
     constexpr std::size_t small_size = std::size_t{32} * 1024;
     return inline_size <= small_size ? 4 : 2;
 }
 
+static_assert(window_count(0) == window_mask + 1);
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);
 static_assert(offsetof(PersistMessage, flags) == 0 && offsetof(PersistMessage, lane) == 4);
 static_assert(offsetof(PersistMessage, addr) == 8 && offsetof(PersistMessage, size) == 16);

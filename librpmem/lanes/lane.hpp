@@ -64,6 +64,7 @@ public:
     [[nodiscard]] int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
     [[nodiscard]] int read_behind_writes();
+    // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
     // Writes that no read has confirmed yet.
@@ -86,6 +87,7 @@ private:
                    std::uint64_t address, bool* done);
     int read_at_once(std::byte* destination, void* descriptor, std::uint64_t address,
                      std::size_t length);
+    int read_range(std::byte* destination, std::size_t offset, std::size_t length);
     struct PiecewiseRead;
     int read_piecewise(const PiecewiseRead& read);
     int start_piece(const PiecewiseRead& read, std::size_t piece);
@@ -93,6 +95,7 @@ private:
     // Where reads land that cannot go to their destination: this many places of this size.
     static constexpr std::size_t landing_places = 4;
     static constexpr std::size_t landing_size = std::size_t{32} * 1024;
+    static_assert(wire::window_count(0) <= landing_places);
 
     unsigned index_;
     PoolMemory memory_;

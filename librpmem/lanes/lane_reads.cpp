@@ -1,5 +1,6 @@
 // How a lane reads: at once where the destination and the pool can be reached, otherwise in pieces,
 // of which several are on their way.
+#include "base/cache_line.hpp"
 #include "lanes/lane.hpp"
 
 #include <algorithm>
@@ -44,6 +45,13 @@ int Lane::read_behind_writes() {
 }
 
 int Lane::read(std::byte* destination, std::size_t offset, std::size_t length) {
+    const int code = read_range(destination, offset, length);
+    if (code != 0)
+        endpoint_.close(); // what is still on its way must not come after the caller went on
+    return code;
+}
+
+int Lane::read_range(std::byte* destination, std::size_t offset, std::size_t length) {
     // The target's provider, or device, answers a READ by itself: it does not wait until a worker
     // has copied what messages brought before.
     if (const int code = wait_for_answers())
@@ -58,9 +66,11 @@ int Lane::read(std::byte* destination, std::size_t offset, std::size_t length) {
     PiecewiseRead read{destination,  descriptor,     offset,         length,
                        landing_size, landing_places, lands_elsewhere};
     if (memory_.messages_only) {
-        read.piece_size = std::min({inline_size(), std::max((length + 1) / 2, least_halved),
-                                    lands_elsewhere ? landing_size : inline_size()});
+        read.piece_size = lands_elsewhere ? std::min(inline_size(), landing_size) : inline_size();
         read.pieces_under_way = limits_.messages.windows;
+        if (read.pieces_under_way > 1)
+            read.piece_size = std::min(read.piece_size,
+                                       std::max(up_to_cache_lines((length + 1) / 2), least_halved));
     }
     return read_piecewise(read);
 }

@@ -2,6 +2,7 @@
 
 #include "base/fork_listener.hpp"
 #include "base/quiet_thread.hpp"
+#include "fabric/library.hpp"
 #include "fabric/paging.hpp"
 #include "fabric/search.hpp"
 #include "rdma/fork_safety.hpp"
@@ -76,6 +77,13 @@ Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
     return preparation;
 }
 
+// ssh is started soon, with this environment, maybe by several threads.
+Preparation prepare(const LocalMemory& memory, const Settings& settings) {
+    Preparation preparation = prepare_rdma(memory, settings);
+    fabric::freeze_environment();
+    return preparation;
+}
+
 Result<Providers> find_providers(const std::string& host, const Settings& settings,
                                  const Preparation& preparation) {
     const std::array candidates = {
@@ -126,8 +134,8 @@ bool may_use_rdma(const Settings& settings) {
 
 ProviderSearch::ProviderSearch(const std::string& host, const LocalMemory& memory,
                                const Settings& settings)
-    : thread_(start_without_signals(
-          [this, host, settings, preparation = prepare_rdma(memory, settings)] {
+    : thread_(
+          start_without_signals([this, host, settings, preparation = prepare(memory, settings)] {
               try {
                   found_.emplace(find_providers(host, settings, preparation));
               } catch (const std::exception& exception) {

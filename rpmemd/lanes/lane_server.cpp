@@ -28,10 +28,10 @@ std::size_t windows_of_a_lane(const wire::MessageRules& rules) {
     return rules.windows * rules.inline_size;
 }
 
-unsigned affordable_lanes(const fabric::Provider& provider, const LaneServerOptions& options) {
-    const std::size_t windows =
-        options.access == PoolAccess::messages ? windows_of_a_lane(options.messages) : 0;
-    const std::size_t each = Lane::most_data(provider, options.messages) + windows;
+// EXTRA: bytes for each besides those of its messages.
+unsigned affordable_lanes(const fabric::Provider& provider, const wire::MessageRules& rules,
+                          std::size_t extra) {
+    const std::size_t each = Lane::most_data(provider, rules) + extra;
     return static_cast<unsigned>(most_data_bytes / std::max(each, cache_line));
 }
 
@@ -71,10 +71,10 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     if (!place)
         return propagate(std::move(place));
     shared_ = std::move(*place);
-    lane_count_ =
-        std::min({options.lanes, provider_.max_lanes, affordable_lanes(provider_, options)});
-    lanes_.resize(lane_count_);
+    lane_count_ = std::min(
+        {options.lanes, provider_.max_lanes, affordable_lanes(provider_, options.messages, 0)});
     RPMEM_TRY(expose(options, pool, pool_size));
+    lanes_.resize(lane_count_);
     token_ = options.token;
     messages_ = options.messages;
     RPMEM_TRY(start_workers(options, {pool, pool_size, remote_base(), windows_.get(), window_size_},
@@ -108,7 +108,9 @@ Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
             return propagate(std::move(region));
         log_.notice("the pool is served by messages only: {}", region.error().text);
     }
-    const std::size_t size = windows_of_a_lane(options.messages) * lane_count_;
+    const std::size_t each = windows_of_a_lane(options.messages);
+    lane_count_ = std::min(lane_count_, affordable_lanes(provider_, options.messages, each));
+    const std::size_t size = each * lane_count_;
     // Zeros, so that the peer sees nothing else of this process; in pages that cost nothing yet.
     windows_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
     if (!windows_)

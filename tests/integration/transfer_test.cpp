@@ -68,13 +68,18 @@ TEST_P(Transfer, EverySizeAndAlignment) {
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     std::vector<std::byte> expected(local.size());
     std::size_t offset = header_size;
-    for (const std::size_t length : std::to_array<std::size_t>(
-             {1,    2,    7,     8,     9,     63,    64,     65,     4096,   8191,
-              8192, 8193, 32769, 65535, 65537, 99999, 524287, 524288, 524289, 1048577}))
+    for (const std::size_t length :
+         std::to_array<std::size_t>({1,      2,      7,      8,      9,      63,     64,     65,
+                                     4096,   8191,   8192,   8193,   32769,  65535,  65537,  99999,
+                                     131071, 131072, 131073, 524287, 524288, 524289, 1048577}))
         for (const std::size_t shift : std::to_array<std::size_t>({0, 1, 7, 56})) {
             offset += shift;
             ASSERT_EQ(rpmem_persist(pool, offset, length, 0, shift & 1U), 0) << rpmem_errormsg();
             std::memcpy(expected.data() + offset, local.data() + offset, length);
+            std::vector<std::byte> back(length);
+            ASSERT_EQ(rpmem_read(pool, back.data(), offset, length, 0), 0) << rpmem_errormsg();
+            ASSERT_EQ(std::memcmp(back.data(), local.data() + offset, length), 0)
+                << length << " bytes at " << offset;
             offset += length + 3;
         }
     ASSERT_EQ(rpmem_persist(pool, local.size() - 1, 1, 0, 0), 0) << rpmem_errormsg();

@@ -56,7 +56,8 @@ Result<> measure_replicas(const Pool& first, const Options& options, Report& rep
     Row row{.name = "replicas", .variant = "free", .bytes = persist.size, .lanes = 1};
     RPMEM_TRY(in_rounds(row, pools, options, report));
     const std::array daemons{first.daemon(), (*second)->daemon()};
-    if (options.no_spin || daemons[0] == 0 || daemons[1] == 0)
+    const cpu_set_t processors = allowed_processors();
+    if (options.no_spin || daemons[0] == 0 || daemons[1] == 0 || CPU_COUNT(&processors) < 2)
         return {};
     row.variant = "apart";
     const Apart apart(daemons);

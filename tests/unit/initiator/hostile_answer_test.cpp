@@ -77,26 +77,43 @@ Settings settings() {
     return settings;
 }
 
-// What a persist of 64 bytes comes to when ANSWER is all that the target says.
-int persist_answered_by(std::vector<std::byte> answer, bool counted) {
+// What OPERATE on a lane comes to when ANSWER is all that the target says.
+template <typename Operate>
+int answered_by(std::vector<std::byte> answer, const wire::MessageRules& rules, bool messages_only,
+                Operate operate) {
     const BareTarget target(std::move(answer));
     std::vector<std::byte> pool(pool_size);
     const Event lost = value_of(Event::make());
-    const auto connection =
-        value_of(Connection::open(fabric::ProviderKind::tcp,
-                                  {test::loopback,
-                                   target.port(),
-                                   pool.data(),
-                                   pool.size(),
-                                   {0, 0},
-                                   false,
-                                   1,
-                                   {1024, counted ? messages_in_flight : 1, counted, counted},
-                                   lost.fd(),
-                                   -1,
-                                   std::nullopt},
-                                  settings()));
-    return general_purpose::persist(*connection->lane(0), 0, 64, false);
+    const auto connection = value_of(Connection::open(fabric::ProviderKind::tcp,
+                                                      {test::loopback,
+                                                       target.port(),
+                                                       pool.data(),
+                                                       pool.size(),
+                                                       {0, 0},
+                                                       messages_only,
+                                                       1,
+                                                       rules,
+                                                       lost.fd(),
+                                                       -1,
+                                                       std::nullopt},
+                                                      settings()));
+    return operate(*connection->lane(0));
+}
+
+// What a persist of 64 bytes comes to.
+int persist_answered_by(std::vector<std::byte> answer, bool counted) {
+    return answered_by(std::move(answer),
+                       {1024, counted ? messages_in_flight : 1, counted, counted}, false,
+                       [](Lane& lane) { return general_purpose::persist(lane, 0, 64, false); });
+}
+
+// What a read of the whole pool comes to, by way of windows.
+int read_answered_by(std::vector<std::byte> answer, unsigned windows) {
+    return answered_by(std::move(answer), {1024, messages_in_flight, true, true, windows}, true,
+                       [](Lane& lane) {
+                           std::vector<std::byte> destination(pool_size);
+                           return lane.read(destination.data(), 0, destination.size());
+                       });
 }
 
 std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
@@ -134,6 +151,20 @@ TEST(HostileAnswer, IsTooShort) {
 TEST(HostileAnswer, IsTooLong) {
     for (const std::size_t size : {9U, 64U})
         EXPECT_NE(persist_answered_by(bytes_of({1, 0}, size), true), 0) << size;
+}
+
+TEST(HostileAnswer, ToAFetch) {
+    for (const unsigned windows : {1U, 2U, 4U}) {
+        EXPECT_EQ(read_answered_by(bytes_of({1, 1}), windows), EBADMSG) << windows;
+        EXPECT_EQ(read_answered_by(bytes_of({0, 0}), windows), EBADMSG) << windows;
+        EXPECT_EQ(read_answered_by(bytes_of({5, 0}), windows), EBADMSG) << windows;
+    }
+}
+
+// The fetch is answered, but there is no window to read.
+TEST(HostileAnswer, NamesAWindowThatIsNotThere) {
+    for (const unsigned windows : {1U, 2U, 4U})
+        EXPECT_NE(read_answered_by(bytes_of({1, 0}), windows), 0) << windows;
 }
 
 } // namespace
