@@ -121,9 +121,10 @@ int Lane::read_piecewise(const PiecewiseRead& read) {
 
 int Lane::start_piece(const PiecewiseRead& read, std::size_t piece) {
     const std::size_t place = piece % read.pieces_under_way;
-    const std::uint64_t source = memory_.messages_only
-                                     ? (index_ * limits_.messages.windows + place) * inline_size()
-                                     : read.offset + read.begin(piece);
+    const std::uint64_t source =
+        memory_.messages_only
+            ? (std::size_t{index_} * limits_.messages.windows + place) * inline_size()
+            : read.offset + read.begin(piece);
     landed_[place] = false;
     return start_read(read.lands_elsewhere ? landing_ + place * landing_size
                                            : read.destination + read.begin(piece),
