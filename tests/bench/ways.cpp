@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rpmem::bench {
@@ -28,14 +30,23 @@ void stay_on(Side side, const cpu_set_t& allowed) {
     (void)sched_setaffinity(0, sizeof(chosen), &chosen);
 }
 
+// As in applications and in the daemon. Locks are atomic then, and the kernel counts who uses a
+// descriptor.
+void have_another_thread() {
+    std::thread([] {
+        while (true)
+            ::pause();
+    }).detach();
+}
+
 // The process that answers, as long as this lives.
 class Answering {
 public:
-    Answering(fabric::ProviderKind kind, const Pool& pool, std::size_t most)
+    Answering(fabric::ProviderKind kind, const Pool& pool, std::size_t most, bool threaded)
         : sockets_(value_of(make_socket_pair())), pid_(::fork()) {
         require(pid_ >= 0, "cannot start a process");
         if (pid_ == 0)
-            run(kind, pool, most);
+            run(kind, pool, most, threaded);
         sockets_.theirs.reset();
     }
     ~Answering() {
@@ -55,8 +66,11 @@ public:
     }
 
 private:
-    [[noreturn]] void run(fabric::ProviderKind kind, const Pool& pool, std::size_t most) try {
+    [[noreturn]] void run(fabric::ProviderKind kind, const Pool& pool, std::size_t most,
+                          bool threaded) try {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (threaded)
+            have_another_thread();
         AnsweringEnd end(kind, pool, most);
         const Introduction own = end.introduction();
         require(write_fully(sockets_.theirs.get(), std::as_bytes(std::span(&own, 1)),
@@ -78,6 +92,7 @@ struct Options {
     unsigned rounds = 11;
     std::chrono::milliseconds time{10};
     std::vector<std::size_t> sizes{64, 4096, 65536, 1048576};
+    bool threaded = false;
 };
 
 // Of each way; nothing of those that the provider does not offer.
@@ -127,7 +142,9 @@ void run(const Options& options) {
     const fabric::ProviderKind kind = kind_of(options.providers);
     const std::size_t most = *std::max_element(options.sizes.begin(), options.sizes.end());
     const Pool pool;
-    const Answering answering(kind, pool, most);
+    const Answering answering(kind, pool, most, options.threaded);
+    if (options.threaded)
+        have_another_thread();
     AskingEnd end(kind, pool, answering.introduction(), most);
     stay_on(Side::asking, allowed_processors());
     fmt::print("Provider: {}; median in microseconds (and how many times that of the first)\n\n",
@@ -153,6 +170,7 @@ int main(int argc, char** argv) try {
     app.add_option("--sizes", options.sizes, "bytes, with commas between")
         ->delimiter(',')
         ->check(CLI::Range(sizeof(rpmem::bench::Answer), rpmem::bench::pool_size));
+    app.add_flag("--threaded", options.threaded, "each process has another thread, which sleeps");
     CLI11_PARSE(app, argc, argv);
     options.time = std::chrono::milliseconds(milliseconds);
     rpmem::bench::run(options);
