@@ -17,7 +17,8 @@ std::string library_version();
 // Has it look at the machine, which takes long and which it does once.
 void start_library();
 
-// Sets a variable of the environment, unless libfabric has read them: then false.
+// Sets a variable of the environment; false if it is too late: libfabric has read them, or
+// freeze_environment() was called.
 bool set_before_start(const char* variable, const char* value);
 // Nothing is set any more: other threads may read the environment from now on.
 void freeze_environment();

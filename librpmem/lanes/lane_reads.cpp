@@ -63,8 +63,13 @@ int Lane::read_range(std::byte* destination, std::size_t offset, std::size_t len
     void* const descriptor = in_pool ? memory_.local_descriptor : nullptr;
     if (!lands_elsewhere && !memory_.messages_only)
         return read_at_once(destination, descriptor, memory_.remote.address + offset, length);
-    PiecewiseRead read{destination,  descriptor,     offset,         length,
-                       landing_size, landing_places, lands_elsewhere};
+    PiecewiseRead read{.destination = destination,
+                       .descriptor = descriptor,
+                       .offset = offset,
+                       .length = length,
+                       .piece_size = landing_size,
+                       .pieces_under_way = landing_places,
+                       .lands_elsewhere = lands_elsewhere};
     if (memory_.messages_only) {
         read.piece_size = lands_elsewhere ? std::min(inline_size(), landing_size) : inline_size();
         read.pieces_under_way = limits_.messages.windows;
@@ -89,7 +94,7 @@ int Lane::read_at_once(std::byte* destination, void* descriptor, std::uint64_t a
 }
 
 int Lane::read_piecewise(const PiecewiseRead& read) {
-    const std::uint64_t before = answered_; // of all requests
+    const std::uint64_t before = answered_;
     const std::size_t pieces = read.pieces();
     std::size_t fetched = 0;
     std::size_t started = 0;

@@ -51,8 +51,9 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
             (hello->capabilities & wire::capability_windows) != 0 ? wire::window_count(agreed) : 1};
 }
 
-// Twice in each window the target must answer, so that there is always room for more; and on a slow
-// network often enough to show that it goes on.
+// The target must answer before half of the messages that may be in flight are without an answer,
+// so that there is always room for more; and on a slow network often enough to show that it goes
+// on.
 bool answer_can_wait(const wire::MessageRules& rules, std::uint64_t number, std::size_t unasked) {
     constexpr std::size_t most_unasked = std::size_t{1024} * 1024;
     const unsigned half = rules.in_flight / 2;

@@ -10,13 +10,13 @@ namespace rpmem::bench {
 namespace {
 
 constexpr std::uint64_t small_message = 8; // the other half of an exchange
-constexpr std::uint64_t least = 8;         // operations of a round, however slow
 
 } // namespace
 
 std::vector<Cases::NamedTask> Cases::network_tasks(std::uint64_t request, std::uint64_t answer,
                                                    unsigned lanes) const {
-    const LimitTask task{LimitKind::tcp_blocking, lanes, request, answer, options_.time, least};
+    const LimitTask task{LimitKind::tcp_blocking, lanes,           request, answer,
+                         options_.time,           least_operations};
     std::vector<NamedTask> tasks{{"tcp_blocking", task}};
     if (lanes > 1)
         return tasks; // more threads that spin than processors would measure the scheduler
@@ -74,7 +74,7 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
         if (!has_lanes(pool, lanes))
             continue;
         const bool apart = lanes == 1 && !options_.no_spin; // as those that it is compared with
-        Measurement measurement{operation, lanes, false, apart, options_.time, least};
+        Measurement measurement{operation, lanes, false, apart, options_.time, least_operations};
         // So that connecting a lane and the first touch of a page are not part of it.
         Measurement first = measurement;
         first.duration = Nanoseconds::zero();
@@ -85,7 +85,8 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
         std::vector<NamedTask> tasks =
             network_tasks(reads ? small_message : bytes, reads ? bytes : small_message, lanes);
         if (!options_.medium.empty() && !reads && lanes == 1)
-            tasks.push_back({"medium", {LimitKind::medium, 1, bytes, 0, options_.time / 4, least}});
+            tasks.push_back(
+                {"medium", {LimitKind::medium, 1, bytes, 0, options_.time / 4, least_operations}});
         row.lanes = lanes;
         RPMEM_TRY(in_rounds(
             row, [&] { return pool.measure(measurement); }, tasks));
@@ -166,7 +167,8 @@ Result<> Cases::idle(const Pool& pool) {
 Result<> Cases::limits() {
     for (const std::uint64_t size : options_.sizes) {
         std::vector<NamedTask> tasks = network_tasks(size, small_message, 1);
-        tasks.push_back({"memcpy", {LimitKind::memory_copy, 1, size, 0, options_.time / 4, least}});
+        tasks.push_back(
+            {"memcpy", {LimitKind::memory_copy, 1, size, 0, options_.time / 4, least_operations}});
         RPMEM_TRY(in_rounds({.name = "limits", .variant = "", .bytes = size}, nullptr, tasks));
     }
     return in_rounds(

@@ -45,6 +45,9 @@ struct Measurement {
     std::uint64_t least = 1; // operations of each thread, even if it takes longer
 };
 
+// Operations of a round, however slow.
+inline constexpr std::uint64_t least_operations = 8;
+
 class Pool {
 public:
     // Makes it. It is closed and removed when the object goes.

@@ -9,7 +9,6 @@ namespace rpmem::bench {
 namespace {
 
 constexpr Operation persist{OperationKind::persist, false, 4096};
-constexpr std::uint64_t least = 8; // of a round, however slow
 
 using Pools = std::span<const Pool* const>;
 
@@ -19,7 +18,7 @@ Result<Samples> in_turn(Pools pools, Nanoseconds duration) {
     samples.nanoseconds.reserve(4096);
     const Nanoseconds begin = now();
     for (Nanoseconds time = begin, started = begin;
-         time - begin < duration || samples.nanoseconds.size() < least; started = time) {
+         time - begin < duration || samples.nanoseconds.size() < least_operations; started = time) {
         for (const Pool* pool : pools)
             RPMEM_TRY(pool->perform(persist));
         time = now();

@@ -94,7 +94,7 @@ TEST(Messages, WhichRangesTheyCarry) {
     EXPECT_EQ(strict_inline(old, ProviderKind::sockets), 8192U);
 }
 
-TEST(Messages, AnswersAreAskedForInEachHalfOfTheWindow) {
+TEST(Messages, AnswersAreAskedForInEachHalfOfTheMessagesInFlight) {
     const wire::MessageRules rules{524288, 32, true, true};
     for (std::uint64_t number = 1; number <= 64; ++number)
         EXPECT_EQ(answer_can_wait(rules, number, 64), number % 16 != 0) << number;
