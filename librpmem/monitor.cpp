@@ -3,6 +3,9 @@
 #include "base/quiet_thread.hpp"
 
 #include <poll.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
 
 namespace rpmem {
 namespace {
@@ -12,22 +15,39 @@ using EventKind = fabric::ConnectionEvent::Kind;
 // When a lane ends, the session's end, which can say why, is usually close behind.
 constexpr std::chrono::milliseconds last_error_time(1000);
 
+// Readable when EVENT is raised, or nobody can write to what CHANNEL reads any more. Not when an
+// answer has come: whoever asked for it takes it.
+Result<UniqueFd> make_wake(int event, int channel) {
+    UniqueFd wake(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event raised{EPOLLIN, {}};
+    epoll_event ended{EPOLLRDHUP, {}}; // and EPOLLHUP, always
+    if (!wake || ::epoll_ctl(wake.get(), EPOLL_CTL_ADD, event, &raised) != 0 ||
+        ::epoll_ctl(wake.get(), EPOLL_CTL_ADD, channel, &ended) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "no descriptor to wake lanes by when the session is lost (epoll)");
+    return wake;
+}
+
 } // namespace
 
-Result<std::unique_ptr<Monitor>> Monitor::make() {
+Result<std::unique_ptr<Monitor>> Monitor::make(Session& session) {
     auto lost = Event::make();
     if (!lost)
         return propagate(std::move(lost));
     auto stop = Event::make();
     if (!stop)
         return propagate(std::move(stop));
-    return std::unique_ptr<Monitor>(new Monitor(std::move(*lost), std::move(*stop)));
+    auto wake = make_wake(lost->fd(), session.output_fd());
+    if (!wake)
+        return propagate(std::move(wake));
+    return std::unique_ptr<Monitor>(
+        new Monitor(session, std::move(*lost), std::move(*stop), std::move(*wake)));
 }
 
 Monitor::~Monitor() { stop(); }
 
-void Monitor::start(Session& session, const fabric::EventQueue& events) {
-    thread_ = start_without_signals([this, &session, &events] { watch(session, events); });
+void Monitor::start(const fabric::EventQueue& events) {
+    thread_ = start_without_signals([this, &events] { watch(events); });
 }
 
 void Monitor::stop() {
@@ -48,39 +68,62 @@ void Monitor::declare_lost(std::string reason) {
 }
 
 std::string Monitor::reason(std::chrono::milliseconds patience) {
+    if (!thread_.joinable()) {
+        look(patience);
+        patience = std::chrono::milliseconds(0);
+    }
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, patience, [this] { return !reason_.empty(); });
     return reason_;
 }
 
-void Monitor::watch(Session& session, const fabric::EventQueue& events) {
+bool Monitor::find_lost() {
+    if (!thread_.joinable())
+        look(std::chrono::milliseconds(0));
+    return lost();
+}
+
+void Monitor::look(std::chrono::milliseconds patience) {
+    if (lost())
+        return;
+    std::string loss = session_.loss();
+    if (loss.empty()) {
+        const auto woken = wait_readable(wake_.get(), Deadline(patience));
+        if (woken && *woken)
+            loss = session_.loss();
+    }
+    if (!loss.empty())
+        declare_lost(std::move(loss));
+}
+
+void Monitor::watch(const fabric::EventQueue& events) {
     while (true) {
         if (!events.prepare_sleep()) {
-            if (look_at_lanes(session, events))
+            if (look_at_lanes(events))
                 return;
             continue;
         }
         pollfd fds[4] = {{stop_event_.fd(), POLLIN, 0},
-                         {session.output_fd(), POLLIN, 0},
+                         {session_.output_fd(), POLLIN, 0},
                          {events.fd(), POLLIN, 0},
-                         {session.error_fd(), POLLIN, 0}};
+                         {session_.error_fd(), POLLIN, 0}};
         if (::poll(fds, 4, -1) < 0)
             continue; // EINTR
         if (fds[0].revents != 0)
             return;
         if (fds[3].revents != 0)
-            session.collect_error_text();
+            session_.collect_error_text();
         if (fds[1].revents != 0) {
-            if (std::string loss = session.loss(); !loss.empty())
+            if (std::string loss = session_.loss(); !loss.empty())
                 return declare_lost(std::move(loss));
         }
-        if (fds[2].revents != 0 && look_at_lanes(session, events))
+        if (fds[2].revents != 0 && look_at_lanes(events))
             return;
     }
 }
 
 // True: the session is lost.
-bool Monitor::look_at_lanes(Session& session, const fabric::EventQueue& events) {
+bool Monitor::look_at_lanes(const fabric::EventQueue& events) {
     const auto event = events.read();
     if (event && !*event)
         return false;
@@ -89,10 +132,10 @@ bool Monitor::look_at_lanes(Session& session, const fabric::EventQueue& events) 
         what = "a lane failed: " + (*event)->text;
     else if (event && (*event)->kind != EventKind::shut_down)
         return false;
-    pollfd fds[2] = {{session.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
+    pollfd fds[2] = {{session_.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(last_error_time.count()));
-    std::string loss = fds[0].revents != 0 ? session.loss() : std::string();
-    declare_lost(loss.empty() ? session.ending(what) : std::move(loss));
+    std::string loss = fds[0].revents != 0 ? session_.loss() : std::string();
+    declare_lost(loss.empty() ? session_.ending(what) : std::move(loss));
     return true;
 }
 

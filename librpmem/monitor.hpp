@@ -1,8 +1,9 @@
-// Watches a session from a thread of its own, which sleeps until the channel ends, or a
-// lane whose events it is given.
+// Knows whether a session is lost, and why. Where lanes notice by themselves that they have ended,
+// whoever uses the pool looks; otherwise a thread sleeps until the channel ends or a lane does.
 #pragma once
 
 #include "base/io.hpp"
+#include "base/unique_fd.hpp"
 #include "fabric/queues.hpp"
 #include "session/session.hpp"
 
@@ -18,18 +19,22 @@ namespace rpmem {
 
 class Monitor {
 public:
-    static Result<std::unique_ptr<Monitor>> make();
+    // SESSION must live until stop().
+    static Result<std::unique_ptr<Monitor>> make(Session& session);
     ~Monitor(); // stops the thread
     Monitor(const Monitor&) = delete;
     Monitor& operator=(const Monitor&) = delete;
 
-    // Both must live until stop().
-    void start(Session& session, const fabric::EventQueue& events);
+    // Starts a thread for the events of lanes. EVENTS must live until stop().
+    void start(const fabric::EventQueue& events);
     void stop();
 
+    // What is known without a system call.
     [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
+    // Looks, where no thread does.
+    [[nodiscard]] bool find_lost();
     // Readable once the session is lost: wakes lanes that sleep.
-    [[nodiscard]] int lost_fd() const { return lost_event_.fd(); }
+    [[nodiscard]] int lost_fd() const { return wake_.get(); }
     // Why. A lane may see the loss first: waits up to PATIENCE for the explanation.
     [[nodiscard]] std::string reason(std::chrono::milliseconds patience);
     // In a child made by fork(2), which has not got the thread. Async-signal-safe.
@@ -42,13 +47,17 @@ public:
     void declare_lost(std::string reason);
 
 private:
-    Monitor(Event lost_event, Event stop_event)
-        : lost_event_(std::move(lost_event)), stop_event_(std::move(stop_event)) {}
-    void watch(Session& session, const fabric::EventQueue& events);
-    bool look_at_lanes(Session& session, const fabric::EventQueue& events);
+    Monitor(Session& session, Event lost_event, Event stop_event, UniqueFd wake)
+        : session_(session), lost_event_(std::move(lost_event)), stop_event_(std::move(stop_event)),
+          wake_(std::move(wake)) {}
+    void watch(const fabric::EventQueue& events);
+    bool look_at_lanes(const fabric::EventQueue& events);
+    void look(std::chrono::milliseconds patience);
 
+    Session& session_;
     Event lost_event_;
     Event stop_event_;
+    UniqueFd wake_; // of epoll(7): the event, and the end of the channel
     std::atomic<bool> lost_ = false;
     std::atomic<bool> inherited_ = false;
     std::mutex mutex_;

@@ -19,7 +19,7 @@ namespace {
 // The header of a pool, which only rpmem_set_attr() writes.
 constexpr std::size_t header_size = 4096;
 
-// How long a lane waits for the monitor to say why the link was lost.
+// How long a lane waits for what explains why the link was lost.
 constexpr std::chrono::milliseconds explanation_time(3000);
 
 bool has_header(const rpmem_pool_attr& attributes) {
@@ -110,7 +110,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                        fabric::ProviderKind kind) {
     RPMEM_TRY(check_answer(in_band, size_, asked, session_->hello()));
     appliance_ = in_band.method == wire::PersistMethod::appliance;
-    auto monitor = Monitor::make();
+    auto monitor = Monitor::make(*session_);
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
@@ -136,7 +136,8 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     }
     connection_ = std::move(*connection);
     lane_count_ = connection_->lanes();
-    monitor_->start(*session_, connection_->events());
+    if (const fabric::EventQueue* const events = connection_->events())
+        monitor_->start(*events);
     in_children_.emplace(
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);
@@ -236,8 +237,8 @@ Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
     if (!lane) {
         auto connected = connection_->use_lane(index);
         if (!connected)
-            return monitor_->lost() ? lost(call)
-                                    : Failure(in_context(call, std::move(connected).error()));
+            return monitor_->find_lost() ? lost(call)
+                                         : Failure(in_context(call, std::move(connected).error()));
         lane = *connected;
     }
     return concluded(call, operate(*lane));
@@ -311,7 +312,7 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
-    if (monitor_->lost())
+    if (monitor_->find_lost())
         return lost("rpmem_set_attr");
     auto set = session_->set_attributes({attributes});
     if (!set && set.error().kind == ErrorClass::link_lost)
@@ -321,7 +322,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 
 Result<> Pool::close() {
     in_children_.reset();
-    const bool was_lost = monitor_->lost();
+    const bool was_lost = monitor_->find_lost();
     int code = 0;
     for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane)
         if (Lane* const own = connection_->lane(lane))
@@ -376,7 +377,7 @@ Failure Pool::broken(const char* call, int code) {
         return fail(ErrorClass::link_lost, ETIMEDOUT, "{}: {}", call,
                     monitor_->reason(std::chrono::milliseconds(0)));
     }
-    // A lane that breaks does so because the session ends, as a rule, and the monitor will know.
+    // A lane that breaks does so because the session ends, as a rule, which can say why.
     if (monitor_->reason(explanation_time).empty())
         monitor_->declare_lost(session_->ending("a lane failed: " + std::string(strerror(code))));
     return lost(call);

@@ -59,10 +59,12 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     if (!domain)
         return propagate(std::move(domain));
     domain_ = std::move(*domain);
-    auto events = fabric::EventQueue::open(domain_);
-    if (!events)
-        return propagate(std::move(events));
-    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+    if (!provider_.domain_per_queue) {
+        auto events = fabric::EventQueue::open(domain_);
+        if (!events)
+            return propagate(std::move(events));
+        events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+    }
     auto region = fabric::register_memory(domain_, provider_, request_.pool, request_.pool_size,
                                           fabric::Access::local);
     if (!region)

@@ -47,9 +47,9 @@ public:
     }
     // The lane, connected now if it was not. From any thread.
     Result<Lane*> use_lane(unsigned index);
-    // Of the lanes that were connected by open(), where lanes share a domain. Elsewhere nothing
-    // ever comes: a lane notices by itself that it has ended, when it is used.
-    [[nodiscard]] const fabric::EventQueue& events() const { return *events_; }
+    // Of the lanes that were connected by open(), where lanes share a domain. Null elsewhere: a
+    // lane notices by itself that it has ended, when it is used.
+    [[nodiscard]] const fabric::EventQueue* events() const { return events_.get(); }
 
 private:
     struct Place {
@@ -74,7 +74,7 @@ private:
     std::chrono::milliseconds timeout_;
     fabric::Provider provider_{};
     fabric::Domain domain_;
-    std::unique_ptr<fabric::EventQueue> events_;
+    std::unique_ptr<fabric::EventQueue> events_; // of lanes that share a domain
     fabric::MemoryRegion pool_region_;
     LaneLimits limits_{};
     std::mutex connecting_; // never taken by an operation on a connected lane

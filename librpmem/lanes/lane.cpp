@@ -72,7 +72,7 @@ int Lane::make_progress() {
     std::array<fabric::Completion, 16> entries;
     const int got = wait_.wait(completions_, entries, lost_fd_);
     if (got == 0)
-        return ECONNRESET; // the monitor raised the flag: the session is lost
+        return ECONNRESET; // the session is lost
     if (got < 0)
         return got == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
     for (int i = 0; i < got; ++i)

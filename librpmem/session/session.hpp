@@ -58,7 +58,7 @@ private:
     Failure timed_out(std::string_view when, std::chrono::milliseconds time, const char* setting);
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
-    std::mutex mutex_; // the channel: the application's requests, and the monitor
+    std::mutex mutex_; // the channel: requests, and looks at whether it is lost
     std::unique_ptr<Channel> channel_;
     std::string host_;
     std::optional<wire::Hello> hello_;
