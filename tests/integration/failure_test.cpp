@@ -12,6 +12,7 @@
 #include <iterator>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace rpmem::test {
 namespace {
@@ -43,6 +44,26 @@ protected:
         set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
                     variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string() +
                     " --log-file " + (directory() / "log").string() + " --log-level debug \"$@\"");
+    }
+
+    // The server's end of the session.
+    pid_t sshd_of_daemon() const {
+        pid_t pid = daemon_process();
+        for (std::string name; name != "sshd" && pid > 1;) {
+            std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+            for (std::string word; status >> word && word != "PPid:";)
+                ;
+            if (!(status >> pid))
+                return 0;
+            std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+        }
+        return pid;
+    }
+
+    // Sends SIGNAL when whoever waits for an answer has gone to sleep; the test goes on if not.
+    void signal_after_a_while(pid_t process, int signal) const {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        EXPECT_EQ(::kill(process, signal), 0);
     }
 
     LocalPool local{8 * mebibyte};
@@ -113,6 +134,84 @@ TEST_F(Failures, AKilledDaemonIsALostLink) {
     EXPECT_EQ(errno, ECONNRESET);
     EXPECT_TRUE(part_gets_unlocked(0));
     EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+}
+
+// The daemon is mute, and its lanes live.
+TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
+    set_daemon_with_pid();
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, 16384, 1000, 1, 0), 0) << rpmem_errormsg();
+    const pid_t daemon = daemon_process();
+    const pid_t sshd = sshd_of_daemon();
+    ASSERT_GT(sshd, 1);
+    ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+    std::vector<std::thread> sleepers;
+    for (const unsigned lane : {0U, 1U})
+        sleepers.emplace_back([&, lane] {
+            EXPECT_EQ(rpmem_persist(pool, 8192, 1000, lane, 0), -1);
+            EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg(); // not: the operation's time is up
+            EXPECT_NE(std::string(rpmem_errormsg()).find("has ended"), std::string::npos)
+                << rpmem_errormsg();
+        });
+    signal_after_a_while(sshd, SIGKILL);
+    for (auto& sleeper : sleepers)
+        sleeper.join();
+    EXPECT_EQ(rpmem_close(pool), -1);
+    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_EQ(::kill(daemon, SIGKILL), 0);
+    EXPECT_TRUE(part_gets_unlocked(0));
+}
+
+// What the channel brings is for who asked for it.
+TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
+    set_daemon_with_pid();
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    rpmem_pool_attr attributes = sample_attributes();
+    unsigned lanes = 1;
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        local.fill(round);
+        attributes.compat_features = static_cast<std::uint32_t>(round);
+        ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
+        std::thread sleeper(
+            [&] { EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg(); });
+        std::thread asker(
+            [&] { EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg(); });
+        signal_after_a_while(daemon_process(), SIGCONT);
+        asker.join();
+        sleeper.join();
+        EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+    }
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    rpmem_pool_attr seen{};
+    pool = rpmem_open(target.c_str(), "pool.set", local.data(), local.size(), &lanes, &seen);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(seen.compat_features, attributes.compat_features);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// Nobody has used the pool since.
+TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
+    for (const bool closes : {false, true}) {
+        set_daemon_with_pid();
+        RPMEMpool* pool = closes ? open(local, 1) : create(local, 1);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+        ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
+        ASSERT_TRUE(part_gets_unlocked(0));
+        const rpmem_pool_attr attributes = sample_attributes();
+        EXPECT_EQ(closes ? rpmem_close(pool) : rpmem_set_attr(pool, &attributes), -1);
+        EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+        EXPECT_NE(std::string(rpmem_errormsg()).find("ended"), std::string::npos)
+            << rpmem_errormsg();
+        if (!closes) {
+            EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), -1);
+            EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+            EXPECT_EQ(rpmem_close(pool), -1);
+        }
+    }
 }
 
 TEST_F(Failures, ATerminatedDaemonClosesThePool) {

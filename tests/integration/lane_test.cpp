@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +38,11 @@ protected:
 };
 
 constexpr std::size_t header = 4096;
+
+std::size_t own_threads() {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
 
 TEST_F(Lanes, AreConnectedOnFirstUse) {
     set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
@@ -97,6 +104,23 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     std::memcpy(&last, part(0).data() + header, sizeof(last));
     EXPECT_EQ(last, 500U);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// An application with one thread keeps it so: everything is quicker for such a process.
+TEST_F(Lanes, NeedNoThreadHere) {
+    const std::size_t before = own_threads();
+    set_command(variable("RPMEM_TEST_DAEMON") + std::string(" --log-level debug --log-file ") +
+                (directory() / "log").string() + " --poolset-dir " + directory().string());
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    for (const unsigned lane : {0U, 1U})
+        ASSERT_EQ(rpmem_persist(pool, header, 64, lane, 0), 0) << rpmem_errormsg();
+    if (daemon_log().find("libfabric's net") == std::string::npos)
+        EXPECT_GT(own_threads(), before) << "somebody must read the lanes' events";
+    else
+        EXPECT_EQ(own_threads(), before);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(own_threads(), before);
 }
 
 // A lane that lacks descriptors, at whatever point of its making, says so, keeps none, harms no
