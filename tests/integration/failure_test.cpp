@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -58,6 +59,21 @@ protected:
             std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
         }
         return pid;
+    }
+
+    // Returns when no thread of it runs any more.
+    void stop_daemon() const {
+        ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
+        const fs::path tasks = "/proc/" + std::to_string(daemon_process()) + "/task";
+        const auto runs = [](const fs::directory_entry& task) {
+            std::ifstream status(task.path() / "status");
+            for (std::string word; status >> word && word != "State:";)
+                ;
+            char state = 0;
+            return status >> state && state != 'T';
+        };
+        while (std::any_of(fs::directory_iterator(tasks), fs::directory_iterator(), runs))
+            std::this_thread::yield();
     }
 
     // Sends SIGNAL when whoever waits for an answer has gone to sleep; the test goes on if not.
@@ -146,7 +162,7 @@ TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
     const pid_t daemon = daemon_process();
     const pid_t sshd = sshd_of_daemon();
     ASSERT_GT(sshd, 1);
-    ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+    stop_daemon();
     std::vector<std::thread> sleepers;
     for (const unsigned lane : {0U, 1U})
         sleepers.emplace_back([&, lane] {
@@ -174,7 +190,7 @@ TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
     for (std::uint64_t round = 0; round < 5; ++round) {
         local.fill(round);
         attributes.compat_features = static_cast<std::uint32_t>(round);
-        ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
+        stop_daemon();
         std::thread sleeper(
             [&] { EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg(); });
         std::thread asker(
