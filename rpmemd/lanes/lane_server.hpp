@@ -1,6 +1,6 @@
 // The in-band side of a session: listens, accepts one connection per lane, and hands the lanes to
 // workers. Used by the control loop only, which has the first worker serve in its own thread: while
-// no other has a lane there is no second thread, for which the kernel would have to count who uses a
+// no other has a lane there is no second thread, and the kernel need not count who uses a
 // descriptor in each system call.
 #pragma once
 
