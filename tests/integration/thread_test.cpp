@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace rpmem::test {
 namespace {
@@ -24,8 +26,11 @@ constexpr unsigned others = 1; // its runtime has a thread in every program
 constexpr unsigned others = 0;
 #endif
 
-// Fewer than the daemon has workers where nothing is said.
 constexpr unsigned workers = 3;
+// For a second, so that under load it never sleeps.
+constexpr const char* spinning = "--spin-time 1000000";
+// Less than that, and more than a busy machine mostly takes.
+constexpr std::chrono::milliseconds soon(300);
 
 class Threads : public TargetTest {
 protected:
@@ -51,6 +56,12 @@ protected:
         for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(tasks))
             ++count;
         return count - others;
+    }
+
+    static Clock::duration time_to_set(RPMEMpool* pool, const rpmem_pool_attr& attributes) {
+        const auto start = Clock::now();
+        EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
+        return Clock::now() - start;
     }
 
     // Of the bytes from BEGIN to END, the target has ours.
@@ -144,15 +155,19 @@ TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
 }
 
 TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
+    set_daemon_with_pid(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     rpmem_pool_attr attributes = sample_attributes();
     Load load(pool);
-    for (unsigned char i = 1; i <= 20; ++i) {
+    std::vector<Clock::duration> times;
+    for (unsigned char i = 1; i <= 21; ++i) {
         load.await_more();
         attributes.user_flags[0] = i;
-        ASSERT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
+        times.push_back(time_to_set(pool, attributes));
     }
+    std::sort(times.begin(), times.end());
+    EXPECT_LT(times[times.size() / 2], soon);
     EXPECT_EQ(threads_of_daemon(), 1U);
     load.await_more();
     load.stop();
@@ -170,22 +185,21 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
 
 // A thread that spins hears of the control channel nevertheless.
 TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
-    set_daemon_with_pid("--spin-time 1000000");
+    set_daemon_with_pid(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     const rpmem_pool_attr attributes = sample_attributes();
-    std::chrono::nanoseconds waited{};
-    for (int i = 0; i < 20; ++i) {
+    Clock::duration least = std::chrono::hours(1);
+    for (int i = 0; i < 3; ++i) {
         ASSERT_EQ(rpmem_persist(pool, header_size, 64, 0, 0), 0) << rpmem_errormsg();
-        const auto start = Clock::now();
-        ASSERT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
-        waited += Clock::now() - start;
+        least = std::min(least, time_to_set(pool, attributes));
     }
-    EXPECT_LT(waited, std::chrono::seconds(10)) << "for 20, each of which may be spun upon for 1 s";
+    EXPECT_LT(least, soon);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
 TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
+    set_daemon_with_pid(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     Load load(pool);
