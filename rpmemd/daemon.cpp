@@ -5,12 +5,15 @@
 
 #include <netdb.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <sstream>
 
 namespace rpmem::target {
@@ -21,6 +24,9 @@ constexpr std::chrono::seconds message_time(30);
 
 // Providers without a thread of their own connect lanes only while they are asked.
 constexpr int connecting_tick_ms = 50;
+
+// Nothing depends on it: whatever happens ends the wait.
+constexpr int longest_wait_ms = std::numeric_limits<int>::max();
 
 // The writer of FD has gone; what it wrote before may still be there.
 bool has_hung_up(int fd) {
@@ -43,6 +49,7 @@ public:
 
 private:
     Outcome wait_and_handle();
+    Result<> serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds);
     Outcome handle_lanes();
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
@@ -60,6 +67,8 @@ private:
     const Channel& channel_;
     Log& log_;
     UniqueFd signals_;
+    UniqueFd any_of_all_;         // of what there is to wait for while there are lanes
+    bool events_wake_us_ = false; // EventQueue::prepare_sleep() said so, and nothing was read since
     Session session_;
     bool peer_reads_errors_ = true;
 };
@@ -75,6 +84,21 @@ Result<UniqueFd> take_over_signals() {
     if (!fd)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make a signalfd");
     return fd;
+}
+
+// Readable while one of FDS is.
+Result<UniqueFd> any_of(std::span<const pollfd> fds) {
+    UniqueFd any(::epoll_create1(EPOLL_CLOEXEC));
+    if (!any)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
+    for (const pollfd& each : fds) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        if (::epoll_ctl(any.get(), EPOLL_CTL_ADD, each.fd, &event) != 0)
+            return fail_errno(ErrorClass::resource_limit, errno,
+                              "cannot wait for descriptor {} (epoll)", each.fd);
+    }
+    return any;
 }
 
 template <typename Request>
@@ -99,20 +123,24 @@ int ControlLoop::run() {
 Outcome ControlLoop::wait_and_handle() {
     std::array<pollfd, 4> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
     nfds_t count = 2;
-    int timeout = -1;
-    if (const LaneServer* lanes = session_.lanes()) {
-        if (!lanes->events().prepare_sleep())
-            timeout = 0;
-        else if (!lanes->ready())
-            timeout = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
+    LaneServer* const lanes = session_.lanes();
+    if (lanes) {
         fds[2] = {lanes->failure_fd(), POLLIN, 0};
         fds[3] = {lanes->events().fd(), POLLIN, 0};
         count = 4;
+        if (const auto served = serve_until_ready(*lanes, fds); !served) {
+            log_.error("{}", served.error().text);
+            tell(served.error().text);
+            return Outcome::ended_badly;
+        }
     }
-    if (::poll(fds.data(), count, timeout) < 0 && errno != EINTR) {
+    const int ready = ::poll(fds.data(), count, lanes ? 0 : -1);
+    if (ready < 0 && errno != EINTR) {
         log_.error("cannot wait for the client and the lanes (poll): {}", strerror(errno));
         return Outcome::ended_badly;
     }
+    if (ready == 0 && lanes && events_wake_us_ && lanes->ready())
+        return Outcome::go_on; // the lanes are busy, and there is nothing else
     if (fds[1].revents != 0) {
         log_.notice("ended by a signal");
         return Outcome::ended_badly;
@@ -123,10 +151,31 @@ Outcome ControlLoop::wait_and_handle() {
     return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
 }
 
+// Serves the lanes that have no thread of their own while none of FDS is ready, but not for long
+// under constant load.
+Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds) {
+    if (!any_of_all_) {
+        auto any = any_of(fds);
+        if (!any)
+            return propagate(std::move(any));
+        any_of_all_ = std::move(*any);
+    }
+    if (!events_wake_us_)
+        events_wake_us_ = lanes.events().prepare_sleep();
+    int limit = longest_wait_ms;
+    if (!events_wake_us_)
+        limit = 0;
+    else if (!lanes.ready())
+        limit = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
+    lanes.serve_until(any_of_all_.get(), std::chrono::milliseconds(limit));
+    return {};
+}
+
 Outcome ControlLoop::handle_lanes() {
     LaneServer* const lanes = session_.lanes();
     if (!lanes)
         return Outcome::go_on;
+    events_wake_us_ = false;
     if (const auto handled = lanes->handle_events(); !handled) {
         log_.error("{}", handled.error().text);
         return Outcome::ended_badly;

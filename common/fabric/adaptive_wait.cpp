@@ -15,6 +15,8 @@ constexpr unsigned patience = 4;
 constexpr unsigned retry_every = 32;
 constexpr int retry_length = 4;
 constexpr std::chrono::microseconds longest_retry(1000); // unless spinning may take longer anyway
+// So long it may be before somebody who raises WAKE is heard.
+constexpr std::chrono::microseconds longest_blindness(1000);
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
@@ -32,20 +34,30 @@ std::chrono::microseconds time_of_retry(std::chrono::microseconds spin) {
 
 } // namespace
 
-int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake) {
+int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake,
+                       std::chrono::milliseconds limit) {
     if (const int got = queue.read(entries); got != 0)
         return got;
+    return wait_for_more(queue, entries, wake, limit);
+}
+
+int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completion> entries,
+                                int wake, std::chrono::milliseconds limit) {
+    const auto timeout = std::min(limit, policy_.timeout);
+    const auto usual = std::min<std::chrono::microseconds>(policy_.spin, timeout);
     const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
-    if (policy_.spin.count() > 0 && (spun_in_vain_ < patience || try_again)) {
+    if (usual.count() > 0 && (spun_in_vain_ < patience || try_again)) {
         not_spun_ = 0;
-        const auto time = try_again ? time_of_retry(policy_.spin) : policy_.spin;
-        if (const int got = spin(queue, entries, time); got != 0) {
+        const auto time =
+            try_again ? std::min<std::chrono::microseconds>(time_of_retry(policy_.spin), timeout)
+                      : usual;
+        if (const int got = spin(queue, entries, wake, time); got != 0) {
             spun_in_vain_ = 0;
             return got;
         }
         ++spun_in_vain_;
     }
-    const Deadline deadline(policy_.timeout);
+    const Deadline deadline(timeout);
     while (true) {
         const auto start = Deadline::Clock::now();
         const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
@@ -53,16 +65,27 @@ int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entri
             return got;
         const auto now = Deadline::Clock::now();
         // The peer reads or writes memory, which leaves no entry here. It may go on.
-        if (now - start < policy_.spin)
-            if (const int got = spin(queue, entries, policy_.spin); got != 0)
+        if (now - start < usual)
+            if (const int got = spin(queue, entries, wake, usual); got != 0)
                 return got;
         if (deadline.passed())
             return -ETIMEDOUT;
     }
 }
 
-int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries,
+int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entries, int wake,
                        std::chrono::microseconds time) {
+    for (auto left = time;; left -= longest_blindness) {
+        if (const int got = spin_blindly(queue, entries, std::min(left, longest_blindness));
+            got != 0)
+            return got;
+        if (left <= longest_blindness || !queue.sleep(0, wake))
+            return 0;
+    }
+}
+
+int AdaptiveWait::spin_blindly(const CompletionQueue& queue, std::span<Completion> entries,
+                               std::chrono::microseconds time) {
     const auto start = Deadline::Clock::now();
     auto now = start;
     auto yield_at = processor_is_shared_ ? start : start + before_yielding;

@@ -17,11 +17,20 @@ public:
 
     // As CompletionQueue::read(), but waits until there is something. 0: WAKE was raised.
     // -ETIMEDOUT: nothing came in time.
-    int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake);
+    int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake) {
+        return wait(queue, entries, wake, policy_.timeout);
+    }
+    // The same, for no longer than LIMIT. 0: has a look.
+    int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake,
+             std::chrono::milliseconds limit);
 
 private:
-    int spin(const CompletionQueue& queue, std::span<Completion> entries,
+    int wait_for_more(const CompletionQueue& queue, std::span<Completion> entries, int wake,
+                      std::chrono::milliseconds limit);
+    int spin(const CompletionQueue& queue, std::span<Completion> entries, int wake,
              std::chrono::microseconds time);
+    int spin_blindly(const CompletionQueue& queue, std::span<Completion> entries,
+                     std::chrono::microseconds time);
 
     WaitPolicy policy_;
     unsigned spun_in_vain_ = 0;        // times in a row

@@ -77,8 +77,8 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     lanes_.resize(lane_count_);
     token_ = options.token;
     messages_ = options.messages;
-    RPMEM_TRY(start_workers(options, {pool, pool_size, remote_base(), windows_.get(), window_size_},
-                            persister));
+    RPMEM_TRY(make_workers(options, {pool, pool_size, remote_base(), windows_.get(), window_size_},
+                           persister));
     auto passive = fabric::PassiveEndpoint::listen(shared_.domain, provider_, *shared_.events);
     if (!passive)
         return propagate(std::move(passive));
@@ -132,8 +132,8 @@ Result<> LaneServer::register_in(Place& place) const {
     return {};
 }
 
-Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemory memory,
-                                   Persister persister) {
+Result<> LaneServer::make_workers(const LaneServerOptions& options, ServedMemory memory,
+                                  Persister persister) {
     const unsigned count = worker_count(options.workers, lane_count_);
     const std::size_t lanes_each = (lane_count_ + count - 1) / count;
     const auto failed = [this](std::string text) {
@@ -152,9 +152,9 @@ Result<> LaneServer::start_workers(const LaneServerOptions& options, ServedMemor
             places_.push_back(std::move(*place));
         }
         const Place& place = place_of(i);
-        auto worker = LaneWorker::start(place.domain, *place.events,
-                                        fabric::completions_of(provider_, lanes_each), lanes_each,
-                                        options.spin_time, memory, persister, failed);
+        auto worker = LaneWorker::make(place.domain, *place.events,
+                                       fabric::completions_of(provider_, lanes_each), lanes_each,
+                                       options.spin_time, memory, persister, failed);
         if (!worker)
             return propagate(std::move(worker));
         workers_.push_back(std::move(*worker));
@@ -261,9 +261,7 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
         return {};
     }
     vacate(*index); // the peer has given up an earlier attempt
-    const std::size_t worker = *index % workers_.size();
-    auto lane = Lane::open(place_of(worker).domain, provider_, request.info.get(), *shared_.events,
-                           workers_[worker]->completions(), *index, messages_);
+    auto lane = open_lane(*index, request.info.get());
     // The lanes that there are go on.
     auto accepted = lane ? (*lane)->endpoint().accept() : Result<>(Failure(lane.error()));
     if (!accepted) {
@@ -274,6 +272,14 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
     }
     lanes_[*index] = std::move(*lane);
     return {};
+}
+
+Result<std::unique_ptr<Lane>> LaneServer::open_lane(unsigned index, fi_info* info) {
+    const std::size_t worker = index % workers_.size();
+    if (worker != 0)
+        RPMEM_TRY(workers_[worker]->start_thread());
+    return Lane::open(place_of(worker).domain, provider_, info, *shared_.events,
+                      workers_[worker]->completions(), index, messages_);
 }
 
 Lane* LaneServer::find(fid_t endpoint) const {

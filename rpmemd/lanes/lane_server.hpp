@@ -1,5 +1,7 @@
 // The in-band side of a session: listens, accepts one connection per lane, and hands the lanes to
-// workers. Used by the control loop only; the workers have their own threads.
+// workers. Used by the control loop only, which has the first worker serve in its own thread: while
+// no other has a lane there is no second thread, and the kernel need not count who uses a
+// descriptor in each system call.
 #pragma once
 
 #include "base/io.hpp"
@@ -73,6 +75,11 @@ public:
     // Takes in what happened to the connections.
     Result<> handle_events();
 
+    // Has the first worker serve, see LaneWorker::serve_until().
+    void serve_until(int wake, std::chrono::milliseconds limit) {
+        workers_.front()->serve_until(wake, limit);
+    }
+
 private:
     // A domain in which the pool, or the windows, are registered.
     struct Place {
@@ -90,14 +97,15 @@ private:
     Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
                     Persister persister);
     Result<> expose(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size);
-    Result<> start_workers(const LaneServerOptions& options, ServedMemory memory,
-                           Persister persister);
+    Result<> make_workers(const LaneServerOptions& options, ServedMemory memory,
+                          Persister persister);
     Result<Place> open_place() const;
     Result<> register_in(Place& place) const;
     const Place& place_of(std::size_t worker) const {
         return places_.empty() ? shared_ : places_[worker];
     }
     Result<> accept(fabric::ConnectionEvent request);
+    Result<std::unique_ptr<Lane>> open_lane(unsigned index, fi_info* info);
     // The lane that a connection request is for; nothing if there is none for it.
     std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<> handle(fabric::ConnectionEvent event);

@@ -6,27 +6,34 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace rpmem::target {
 namespace {
 
-// Nothing depends on it: a worker that sleeps is woken by messages and by stop().
-constexpr std::chrono::minutes usual_timeout(10);
+// Nothing depends on it: a worker that sleeps is woken by messages and by whoever wants it to stop.
+constexpr std::chrono::minutes longest_sleep(10);
 // While an answer waits for room in the queue.
 constexpr std::chrono::milliseconds short_timeout(1);
+// The caller of serve_until() has other things to look after.
+constexpr std::chrono::milliseconds longest_round(1);
+// A lane that ends flushes its operations as errors. Errors without end come from a broken queue,
+// and would keep a thread busy for ever.
+constexpr unsigned error_limit = 100000;
 
 } // namespace
 
 LaneWorker::LaneWorker(fabric::CompletionQueue completions, Event stop,
                        std::chrono::microseconds spin_time, ServedMemory memory,
                        Persister persister, Failed failed)
-    : completions_(std::move(completions)), stop_(std::move(stop)), spin_time_(spin_time),
+    : completions_(std::move(completions)), stop_(std::move(stop)),
+      usual_wait_({spin_time, longest_sleep}), wait_in_haste_({spin_time, short_timeout}),
       memory_(memory), persister_(persister), failed_(std::move(failed)) {}
 
 Result<std::unique_ptr<LaneWorker>>
-LaneWorker::start(const fabric::Domain& domain, const fabric::EventQueue& events,
-                  std::size_t queue_size, std::size_t lanes, std::chrono::microseconds spin_time,
-                  ServedMemory memory, Persister persister, Failed failed) {
+LaneWorker::make(const fabric::Domain& domain, const fabric::EventQueue& events,
+                 std::size_t queue_size, std::size_t lanes, std::chrono::microseconds spin_time,
+                 ServedMemory memory, Persister persister, Failed failed) {
     auto completions = fabric::CompletionQueue::open(domain, events, queue_size);
     if (!completions)
         return propagate(std::move(completions));
@@ -37,11 +44,22 @@ LaneWorker::start(const fabric::Domain& domain, const fabric::EventQueue& events
                                                       spin_time, memory, persister,
                                                       std::move(failed)));
     worker->unanswered_.reserve(lanes);
-    worker->thread_ = start_without_signals([self = worker.get()] { self->run(); });
     return worker;
 }
 
 LaneWorker::~LaneWorker() { stop(); }
+
+Result<> LaneWorker::start_thread() {
+    if (thread_.joinable())
+        return {};
+    try {
+        thread_ = start_without_signals([this] { run(); });
+    } catch (const std::system_error& error) {
+        return fail_errno(ErrorClass::resource_limit, error.code().value(),
+                          "cannot start a thread (see the limit 'ulimit -u')");
+    }
+    return {};
+}
 
 void LaneWorker::stop() {
     stopping_ = true;
@@ -51,25 +69,33 @@ void LaneWorker::stop() {
 }
 
 void LaneWorker::run() {
-    // A lane that ends flushes its operations as errors. Errors without end come from a broken
-    // queue, and would keep this thread busy for ever.
-    constexpr unsigned error_limit = 100000;
-    unsigned errors = 0;
-    std::array<fabric::Completion, 16> entries;
-    fabric::AdaptiveWait usual({spin_time_, usual_timeout});
-    fabric::AdaptiveWait in_haste({spin_time_, short_timeout});
-    while (!stopping_) {
-        auto& wait = unanswered_.empty() ? usual : in_haste;
-        const int got = wait.wait(completions_, entries, stop_.fd());
-        for (int i = 0; i < got; ++i)
-            serve(entries[static_cast<std::size_t>(i)]);
-        errors = got < 0 && got != -ETIMEDOUT ? errors + 1 : 0;
-        if (errors > error_limit) {
-            failed_(fmt::format("the completion queue of a worker is broken: {}", strerror(-got)));
-            return;
-        }
-        conclude();
+    while (!stopping_ && !broken_)
+        take_turn(stop_.fd(), longest_sleep);
+}
+
+void LaneWorker::serve_until(int wake, std::chrono::milliseconds limit) {
+    const auto start = Deadline::Clock::now();
+    // The time is looked up while the answers are on their way.
+    while (take_turn(wake, limit) && Deadline::Clock::now() - start < longest_round) {
     }
+}
+
+// Serves what is there, or comes in time. False: nothing came in time, WAKE is raised, or there is
+// nothing to be had from this queue any more.
+bool LaneWorker::take_turn(int wake, std::chrono::milliseconds limit) {
+    std::array<fabric::Completion, 16> entries;
+    auto& wait = unanswered_.empty() ? usual_wait_ : wait_in_haste_;
+    const int got = wait.wait(completions_, entries, wake, limit);
+    for (int i = 0; i < got; ++i)
+        serve(entries[static_cast<std::size_t>(i)]);
+    errors_ = got < 0 && got != -ETIMEDOUT ? errors_ + 1 : 0;
+    if (errors_ > error_limit) {
+        broken_ = true;
+        failed_(fmt::format("the completion queue of a worker is broken: {}", strerror(-got)));
+        return false;
+    }
+    conclude();
+    return got != 0 && got != -ETIMEDOUT;
 }
 
 void LaneWorker::serve(const fabric::Completion& completion) {

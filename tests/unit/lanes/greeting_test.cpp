@@ -2,6 +2,7 @@
 // cannot have, are turned away, and the lanes that there are go on.
 #include "guarded_pool.hpp"
 #include "lanes/lane_server.hpp"
+#include "serving_thread.hpp"
 #include "support/bare_end.hpp"
 #include "wire/persist_message.hpp"
 
@@ -92,8 +93,8 @@ protected:
                                               sample_token(),
                                               PoolAccess::direct},
                                              pool_.begin(), pool_size, Persister(pool_.medium()),
-                                             value_of(Log::to_file(log_file_, LogLevel::debug))))) {
-    }
+                                             value_of(Log::to_file(log_file_, LogLevel::debug))))),
+          thread_(*server_) {}
     ~LaneGreeting() override { std::filesystem::remove(log_file_); }
 
     void serve() const {
@@ -135,6 +136,7 @@ protected:
     const GuardedPool pool_;
     const std::string log_file_;
     const std::unique_ptr<LaneServer> server_;
+    const ServingThread thread_;
 };
 
 TEST_F(LaneGreeting, GoodOnesAreServedInAnyOrder) {

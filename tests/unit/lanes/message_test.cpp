@@ -2,6 +2,7 @@
 // libfabric peer.
 #include "guarded_pool.hpp"
 #include "lanes/lane_server.hpp"
+#include "serving_thread.hpp"
 #include "support/bare_end.hpp"
 #include "wire/persist_message.hpp"
 
@@ -32,6 +33,7 @@ public:
         : server_(value_of(
               LaneServer::start(options(access, {data, 4, true, late_answers, window_count}),
                                 pool.begin(), pool_size, Persister(pool.medium()), Log()))),
+          thread_(*server_),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
         peer_.endpoint = value_of(fabric::Endpoint::open(peer_.domain, peer_.provider.info.get(),
@@ -95,6 +97,7 @@ private:
     }
 
     std::unique_ptr<LaneServer> server_;
+    ServingThread thread_;
     std::vector<std::byte> sent_ = std::vector<std::byte>(sizeof(PersistMessage) + inline_size);
     wire::PersistResponse answer_{};
     BareEnd peer_;

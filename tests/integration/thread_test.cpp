@@ -1,0 +1,220 @@
+// The threads of the daemon: one while one lane is used, which serves the lane and the control
+// channel, both at any time.
+#include "environment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rpmem::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+#ifdef __SANITIZE_THREAD__
+constexpr unsigned others = 1; // its runtime has a thread in every program
+#else
+constexpr unsigned others = 0;
+#endif
+
+constexpr unsigned workers = 3;
+// For a second, so that under load it never sleeps.
+constexpr const char* spinning = "--spin-time 1000000";
+// Less than that, and more than a busy machine mostly takes.
+constexpr std::chrono::milliseconds soon(300);
+
+class Threads : public TargetTest {
+protected:
+    void SetUp() override {
+        write_simple_pool_set(8);
+        set_daemon_with_pid("--nthreads " + std::to_string(workers));
+    }
+
+    // As set_daemon(), but the process number is known.
+    void set_daemon_with_pid(const std::string& options) const {
+        set_daemon(options, "echo $$ >" + (directory() / "pid").string() + ";");
+    }
+
+    [[nodiscard]] pid_t daemon_process() const {
+        pid_t pid = 0;
+        std::ifstream(directory() / "pid") >> pid;
+        return pid;
+    }
+
+    [[nodiscard]] unsigned threads_of_daemon() const {
+        const auto tasks = "/proc/" + std::to_string(daemon_process()) + "/task";
+        unsigned count = 0;
+        for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(tasks))
+            ++count;
+        return count - others;
+    }
+
+    static Clock::duration time_to_set(RPMEMpool* pool, const rpmem_pool_attr& attributes) {
+        const auto start = Clock::now();
+        EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
+        return Clock::now() - start;
+    }
+
+    // Of the bytes from BEGIN to END, the target has ours.
+    void expect_replicated(std::size_t begin, std::size_t end) const {
+        EXPECT_EQ(std::memcmp(part(0).data() + begin, local.data() + begin, end - begin), 0)
+            << "from " << begin << " to " << end;
+    }
+
+    LocalPool local{8 * mebibyte};
+};
+
+// Persists by lane 0 without a break, until it fails or is told to stop.
+class Load {
+public:
+    explicit Load(RPMEMpool* pool) : pool_(pool), thread_([this] { run(); }) {}
+    ~Load() { stop(); }
+    Load(const Load&) = delete;
+    Load& operator=(const Load&) = delete;
+
+    void stop() {
+        stopping_ = true;
+        if (thread_.joinable())
+            thread_.join();
+    }
+    [[nodiscard]] unsigned persists() const { return persists_; }
+    [[nodiscard]] int error() const { return error_; } // 0: none has failed
+    // Some more have come and gone.
+    void await_more() const {
+        for (const unsigned before = persists_; persists_ < before + 100 && error_ == 0;)
+            std::this_thread::yield();
+    }
+
+private:
+    void run() {
+        while (!stopping_ && error_ == 0) {
+            if (rpmem_persist(pool_, header_size, 64, 0, 0) != 0)
+                error_ = errno;
+            ++persists_;
+        }
+    }
+
+    RPMEMpool* pool_;
+    std::atomic<bool> stopping_ = false;
+    std::atomic<unsigned> persists_ = 0;
+    std::atomic<int> error_ = 0;
+    std::thread thread_;
+};
+
+TEST_F(Threads, ThereIsOneWhileOneLaneIsUsed) {
+    RPMEMpool* pool = create(local, 2 * workers);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(lanes_in_force, 2 * workers);
+    constexpr std::size_t share = mebibyte;
+    const auto persist = [&](unsigned lane) {
+        const std::size_t offset = header_size + lane * share;
+        ASSERT_EQ(rpmem_persist(pool, offset, share, lane, 0), 0) << rpmem_errormsg();
+        expect_replicated(offset, offset + share);
+    };
+    local.fill(5);
+    persist(0);
+    EXPECT_EQ(threads_of_daemon(), 1U);
+    persist(workers); // of the same worker
+    EXPECT_EQ(threads_of_daemon(), 1U);
+    persist(1);
+    EXPECT_EQ(threads_of_daemon(), 2U);
+    persist(workers + 1);
+    EXPECT_EQ(threads_of_daemon(), 2U);
+    persist(2);
+    EXPECT_EQ(threads_of_daemon(), 3U);
+    local.fill(6);
+    for (const unsigned lane : {0U, 1U, 2U, workers, workers + 1})
+        persist(lane);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_replicated(header_size, header_size + (workers + 2) * share);
+}
+
+TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    local.fill(8);
+    Load load(pool);
+    load.await_more();
+    ASSERT_EQ(rpmem_persist(pool, 2 * header_size, mebibyte, 1, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(threads_of_daemon(), 2U);
+    load.await_more();
+    load.stop();
+    EXPECT_EQ(load.error(), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_replicated(header_size, header_size + 64);
+    expect_replicated(2 * header_size, 2 * header_size + mebibyte);
+}
+
+TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
+    set_daemon_with_pid(spinning);
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    rpmem_pool_attr attributes = sample_attributes();
+    Load load(pool);
+    std::vector<Clock::duration> times;
+    for (unsigned char i = 1; i <= 21; ++i) {
+        load.await_more();
+        attributes.user_flags[0] = i;
+        times.push_back(time_to_set(pool, attributes));
+    }
+    std::sort(times.begin(), times.end());
+    EXPECT_LT(times[times.size() / 2], soon);
+    EXPECT_EQ(threads_of_daemon(), 1U);
+    load.await_more();
+    load.stop();
+    EXPECT_EQ(load.error(), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_replicated(header_size, header_size + 64);
+
+    rpmem_pool_attr seen{};
+    unsigned lanes = 1;
+    pool = rpmem_open(target.c_str(), "pool.set", local.data(), local.size(), &lanes, &seen);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(&seen, &attributes, sizeof(seen)), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// A thread that spins hears of the control channel nevertheless.
+TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
+    set_daemon_with_pid(spinning);
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    const rpmem_pool_attr attributes = sample_attributes();
+    Clock::duration least = std::chrono::hours(1);
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(rpmem_persist(pool, header_size, 64, 0, 0), 0) << rpmem_errormsg();
+        least = std::min(least, time_to_set(pool, attributes));
+    }
+    EXPECT_LT(least, soon);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
+    set_daemon_with_pid(spinning);
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    Load load(pool);
+    load.await_more();
+    ASSERT_EQ(threads_of_daemon(), 1U);
+    ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
+    EXPECT_TRUE(part_gets_unlocked(0));
+    for (int i = 0; i < 1000 && load.error() == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(load.error(), ECONNRESET);
+    load.stop();
+    EXPECT_NE(daemon_log().find("ended by a signal"), std::string::npos);
+    EXPECT_NE(rpmem_close(pool), 0);
+    expect_replicated(header_size, header_size + 64);
+}
+
+} // namespace
+} // namespace rpmem::test
