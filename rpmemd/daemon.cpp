@@ -67,7 +67,7 @@ private:
     const Channel& channel_;
     Log& log_;
     UniqueFd signals_;
-    UniqueFd any_of_all_;         // of what there is to wait for while there are lanes
+    UniqueFd wake_;               // readable when there is something to do besides serving lanes
     bool events_wake_us_ = false; // EventQueue::prepare_sleep() said so, and nothing was read since
     Session session_;
     bool peer_reads_errors_ = true;
@@ -154,11 +154,11 @@ Outcome ControlLoop::wait_and_handle() {
 // Serves the lanes that have no thread of their own while none of FDS is ready, but not for long
 // under constant load.
 Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds) {
-    if (!any_of_all_) {
+    if (!wake_) {
         auto any = any_of(fds);
         if (!any)
             return propagate(std::move(any));
-        any_of_all_ = std::move(*any);
+        wake_ = std::move(*any);
     }
     if (!events_wake_us_)
         events_wake_us_ = lanes.events().prepare_sleep();
@@ -167,7 +167,7 @@ Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollf
         limit = 0;
     else if (!lanes.ready())
         limit = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
-    lanes.serve_until(any_of_all_.get(), std::chrono::milliseconds(limit));
+    lanes.serve_until(wake_.get(), std::chrono::milliseconds(limit));
     return {};
 }
 

@@ -1,0 +1,90 @@
+// Messages on a lane that break the rules: whoever serves it, the session ends at once.
+#include "hostile_session.hpp"
+#include "support/bare_end.hpp"
+#include "wire/hello.hpp"
+#include "wire/persist_message.hpp"
+
+#include <cstring>
+
+namespace rpmem::hostile {
+namespace {
+
+using test::BareEnd;
+using test::value_of;
+using wire::PersistMessage;
+
+constexpr unsigned lanes = 2;
+
+class LaneMessages : public HostileTest {
+protected:
+    LaneMessages() {
+        const auto hello = daemon_.receive(wire::initial_status_size + wire::hello_size);
+        token_ =
+            value_of(wire::decode_hello(std::span(hello).subspan(wire::initial_status_size))).token;
+        wire::OpenRequest open = open_request();
+        open.provider = wire::Provider::tcp;
+        open.lanes = lanes;
+        daemon_.send(joined({encode(wire::HelloAnswer{1, wire::all_capabilities}), encode(open)}));
+        const auto header = value_of(wire::decode_response_header(
+            daemon_.receive(wire::response_header_size), wire::MessageType::open_response));
+        in_band_ = value_of(wire::decode_open_response(
+                                header, daemon_.receive(header.size - wire::response_header_size)))
+                       .in_band;
+    }
+
+    [[nodiscard]] std::unique_ptr<BareEnd> connect(unsigned lane) const {
+        auto peer = std::make_unique<BareEnd>(value_of(fabric::find_to_connect(
+            fabric::ProviderKind::tcp, test::loopback, std::to_string(in_band_.port), {16, 16})));
+        peer->endpoint = value_of(fabric::Endpoint::open(peer->domain, peer->provider.info.get(),
+                                                         *peer->events, peer->completions));
+        if (!peer->endpoint.connect(peer->provider.info->dest_addr,
+                                    encode(wire::LaneGreeting{lane, token_})))
+            throw std::runtime_error("no connection");
+        peer->await(fabric::ConnectionEvent::Kind::connected, [] {});
+        return peer;
+    }
+
+    static void send(BareEnd& peer, const PersistMessage& message) {
+        wire::Bytes bytes(sizeof(message));
+        std::memcpy(bytes.data(), &message, sizeof(message));
+        const iovec place{bytes.data(), bytes.size()};
+        void* descriptor = nullptr;
+        ASSERT_EQ(peer.endpoint.post_send({&place, 1}, {&descriptor, 1}), 0);
+    }
+
+    // The input is left open.
+    void expect_end(const std::string& logged) {
+        const Ending ending = daemon_.wait();
+        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
+        EXPECT_FALSE(ending.by_signal) << ending.error_text;
+        EXPECT_EQ(ending.status, 1);
+        EXPECT_NE(ending.error_text.find(logged), std::string::npos) << ending.error_text;
+        EXPECT_NE(directory_.read_log().find("the session ends: " + logged), std::string::npos)
+            << directory_.read_log();
+        EXPECT_EQ(directory_.damage(), "");
+    }
+
+    wire::InBandAttributes in_band_;
+
+private:
+    DaemonProcess daemon_{directory_.daemon_arguments(), directory_.path(), loopback_connection,
+                          wire::offer_value};
+    wire::Token token_{};
+};
+
+TEST_F(LaneMessages, ToTheThreadThatServesTheChannel) {
+    const auto first = connect(0);
+    send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
+                  in_band_.raddr - 1, 8});
+    expect_end("lane 0: the range of 8 bytes");
+}
+
+TEST_F(LaneMessages, ToAnotherThread) {
+    const auto first = connect(0);
+    const auto second = connect(1);
+    send(*second, {static_cast<std::uint32_t>(wire::PersistMode::fetch), 0, in_band_.raddr, 8});
+    expect_end("lane 1: 8 bytes were asked for");
+}
+
+} // namespace
+} // namespace rpmem::hostile
