@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace rpmem {
 namespace {
@@ -15,14 +16,18 @@ using EventKind = fabric::ConnectionEvent::Kind;
 // When a lane ends, the session's end, which can say why, is usually close behind.
 constexpr std::chrono::milliseconds last_error_time(1000);
 
-// Readable when EVENT is raised, or nobody can write to what CHANNEL reads any more. Not when an
-// answer has come: whoever asked for it takes it.
-Result<UniqueFd> make_wake(int event, int channel) {
+bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// Readable when LOST is raised, error text has come, or nobody can write to what OUTPUT reads any
+// more (EPOLLRDHUP, and EPOLLHUP always). Not when a response has come: who asked for it takes it.
+Result<UniqueFd> make_wake(int lost, int output, int error) {
     UniqueFd wake(::epoll_create1(EPOLL_CLOEXEC));
-    epoll_event raised{EPOLLIN, {}};
-    epoll_event ended{EPOLLRDHUP, {}}; // and EPOLLHUP, always
-    if (!wake || ::epoll_ctl(wake.get(), EPOLL_CTL_ADD, event, &raised) != 0 ||
-        ::epoll_ctl(wake.get(), EPOLL_CTL_ADD, channel, &ended) != 0)
+    if (!wake || !add(wake, lost, EPOLLIN) || !add(wake, output, EPOLLRDHUP) ||
+        (error >= 0 && !add(wake, error, EPOLLIN)))
         return fail_errno(ErrorClass::resource_limit, errno,
                           "no descriptor to wake lanes by when the session is lost (epoll)");
     return wake;
@@ -37,7 +42,7 @@ Result<std::unique_ptr<Monitor>> Monitor::make(Session& session) {
     auto stop = Event::make();
     if (!stop)
         return propagate(std::move(stop));
-    auto wake = make_wake(lost->fd(), session.output_fd());
+    auto wake = make_wake(lost->fd(), session.output_fd(), session.error_fd());
     if (!wake)
         return propagate(std::move(wake));
     return std::unique_ptr<Monitor>(
@@ -78,8 +83,9 @@ std::string Monitor::reason(std::chrono::milliseconds patience) {
 }
 
 bool Monitor::find_lost() {
-    if (!thread_.joinable())
-        look(std::chrono::milliseconds(0));
+    if (!lost())
+        if (std::string loss = session_.loss_if_unused(); !loss.empty())
+            declare_lost(std::move(loss));
     return lost();
 }
 
@@ -111,9 +117,7 @@ void Monitor::watch(const fabric::EventQueue& events) {
             continue; // EINTR
         if (fds[0].revents != 0)
             return;
-        if (fds[3].revents != 0)
-            session_.collect_error_text();
-        if (fds[1].revents != 0) {
+        if (fds[3].revents != 0 || fds[1].revents != 0) {
             if (std::string loss = session_.loss(); !loss.empty())
                 return declare_lost(std::move(loss));
         }

@@ -31,10 +31,11 @@ public:
 
     // What is known without a system call.
     [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
-    // Looks, where no thread does.
+    // Looks.
     [[nodiscard]] bool find_lost();
-    // Readable once the session is lost: wakes lanes that sleep.
-    [[nodiscard]] int lost_fd() const { return wake_.get(); }
+    // Wakes lanes that sleep: readable once the session is lost, and when somebody must look, as
+    // the target has said something and would wait for it to be read.
+    [[nodiscard]] int wake_fd() const { return wake_.get(); }
     // Why. A lane may see the loss first: waits up to PATIENCE for the explanation.
     [[nodiscard]] std::string reason(std::chrono::milliseconds patience);
     // In a child made by fork(2), which has not got the thread. Async-signal-safe.
@@ -57,7 +58,7 @@ private:
     Session& session_;
     Event lost_event_;
     Event stop_event_;
-    UniqueFd wake_; // of epoll(7): the event, and the end of the channel
+    UniqueFd wake_; // of epoll(7): the event, and what the channel brings but for responses
     std::atomic<bool> lost_ = false;
     std::atomic<bool> inherited_ = false;
     std::mutex mutex_;

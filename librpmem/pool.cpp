@@ -124,7 +124,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                           .messages_only = in_band.method == wire::PersistMethod::messages,
                           .lanes = in_band.lanes,
                           .messages = messages,
-                          .lost_fd = monitor_->lost_fd(),
+                          .alarm = {monitor_->wake_fd(), [this] { return monitor_->find_lost(); }},
                           .session_fd = session_->output_fd(),
                           .token = lane_token(session_->hello())},
                          settings_);
@@ -294,8 +294,9 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (monitor_->lost())
         return lost("rpmem_drain");
     Lane* const own = connection_->lane(lane);
-    return own ? concluded("rpmem_drain", drain(*own))
-               : Result<>(); // never used: nothing to wait for
+    if (own && !own->is_idle())
+        return concluded("rpmem_drain", drain(*own));
+    return monitor_->find_lost() ? Result<>(lost("rpmem_drain")) : Result<>();
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {

@@ -25,6 +25,8 @@ constexpr std::chrono::seconds message_time(30);
 // Providers without a thread of their own connect lanes only while they are asked.
 constexpr int connecting_tick_ms = 50;
 
+constexpr std::chrono::milliseconds before_preparing(1);
+
 // Nothing depends on it: whatever happens ends the wait.
 constexpr int longest_wait_ms = std::numeric_limits<int>::max();
 
@@ -160,6 +162,9 @@ Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollf
             return propagate(std::move(any));
         wake_ = std::move(*any);
     }
+    // Preparing may take a millisecond itself: not while there are messages to serve.
+    if (!events_wake_us_ && lanes.ready() && lanes.serve_until(wake_.get(), before_preparing))
+        return {};
     if (!events_wake_us_)
         events_wake_us_ = lanes.events().prepare_sleep();
     int limit = longest_wait_ms;
@@ -178,6 +183,7 @@ Outcome ControlLoop::handle_lanes() {
     events_wake_us_ = false;
     if (const auto handled = lanes->handle_events(); !handled) {
         log_.error("{}", handled.error().text);
+        tell(handled.error().text);
         return Outcome::ended_badly;
     }
     if (const std::string failure = lanes->failure(); !failure.empty()) {

@@ -36,7 +36,7 @@ public:
     // False: something may be there to read already.
     bool prepare_sleep() const;
     Result<std::optional<ConnectionEvent>> read() const;
-    // Nothing: the deadline passed, or WAKE (an eventfd) was raised.
+    // Nothing: the deadline passed, or WAKE became readable.
     Result<std::optional<ConnectionEvent>> wait(const Deadline& deadline, int wake) const;
 
 private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <thread>
 #include <vector>
 
 namespace rpmem {
@@ -85,7 +86,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     const unsigned now = request_.token ? 1 : request_.lanes;
     for (unsigned index = 0; index < now; ++index)
         RPMEM_TRY(connect(index, provider_.domain_per_queue ? Events::own : Events::shared,
-                          request_.session_fd));
+                          {request_.session_fd, [] { return true; }}));
     return {};
 }
 
@@ -94,7 +95,7 @@ Result<Lane*> Connection::use_lane(unsigned index) {
         return connected;
     const std::lock_guard lock(connecting_);
     if (!slots_[index].lane)
-        RPMEM_TRY(connect(index, Events::own, request_.lost_fd));
+        RPMEM_TRY(connect(index, Events::own, request_.alarm));
     return slots_[index].lane.get();
 }
 
@@ -113,7 +114,7 @@ Result<Connection::Place> Connection::open_place() const {
     return place;
 }
 
-Result<> Connection::connect(unsigned index, Events kind, int wake) {
+Result<> Connection::connect(unsigned index, Events kind, const Alarm& alarm) {
     auto place = kind == Events::own ? open_place() : Place();
     if (!place)
         return propagate(std::move(place));
@@ -121,7 +122,7 @@ Result<> Connection::connect(unsigned index, Events kind, int wake) {
     const fabric::Domain& domain = place->domain ? *place->domain : domain_;
     const PoolMemory memory{request_.pool, request_.pool_size, pool_region_.descriptor(),
                             request_.remote, request_.messages_only};
-    auto lane = Lane::open(domain, provider_, events, index, memory, limits_, request_.lost_fd);
+    auto lane = Lane::open(domain, provider_, events, index, memory, limits_, request_.alarm);
     if (!lane)
         return propagate(std::move(lane));
     std::vector<std::byte> greeting;
@@ -130,7 +131,7 @@ Result<> Connection::connect(unsigned index, Events kind, int wake) {
     auto started = (*lane)->endpoint().connect(provider_.info->dest_addr, greeting);
     if (!started)
         return Failure(in_context(where(index, request_), std::move(started).error()));
-    RPMEM_TRY(await_connected(index, events, wake));
+    RPMEM_TRY(await_connected(index, events, alarm));
     if (place->domain)
         quieten(events);
     Slot& slot = slots_[index];
@@ -141,9 +142,14 @@ Result<> Connection::connect(unsigned index, Events kind, int wake) {
 }
 
 Result<> Connection::await_connected(unsigned index, const fabric::EventQueue& events,
-                                     int wake) const {
+                                     const Alarm& alarm) const {
+    constexpr std::chrono::milliseconds pause(1); // for who is about to take in what it is about
     const Deadline deadline(timeout_);
-    auto event = events.wait(deadline, wake);
+    auto event = events.wait(deadline, alarm.fd);
+    while (event && !*event && !deadline.passed() && !alarm.is_lost()) {
+        std::this_thread::sleep_for(pause);
+        event = events.wait(deadline, alarm.fd);
+    }
     if (!event)
         return propagate(std::move(event));
     if (!*event && !deadline.passed())

@@ -25,8 +25,8 @@ struct ConnectionRequest {
     bool messages_only;           // see wire::PersistMethod::messages
     unsigned lanes;
     wire::MessageRules messages;
-    int lost_fd;    // raised when the session is lost
-    int session_fd; // readable when the session ends while lanes are being connected
+    Alarm alarm;
+    int session_fd; // readable when the session ends while the first lanes are being connected
     std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
 };
 
@@ -66,9 +66,10 @@ private:
     Connection(const ConnectionRequest& request, const Settings& settings)
         : request_(request), timeout_(settings.connect_timeout) {}
     Result<> set_up(fabric::ProviderKind kind, const Settings& settings);
-    Result<> connect(unsigned index, Events events, int wake);
+    Result<> connect(unsigned index, Events events, const Alarm& alarm);
     Result<Place> open_place() const;
-    Result<> await_connected(unsigned index, const fabric::EventQueue& events, int wake) const;
+    Result<> await_connected(unsigned index, const fabric::EventQueue& events,
+                             const Alarm& alarm) const;
 
     ConnectionRequest request_;
     std::chrono::milliseconds timeout_;

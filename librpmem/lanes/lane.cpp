@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 namespace rpmem {
 namespace {
@@ -22,8 +23,8 @@ Result<std::unique_ptr<Lane>> Lane::open(const fabric::Domain& domain,
                                          const fabric::Provider& provider,
                                          const fabric::EventQueue& events, unsigned index,
                                          const PoolMemory& memory, const LaneLimits& limits,
-                                         int lost_fd) {
-    std::unique_ptr<Lane> lane(new Lane(index, memory, limits, lost_fd));
+                                         const Alarm& alarm) {
+    std::unique_ptr<Lane> lane(new Lane(index, memory, limits, alarm));
     RPMEM_TRY(lane->set_up(domain, provider, events));
     return lane;
 }
@@ -70,15 +71,30 @@ int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
 // Takes in what has completed, waiting if there is nothing.
 int Lane::make_progress() {
     std::array<fabric::Completion, 16> entries;
-    const int got = wait_.wait(completions_, entries, lost_fd_);
+    int got = wait_.wait(completions_, entries, alarm_.fd);
     if (got == 0)
-        return ECONNRESET; // the session is lost
+        got = wait_after_alarm(entries);
     if (got < 0)
         return got == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
     for (int i = 0; i < got; ++i)
         if (const int code = take(entries[static_cast<std::size_t>(i)]))
             return code;
     return 0;
+}
+
+// As AdaptiveWait::wait(), but never 0.
+int Lane::wait_after_alarm(std::span<fabric::Completion> entries) {
+    constexpr std::chrono::milliseconds pause(1); // for who is about to take in what it is about
+    const Deadline deadline(limits_.wait.timeout);
+    while (!alarm_.is_lost()) {
+        std::this_thread::sleep_for(pause);
+        const auto left = std::chrono::milliseconds(deadline.poll_timeout());
+        if (const int got = wait_.wait(completions_, entries, alarm_.fd, left); got != 0)
+            return got;
+        if (deadline.passed())
+            return -ETIMEDOUT;
+    }
+    return -ECONNRESET;
 }
 
 int Lane::take(const fabric::Completion& completion) {

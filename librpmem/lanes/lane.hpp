@@ -10,7 +10,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 
 namespace rpmem {
 
@@ -34,6 +36,12 @@ struct LaneLimits {
     fabric::WaitPolicy wait;
 };
 
+// Of the session, for whoever waits for its lanes.
+struct Alarm {
+    int fd;                        // readable: it may be lost
+    std::function<bool()> is_lost; // looks; from any thread
+};
+
 // Of a request: it is waited for, or others follow at once and one answer for all will do.
 enum class Answer { wanted, may_wait };
 
@@ -44,7 +52,7 @@ public:
                                               const fabric::Provider& provider,
                                               const fabric::EventQueue& events, unsigned index,
                                               const PoolMemory& memory, const LaneLimits& limits,
-                                              int lost_fd);
+                                              const Alarm& alarm);
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] std::size_t inline_size() const { return limits_.messages.inline_size; }
@@ -67,18 +75,23 @@ public:
     // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
+    // Nothing was started that is not known to be done.
+    [[nodiscard]] bool is_idle() const {
+        return in_flight_ == 0 && answered_ == requested_ && !has_unconfirmed_writes_;
+    }
     // Writes that no read has confirmed yet.
     [[nodiscard]] bool has_unconfirmed_writes() const { return has_unconfirmed_writes_; }
 
 private:
-    Lane(unsigned index, const PoolMemory& memory, const LaneLimits& limits, int lost_fd)
-        : index_(index), memory_(memory), limits_(limits), lost_fd_(lost_fd), wait_(limits.wait) {}
+    Lane(unsigned index, const PoolMemory& memory, const LaneLimits& limits, const Alarm& alarm)
+        : index_(index), memory_(memory), limits_(limits), alarm_(alarm), wait_(limits.wait) {}
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
+    int wait_after_alarm(std::span<fabric::Completion> entries);
     int take(const fabric::Completion& completion);
     int take_answer(const fabric::Completion& completion);
     int post_answer_buffer(wire::PersistResponse* buffer);
@@ -100,7 +113,7 @@ private:
     unsigned index_;
     PoolMemory memory_;
     LaneLimits limits_;
-    int lost_fd_;
+    Alarm alarm_;
     fabric::AdaptiveWait wait_;
     fabric::CompletionQueue completions_;
     std::unique_ptr<std::byte[]> buffers_;

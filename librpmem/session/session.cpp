@@ -215,13 +215,19 @@ int Session::error_fd() {
     return channel_->error_fd();
 }
 
-void Session::collect_error_text() {
-    const std::lock_guard lock(mutex_);
-    channel_->collect_error_text();
-}
-
 std::string Session::loss() {
     const std::lock_guard lock(mutex_);
+    return look();
+}
+
+std::string Session::loss_if_unused() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock ? look() : std::string();
+}
+
+// The mutex is held by the caller.
+std::string Session::look() {
+    channel_->collect_error_text();
     pollfd fd = {channel_->output_fd(), POLLIN, 0};
     if (::poll(&fd, 1, 0) <= 0)
         return {};

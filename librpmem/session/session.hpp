@@ -31,13 +31,14 @@ public:
     // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
 
-    // For the monitor: descriptors that become readable when the session ends or says something.
+    // Descriptors that become readable when the session ends or says something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
     [[nodiscard]] int error_fd();
-    void collect_error_text();
-    // After output_fd() became readable: why the session is lost; empty if it is not (a response to
-    // a request had come).
+    // Takes in error text that has come, and looks: why the session is lost; empty if it is not (a
+    // response to a request had come).
     std::string loss();
+    // The same, unless another thread is at work with the channel, which does both itself.
+    std::string loss_if_unused();
     // Why the session was lost, with the daemon's own words.
     std::string ending(std::string_view what);
 
@@ -49,6 +50,7 @@ private:
         : channel_(std::move(channel)), host_(target.host), login_time_(settings.connect_timeout),
           request_time_(settings.operation_timeout) {}
 
+    std::string look();
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
     Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,

@@ -135,6 +135,7 @@ Result<> LaneServer::register_in(Place& place) const {
 Result<> LaneServer::make_workers(const LaneServerOptions& options, ServedMemory memory,
                                   Persister persister) {
     const unsigned count = worker_count(options.workers, lane_count_);
+    first_has_thread_ = persister.means() != FlushMeans::pmem_persist;
     const std::size_t lanes_each = (lane_count_ + count - 1) / count;
     const auto failed = [this](std::string text) {
         {
@@ -276,10 +277,17 @@ Result<> LaneServer::accept(fabric::ConnectionEvent request) {
 
 Result<std::unique_ptr<Lane>> LaneServer::open_lane(unsigned index, fi_info* info) {
     const std::size_t worker = index % workers_.size();
-    if (worker != 0)
+    if (worker != 0 || first_has_thread_)
         RPMEM_TRY(workers_[worker]->start_thread());
     return Lane::open(place_of(worker).domain, provider_, info, *shared_.events,
                       workers_[worker]->completions(), index, messages_);
+}
+
+bool LaneServer::serve_until(int wake, std::chrono::milliseconds limit) {
+    if (!first_has_thread_)
+        return workers_.front()->serve_until(wake, limit);
+    static_cast<void>(wait_readable(wake, Deadline(limit)));
+    return false;
 }
 
 Lane* LaneServer::find(fid_t endpoint) const {

@@ -1,7 +1,8 @@
 // The in-band side of a session: listens, accepts one connection per lane, and hands the lanes to
-// workers. Used by the control loop only, which has the first worker serve in its own thread: while
-// no other has a lane there is no second thread, and the kernel need not count who uses a
-// descriptor in each system call.
+// workers. Used by the control loop only. On persistent memory that has the first worker serve in
+// its own thread: while no other has a lane there is no second one, and the kernel need not count
+// who uses a descriptor in each system call. A medium that must be synced may stall, and what waits
+// for it is a thread of its own.
 #pragma once
 
 #include "base/io.hpp"
@@ -75,10 +76,9 @@ public:
     // Takes in what happened to the connections.
     Result<> handle_events();
 
-    // Has the first worker serve, see LaneWorker::serve_until().
-    void serve_until(int wake, std::chrono::milliseconds limit) {
-        workers_.front()->serve_until(wake, limit);
-    }
+    // Returns when WAKE is readable or LIMIT has passed. Until then the first worker serves here,
+    // if it has no thread: see LaneWorker::serve_until().
+    bool serve_until(int wake, std::chrono::milliseconds limit);
 
 private:
     // A domain in which the pool, or the windows, are registered.
@@ -126,6 +126,7 @@ private:
     std::vector<Place> places_;    // of the workers, where they share none
     unsigned lane_count_ = 0;
     wire::MessageRules messages_{};
+    bool first_has_thread_ = false; // worker
     std::vector<std::unique_ptr<LaneWorker>> workers_;
     std::vector<std::unique_ptr<Lane>> lanes_; // by number; null: not connected
     // Whose connections have ended: a worker may still find their messages in its queue.

@@ -73,11 +73,16 @@ void LaneWorker::run() {
         take_turn(stop_.fd(), longest_sleep);
 }
 
-void LaneWorker::serve_until(int wake, std::chrono::milliseconds limit) {
+bool LaneWorker::serve_until(int wake, std::chrono::milliseconds limit) {
     const auto start = Deadline::Clock::now();
+    bool served = false;
     // The time is looked up while the answers are on their way.
-    while (take_turn(wake, limit) && Deadline::Clock::now() - start < longest_round) {
+    while (take_turn(wake, limit)) {
+        served = true;
+        if (Deadline::Clock::now() - start >= longest_round)
+            break;
     }
+    return served;
 }
 
 // Serves what is there, or comes in time. False: nothing came in time, WAKE is raised, or there is

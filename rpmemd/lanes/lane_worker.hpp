@@ -35,7 +35,8 @@ public:
     Result<> start_thread();
     // Serves in the caller's thread, which must always be the same. Returns when WAKE is readable,
     // when nothing has come for as long as LIMIT says, and under constant load soon nevertheless.
-    void serve_until(int wake, std::chrono::milliseconds limit);
+    // True: there was something to serve.
+    bool serve_until(int wake, std::chrono::milliseconds limit);
 
     void stop(); // ends the thread, if there is one; the completion queue stays
 

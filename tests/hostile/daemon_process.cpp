@@ -46,7 +46,7 @@ std::vector<std::string> environment_of_child(const std::filesystem::path& home,
         environment.push_back(std::string(name) + "=" + (value ? std::string(value) + ":" : "") +
                               sanitizer_exit);
     }
-    for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
+    for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PMEM_IS_PMEM_FORCE"})
         if (const char* value = std::getenv(name))
             environment.push_back(std::string(name) + "=" + value);
     return environment;

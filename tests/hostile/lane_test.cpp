@@ -72,14 +72,14 @@ private:
     wire::Token token_{};
 };
 
-TEST_F(LaneMessages, ToTheThreadThatServesTheChannel) {
+TEST_F(LaneMessages, ToTheFirstWorker) {
     const auto first = connect(0);
     send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
                   in_band_.raddr - 1, 8});
     expect_end("lane 0: the range of 8 bytes");
 }
 
-TEST_F(LaneMessages, ToAnotherThread) {
+TEST_F(LaneMessages, ToAnotherWorker) {
     const auto first = connect(0);
     const auto second = connect(1);
     send(*second, {static_cast<std::uint32_t>(wire::PersistMode::fetch), 0, in_band_.raddr, 8});

@@ -50,7 +50,7 @@ protected:
     // The server's end of the session.
     pid_t sshd_of_daemon() const {
         pid_t pid = daemon_process();
-        for (std::string name; name != "sshd" && pid > 1;) {
+        for (std::string name; !name.starts_with("sshd") && pid > 1;) {
             std::ifstream status("/proc/" + std::to_string(pid) + "/status");
             for (std::string word; status >> word && word != "PPid:";)
                 ;
@@ -220,8 +220,7 @@ TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
         const rpmem_pool_attr attributes = sample_attributes();
         EXPECT_EQ(closes ? rpmem_close(pool) : rpmem_set_attr(pool, &attributes), -1);
         EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
-        EXPECT_NE(std::string(rpmem_errormsg()).find("ended"), std::string::npos)
-            << rpmem_errormsg();
+        EXPECT_NE(std::string(rpmem_errormsg()).find("end"), std::string::npos) << rpmem_errormsg();
         if (!closes) {
             EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), -1);
             EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();

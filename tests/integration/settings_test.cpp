@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -51,6 +53,25 @@ TEST_F(Settings, AnOldDaemonHasNoTcp) {
                 " --poolset-dir " + directory().string());
     expect_failed(create(local, 1), ENOMEDIUM, "1.12.1");
     EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_ENABLE_SOCKETS=1"), std::string::npos);
+}
+
+// RPMEM_SPIN_TIME=0
+TEST_F(Settings, LanesThatWaitTakeInWhatTheTargetSays) {
+    // More than anything on the way has room for: whoever writes it would wait for us for ever.
+    set_daemon("", "(head -c 16777216 /dev/zero | tr '\\0' x >&2; echo >" +
+                       (directory() / "said").string() + ") &");
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    std::uint64_t round = 0;
+    for (; !std::filesystem::exists(directory() / "said"); ++round) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "nobody listens";
+        local.fill(round);
+        ASSERT_EQ(rpmem_persist(pool, header_size, 4096, round % 2, 0), 0) << rpmem_errormsg();
+    }
+    EXPECT_GT(round, 1U);
+    EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, 4096), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
 // RPMEM_ENABLE_VERBS=0

@@ -1,5 +1,5 @@
-// The threads of the daemon: one while one lane is used, which serves the lane and the control
-// channel, both at any time.
+// The threads of the daemon: on persistent memory one while one lane is used, which serves the lane
+// and the control channel, both at any time.
 #include "environment.hpp"
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ constexpr unsigned workers = 3;
 // For a second, so that under load it never sleeps.
 constexpr const char* spinning = "--spin-time 1000000";
 // Less than that, and more than a busy machine mostly takes.
-constexpr std::chrono::milliseconds soon(300);
+constexpr std::chrono::milliseconds soon(800);
 
 class Threads : public TargetTest {
 protected:
@@ -39,15 +39,23 @@ protected:
         set_daemon_with_pid("--nthreads " + std::to_string(workers));
     }
 
-    // As set_daemon(), but the process number is known.
-    void set_daemon_with_pid(const std::string& options) const {
-        set_daemon(options, "echo $$ >" + (directory() / "pid").string() + ";");
+    // As set_daemon(), but the process number is known, and the pool counts as persistent memory.
+    void set_daemon_with_pid(const std::string& options, bool syncs = false) const {
+        set_daemon(options, "echo $$ >" + (directory() / "pid").string() + ";" +
+                                (syncs ? "" : " PMEM_IS_PMEM_FORCE=1"));
     }
 
     [[nodiscard]] pid_t daemon_process() const {
         pid_t pid = 0;
         std::ifstream(directory() / "pid") >> pid;
         return pid;
+    }
+
+    // Those that it has begun with end soon.
+    void expect_threads(unsigned expected) const {
+        for (int i = 0; i < 1000 && threads_of_daemon() > expected; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ(threads_of_daemon(), expected);
     }
 
     [[nodiscard]] unsigned threads_of_daemon() const {
@@ -91,7 +99,7 @@ public:
     // Some more have come and gone.
     void await_more() const {
         for (const unsigned before = persists_; persists_ < before + 100 && error_ == 0;)
-            std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 
 private:
@@ -122,20 +130,31 @@ TEST_F(Threads, ThereIsOneWhileOneLaneIsUsed) {
     };
     local.fill(5);
     persist(0);
-    EXPECT_EQ(threads_of_daemon(), 1U);
+    expect_threads(1);
     persist(workers); // of the same worker
-    EXPECT_EQ(threads_of_daemon(), 1U);
+    expect_threads(1);
     persist(1);
-    EXPECT_EQ(threads_of_daemon(), 2U);
+    expect_threads(2);
     persist(workers + 1);
-    EXPECT_EQ(threads_of_daemon(), 2U);
+    expect_threads(2);
     persist(2);
-    EXPECT_EQ(threads_of_daemon(), 3U);
+    expect_threads(3);
     local.fill(6);
     for (const unsigned lane : {0U, 1U, 2U, workers, workers + 1})
         persist(lane);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
     expect_replicated(header_size, header_size + (workers + 2) * share);
+}
+
+// A medium that stalls must not hold up the control channel.
+TEST_F(Threads, OfFilesThatAreSyncedServeNoChannel) {
+    set_daemon_with_pid("", true);
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, header_size, mebibyte, 0, 0), 0) << rpmem_errormsg();
+    expect_replicated(header_size, header_size + mebibyte);
+    expect_threads(2);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
 TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
@@ -145,7 +164,7 @@ TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
     Load load(pool);
     load.await_more();
     ASSERT_EQ(rpmem_persist(pool, 2 * header_size, mebibyte, 1, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(threads_of_daemon(), 2U);
+    expect_threads(2);
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
@@ -168,7 +187,7 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
     }
     std::sort(times.begin(), times.end());
     EXPECT_LT(times[times.size() / 2], soon);
-    EXPECT_EQ(threads_of_daemon(), 1U);
+    expect_threads(1);
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
@@ -204,7 +223,7 @@ TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     Load load(pool);
     load.await_more();
-    ASSERT_EQ(threads_of_daemon(), 1U);
+    expect_threads(1);
     ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
     for (int i = 0; i < 1000 && load.error() == 0; ++i)

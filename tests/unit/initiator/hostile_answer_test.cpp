@@ -93,7 +93,7 @@ int answered_by(std::vector<std::byte> answer, const wire::MessageRules& rules, 
                                                        messages_only,
                                                        1,
                                                        rules,
-                                                       lost.fd(),
+                                                       {lost.fd(), [] { return true; }},
                                                        -1,
                                                        std::nullopt},
                                                       settings()));
