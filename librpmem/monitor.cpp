@@ -89,17 +89,15 @@ bool Monitor::find_lost() {
     return lost();
 }
 
+// What wakes may be text that comes before the end of the session, or another thread's to deal
+// with.
 void Monitor::look(std::chrono::milliseconds patience) {
-    if (lost())
-        return;
-    std::string loss = session_.loss();
-    if (loss.empty()) {
-        const auto woken = wait_readable(wake_.get(), Deadline(patience));
-        if (woken && *woken)
-            loss = session_.loss();
+    constexpr std::chrono::milliseconds pause(1);
+    const Deadline deadline(patience);
+    while (!find_lost() && !deadline.passed()) {
+        std::this_thread::sleep_for(pause);
+        static_cast<void>(wait_readable(wake_.get(), deadline));
     }
-    if (!loss.empty())
-        declare_lost(std::move(loss));
 }
 
 void Monitor::watch(const fabric::EventQueue& events) {

@@ -124,7 +124,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                           .messages_only = in_band.method == wire::PersistMethod::messages,
                           .lanes = in_band.lanes,
                           .messages = messages,
-                          .alarm = {monitor_->wake_fd(), [this] { return monitor_->find_lost(); }},
+                          .alarm = {monitor_->wake_fd(), [this] { return sees_loss(); }},
                           .session_fd = session_->output_fd(),
                           .token = lane_token(session_->hello())},
                          settings_);
@@ -226,6 +226,11 @@ bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
            length <= size_ - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
 }
 
+// For lanes, which throw nothing.
+bool Pool::sees_loss() const noexcept try { return monitor_->find_lost(); } catch (...) {
+    return true;
+}
+
 int Pool::drain(Lane& lane) const {
     return appliance_ ? appliance::drain(lane) : general_purpose::drain(lane);
 }
@@ -294,7 +299,9 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (monitor_->lost())
         return lost("rpmem_drain");
     Lane* const own = connection_->lane(lane);
-    if (own && !own->is_idle())
+    const bool owes =
+        own && (own->awaits_answers() || (appliance_ && own->has_unconfirmed_writes()));
+    if (owes)
         return concluded("rpmem_drain", drain(*own));
     return monitor_->find_lost() ? Result<>(lost("rpmem_drain")) : Result<>();
 }

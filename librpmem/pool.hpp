@@ -69,6 +69,7 @@ private:
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);
     [[nodiscard]] int drain(Lane& lane) const;
+    [[nodiscard]] bool sees_loss() const noexcept;
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
                                    unsigned flags) const;
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,

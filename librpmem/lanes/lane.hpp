@@ -1,5 +1,6 @@
 // One lane: a connected endpoint with its completion queue and message buffers. Used by one thread
-// at a time. Nothing here allocates, locks or throws once the lane is open.
+// at a time. Nothing here allocates, locks or throws once the lane is open, unless the alarm goes
+// off.
 #pragma once
 
 #include "fabric/adaptive_wait.hpp"
@@ -39,7 +40,7 @@ struct LaneLimits {
 // Of the session, for whoever waits for its lanes.
 struct Alarm {
     int fd;                        // readable: it may be lost
-    std::function<bool()> is_lost; // looks; from any thread
+    std::function<bool()> is_lost; // looks; from any thread; must not throw
 };
 
 // Of a request: it is waited for, or others follow at once and one answer for all will do.
@@ -75,10 +76,7 @@ public:
     // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
-    // Nothing was started that is not known to be done.
-    [[nodiscard]] bool is_idle() const {
-        return in_flight_ == 0 && answered_ == requested_ && !has_unconfirmed_writes_;
-    }
+    [[nodiscard]] bool awaits_answers() const { return answered_ != requested_; }
     // Writes that no read has confirmed yet.
     [[nodiscard]] bool has_unconfirmed_writes() const { return has_unconfirmed_writes_; }
 

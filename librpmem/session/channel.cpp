@@ -51,8 +51,10 @@ Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline
 }
 
 void Channel::collect_error_text() {
-    std::array<char, 512> buffer;
-    while (streams_.error) {
+    // There may be no end to it. Who waits for more comes again.
+    constexpr int most_reads = 16;
+    std::array<char, 4096> buffer;
+    for (int i = 0; i < most_reads && streams_.error; ++i) {
         const ssize_t got = ::read(streams_.error.get(), buffer.data(), buffer.size());
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
@@ -93,11 +95,12 @@ Result<ExitStatus> Channel::finish(const Deadline& deadline) {
     return fail(ErrorClass::link_lost, ETIMEDOUT, "the remote command did not end in time");
 }
 
-void Channel::let_go() {
+void Channel::let_go(bool also_carrier) {
     streams_.input.reset();
     streams_.output.reset();
     streams_.error.reset();
-    carrier_->let_go();
+    if (also_carrier)
+        carrier_->let_go();
 }
 
 } // namespace rpmem

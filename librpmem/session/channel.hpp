@@ -57,8 +57,8 @@ public:
 
     // In a child made by fork(2): closes its copies of descriptors, which would keep the command's
     // input open when the parent is gone. Nothing else may be done with the channel then.
-    // Async-signal-safe.
-    void let_go();
+    // ALSO_CARRIER: no other thread was at work with the channel. Async-signal-safe.
+    void let_go(bool also_carrier);
 
 private:
     ChannelStreams streams_;

@@ -247,11 +247,10 @@ std::string Session::ending(std::string_view what) {
 }
 
 void Session::let_go() {
-    // Where another thread was at work, what it has left behind is not touched.
-    if (!mutex_.try_lock())
-        return;
-    channel_->let_go();
-    mutex_.unlock();
+    const bool unused = mutex_.try_lock();
+    channel_->let_go(unused);
+    if (unused)
+        mutex_.unlock();
 }
 
 Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {

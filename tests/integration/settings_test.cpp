@@ -58,10 +58,14 @@ TEST_F(Settings, AnOldDaemonHasNoTcp) {
 // RPMEM_SPIN_TIME=0
 TEST_F(Settings, LanesThatWaitTakeInWhatTheTargetSays) {
     // More than anything on the way has room for: whoever writes it would wait for us for ever.
-    set_daemon("", "(head -c 16777216 /dev/zero | tr '\\0' x >&2; echo >" +
-                       (directory() / "said").string() + ") &");
+    const std::string at = directory().string() + "/";
+    set_daemon("", "(until [ -e " + at +
+                       "open ]; do sleep 0.01; done; head -c 16777216 /dev/zero |"
+                       " tr '\\0' x >&2; echo >" +
+                       at + "said) &");
     RPMEMpool* pool = create(local, 2);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    std::ofstream(directory() / "open") << "go on";
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     std::uint64_t round = 0;
     for (; !std::filesystem::exists(directory() / "said"); ++round) {
