@@ -89,14 +89,22 @@ bool Monitor::find_lost() {
     return lost();
 }
 
-// What wakes may be text that comes before the end of the session, or another thread's to deal
-// with.
-void Monitor::look(std::chrono::milliseconds patience) {
+bool Monitor::is_lost_after_wake() {
+    // For another thread that has begun to take in what wakes us all.
     constexpr std::chrono::milliseconds pause(1);
+    if (find_lost())
+        return true;
+    std::this_thread::sleep_for(pause);
+    return false;
+}
+
+// What wakes may be text that comes before the end of the session.
+void Monitor::look(std::chrono::milliseconds patience) {
     const Deadline deadline(patience);
     while (!find_lost() && !deadline.passed()) {
-        std::this_thread::sleep_for(pause);
-        static_cast<void>(wait_readable(wake_.get(), deadline));
+        const auto woken = wait_readable(wake_.get(), deadline);
+        if (woken && *woken && is_lost_after_wake())
+            return;
     }
 }
 

@@ -33,6 +33,8 @@ public:
     [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
     // Looks.
     [[nodiscard]] bool find_lost();
+    // The same when wake_fd() has become readable; leaves other threads a moment to take in why.
+    [[nodiscard]] bool is_lost_after_wake();
     // Wakes lanes that sleep: readable once the session is lost, and when somebody must look, as
     // the target has said something and would wait for it to be read.
     [[nodiscard]] int wake_fd() const { return wake_.get(); }

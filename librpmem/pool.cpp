@@ -227,7 +227,7 @@ bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
 }
 
 // For lanes, which throw nothing.
-bool Pool::sees_loss() const noexcept try { return monitor_->find_lost(); } catch (...) {
+bool Pool::sees_loss() const noexcept try { return monitor_->is_lost_after_wake(); } catch (...) {
     return true;
 }
 

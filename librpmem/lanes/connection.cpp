@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <thread>
 #include <vector>
 
 namespace rpmem {
@@ -143,13 +142,10 @@ Result<> Connection::connect(unsigned index, Events kind, const Alarm& alarm) {
 
 Result<> Connection::await_connected(unsigned index, const fabric::EventQueue& events,
                                      const Alarm& alarm) const {
-    constexpr std::chrono::milliseconds pause(1); // for who is about to take in what it is about
     const Deadline deadline(timeout_);
     auto event = events.wait(deadline, alarm.fd);
-    while (event && !*event && !deadline.passed() && !alarm.is_lost()) {
-        std::this_thread::sleep_for(pause);
+    while (event && !*event && !deadline.passed() && !alarm.is_lost())
         event = events.wait(deadline, alarm.fd);
-    }
     if (!event)
         return propagate(std::move(event));
     if (!*event && !deadline.passed())

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 namespace rpmem {
 namespace {
@@ -84,10 +83,8 @@ int Lane::make_progress() {
 
 // As AdaptiveWait::wait(), but never 0.
 int Lane::wait_after_alarm(std::span<fabric::Completion> entries) {
-    constexpr std::chrono::milliseconds pause(1); // for who is about to take in what it is about
     const Deadline deadline(limits_.wait.timeout);
     while (!alarm_.is_lost()) {
-        std::this_thread::sleep_for(pause);
         const auto left = std::chrono::milliseconds(deadline.poll_timeout());
         if (const int got = wait_.wait(completions_, entries, alarm_.fd, left); got != 0)
             return got;

@@ -40,7 +40,7 @@ struct LaneLimits {
 // Of the session, for whoever waits for its lanes.
 struct Alarm {
     int fd;                        // readable: it may be lost
-    std::function<bool()> is_lost; // looks; from any thread; must not throw
+    std::function<bool()> is_lost; // looks, for a moment at least; from any thread; must not throw
 };
 
 // Of a request: it is waited for, or others follow at once and one answer for all will do.

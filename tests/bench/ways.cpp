@@ -30,8 +30,7 @@ void stay_on(Side side, const cpu_set_t& allowed) {
     (void)sched_setaffinity(0, sizeof(chosen), &chosen);
 }
 
-// As in many applications. Locks are atomic then, and the kernel counts who uses a
-// descriptor.
+// As in many applications. Locks are atomic then, and the kernel counts who uses a descriptor.
 void have_another_thread() {
     std::thread([] {
         while (true)

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -107,9 +109,10 @@ void TargetTest::set_command(const std::string& shell_script) const {
 }
 
 void TargetTest::set_daemon(const std::string& options, const std::string& variables) const {
-    set_command(variables + " exec " + variable("RPMEM_TEST_DAEMON") + " --poolset-dir " +
-                directory_.string() + " --log-file " + (directory_ / "log").string() +
-                " --log-level debug " + options + " \"$@\"");
+    set_command("echo $$ >" + (directory_ / "pid").string() + "; " + variables + " exec " +
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory_.string() +
+                " --log-file " + (directory_ / "log").string() + " --log-level debug " + options +
+                " \"$@\"");
 }
 
 std::vector<std::byte> TargetTest::part(unsigned number) const {
@@ -135,6 +138,33 @@ bool TargetTest::part_gets_unlocked(unsigned number) const {
     }
     ::close(fd);
     return locked;
+}
+
+pid_t TargetTest::daemon_process() const {
+    pid_t pid = 0;
+    std::ifstream(directory_ / "pid") >> pid;
+    return pid;
+}
+
+unsigned TargetTest::threads_of_daemon() const {
+    const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
+    return static_cast<unsigned>(std::distance(begin(tasks), end(tasks)));
+}
+
+void TargetTest::stop_daemon() const {
+    ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
+    // Its threads go on for a while after that. See proc_pid_stat(5).
+    const auto runs = [](const fs::directory_entry& task) {
+        std::ifstream stat(task.path() / "stat");
+        const std::string text(std::istreambuf_iterator<char>(stat), {});
+        return text.find(") T ") == std::string::npos;
+    };
+    const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
+    for (const auto& task : tasks)
+        for (int attempt = 0; runs(task); ++attempt) {
+            ASSERT_LT(attempt, 1000) << "a thread of the daemon does not stop";
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
 }
 
 RPMEMpool* TargetTest::create(LocalPool& pool, unsigned lanes, const char* pool_set) {

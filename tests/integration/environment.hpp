@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <librpmem.h>
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,11 @@ protected:
     [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
     [[nodiscard]] std::vector<std::byte> part(unsigned number) const;
     [[nodiscard]] std::string daemon_log() const;
+    // Of the last session that ran the daemon as set_daemon() says.
+    [[nodiscard]] pid_t daemon_process() const;
+    [[nodiscard]] unsigned threads_of_daemon() const;
+    // Sends SIGSTOP, and returns when no thread of it runs any more.
+    void stop_daemon() const;
     // Nobody holds the part: the daemon has ended or is about to (waits some seconds).
     [[nodiscard]] bool part_gets_unlocked(unsigned number) const;
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -34,19 +33,6 @@ protected:
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }
 
-    pid_t daemon_process() const {
-        pid_t pid = 0;
-        std::ifstream(directory() / "pid") >> pid;
-        return pid;
-    }
-
-    // As the daemon, but the process number is known.
-    void set_daemon_with_pid() const {
-        set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
-                    variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string() +
-                    " --log-file " + (directory() / "log").string() + " --log-level debug \"$@\"");
-    }
-
     // The server's end of the session.
     pid_t sshd_of_daemon() const {
         pid_t pid = daemon_process();
@@ -59,21 +45,6 @@ protected:
             std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
         }
         return pid;
-    }
-
-    // Returns when no thread of it runs any more.
-    void stop_daemon() const {
-        ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
-        const fs::path tasks = "/proc/" + std::to_string(daemon_process()) + "/task";
-        const auto runs = [](const fs::directory_entry& task) {
-            std::ifstream status(task.path() / "status");
-            for (std::string word; status >> word && word != "State:";)
-                ;
-            char state = 0;
-            return status >> state && state != 'T';
-        };
-        while (std::any_of(fs::directory_iterator(tasks), fs::directory_iterator(), runs))
-            std::this_thread::yield();
     }
 
     // Sends SIGNAL when whoever waits for an answer has gone to sleep; the test goes on if not.
@@ -130,7 +101,7 @@ TEST_F(Failures, NobodyListensOnThePort) {
 }
 
 TEST_F(Failures, AKilledDaemonIsALostLink) {
-    set_daemon_with_pid();
+    set_daemon("");
     RPMEMpool* pool = create(local, 2);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
@@ -154,7 +125,7 @@ TEST_F(Failures, AKilledDaemonIsALostLink) {
 
 // The daemon is mute, and its lanes live.
 TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
-    set_daemon_with_pid();
+    set_daemon("");
     RPMEMpool* pool = create(local, 2);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
@@ -182,7 +153,7 @@ TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
 
 // What the channel brings is for who asked for it.
 TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
-    set_daemon_with_pid();
+    set_daemon("");
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     rpmem_pool_attr attributes = sample_attributes();
@@ -211,7 +182,7 @@ TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
 // Nobody has used the pool since.
 TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
     for (const bool closes : {false, true}) {
-        set_daemon_with_pid();
+        set_daemon("");
         RPMEMpool* pool = closes ? open(local, 1) : create(local, 1);
         ASSERT_NE(pool, nullptr) << rpmem_errormsg();
         ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
@@ -230,7 +201,7 @@ TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
 }
 
 TEST_F(Failures, ATerminatedDaemonClosesThePool) {
-    set_daemon_with_pid();
+    set_daemon("");
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();

@@ -23,16 +23,6 @@ protected:
         return daemon_log().find("lane " + std::to_string(lane) + " is connected") !=
                std::string::npos;
     }
-    // Of the daemon that wrote its process number into the file "pid".
-    [[nodiscard]] unsigned threads_of_daemon() const {
-        int pid = 0;
-        std::ifstream(directory() / "pid") >> pid;
-        std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-        for (std::string word; status >> word;)
-            if (unsigned threads = 0; word == "Threads:" && status >> threads)
-                return threads;
-        return 0;
-    }
 
     LocalPool local{16 * mebibyte};
 };
@@ -45,9 +35,7 @@ std::size_t own_threads() {
 }
 
 TEST_F(Lanes, AreConnectedOnFirstUse) {
-    set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
-                variable("RPMEM_TEST_DAEMON") + " --log-level debug --log-file " +
-                (directory() / "log").string() + " --poolset-dir " + directory().string());
+    set_daemon("");
     RPMEMpool* pool = create(local, 1024);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     EXPECT_EQ(lanes_in_force, 1024U);
@@ -109,8 +97,7 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
 // An application with one thread keeps it so: everything is quicker for such a process.
 TEST_F(Lanes, NeedNoThreadHere) {
     const std::size_t before = own_threads();
-    set_command(variable("RPMEM_TEST_DAEMON") + std::string(" --log-level debug --log-file ") +
-                (directory() / "log").string() + " --poolset-dir " + directory().string());
+    set_daemon("");
     RPMEMpool* pool = create(local, 2);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     for (const unsigned lane : {0U, 1U})

@@ -29,18 +29,6 @@ protected:
     LocalPool local{8 * mebibyte};
 };
 
-// A process goes on for a while after kill() has sent it SIGSTOP. See proc_pid_stat(5).
-bool has_stopped(pid_t pid) {
-    for (int attempt = 0; attempt < 1000; ++attempt) {
-        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-        const std::string text(std::istreambuf_iterator<char>(stat), {});
-        if (text.find(") T ") != std::string::npos)
-            return true;
-        ::usleep(10'000);
-    }
-    return false;
-}
-
 // RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=0
 TEST_F(Settings, NoProviderIsAllowed) {
     expect_failed(create(local, 1), ENOMEDIUM, "RPMEM_ENABLE_SOCKETS=1");
@@ -121,14 +109,9 @@ TEST_F(Settings, ACommandThatSaysNothing) {
 
 // RPMEM_OPERATION_TIMEOUT=5000: with a sanitizer, creating takes its time too
 TEST_F(Settings, ATargetThatDoesNotAnswer) {
-    set_command("echo $$ >" + (directory() / "pid").string() + "\nexec " +
-                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    pid_t pid = 0;
-    std::ifstream(directory() / "pid") >> pid;
-    ASSERT_EQ(::kill(pid, SIGSTOP), 0);
-    ASSERT_TRUE(has_stopped(pid));
+    stop_daemon();
     EXPECT_EQ(rpmem_persist(pool, 8192, 100, 0, 0), -1);
     EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
     EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_OPERATION_TIMEOUT"), std::string::npos)
@@ -136,7 +119,7 @@ TEST_F(Settings, ATargetThatDoesNotAnswer) {
     EXPECT_EQ(rpmem_persist(pool, 8192, 100, 0, 0), -1);
     EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
     EXPECT_EQ(rpmem_close(pool), -1);
-    ASSERT_EQ(::kill(pid, SIGCONT), 0);
+    ASSERT_EQ(::kill(daemon_process(), SIGCONT), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 

@@ -36,34 +36,19 @@ class Threads : public TargetTest {
 protected:
     void SetUp() override {
         write_simple_pool_set(8);
-        set_daemon_with_pid("--nthreads " + std::to_string(workers));
+        set_daemon_on_memory("--nthreads " + std::to_string(workers));
     }
 
-    // As set_daemon(), but the process number is known, and the pool counts as persistent memory.
-    void set_daemon_with_pid(const std::string& options, bool syncs = false) const {
-        set_daemon(options, "echo $$ >" + (directory() / "pid").string() + ";" +
-                                (syncs ? "" : " PMEM_IS_PMEM_FORCE=1"));
-    }
-
-    [[nodiscard]] pid_t daemon_process() const {
-        pid_t pid = 0;
-        std::ifstream(directory() / "pid") >> pid;
-        return pid;
+    // The pool counts as persistent memory.
+    void set_daemon_on_memory(const std::string& options) const {
+        set_daemon(options, "PMEM_IS_PMEM_FORCE=1");
     }
 
     // Those that it has begun with end soon.
     void expect_threads(unsigned expected) const {
-        for (int i = 0; i < 1000 && threads_of_daemon() > expected; ++i)
+        for (int i = 0; i < 1000 && threads_of_daemon() > expected + others; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        EXPECT_EQ(threads_of_daemon(), expected);
-    }
-
-    [[nodiscard]] unsigned threads_of_daemon() const {
-        const auto tasks = "/proc/" + std::to_string(daemon_process()) + "/task";
-        unsigned count = 0;
-        for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(tasks))
-            ++count;
-        return count - others;
+        EXPECT_EQ(threads_of_daemon(), expected + others);
     }
 
     static Clock::duration time_to_set(RPMEMpool* pool, const rpmem_pool_attr& attributes) {
@@ -148,7 +133,7 @@ TEST_F(Threads, ThereIsOneWhileOneLaneIsUsed) {
 
 // A medium that stalls must not hold up the control channel.
 TEST_F(Threads, OfFilesThatAreSyncedServeNoChannel) {
-    set_daemon_with_pid("", true);
+    set_daemon("");
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, header_size, mebibyte, 0, 0), 0) << rpmem_errormsg();
@@ -174,7 +159,7 @@ TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
 }
 
 TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
-    set_daemon_with_pid(spinning);
+    set_daemon_on_memory(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     rpmem_pool_attr attributes = sample_attributes();
@@ -204,7 +189,7 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
 
 // A thread that spins hears of the control channel nevertheless.
 TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
-    set_daemon_with_pid(spinning);
+    set_daemon_on_memory(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     const rpmem_pool_attr attributes = sample_attributes();
@@ -218,7 +203,7 @@ TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
 }
 
 TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
-    set_daemon_with_pid(spinning);
+    set_daemon_on_memory(spinning);
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     Load load(pool);
