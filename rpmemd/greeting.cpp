@@ -92,6 +92,8 @@ Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, i
     agreement.messages_only = (answer->capabilities & wire::capability_messages_only) != 0;
     agreement.several_windows = agreement.counted_answers && agreement.messages_only &&
                                 (answer->capabilities & wire::capability_windows) != 0;
+    agreement.processors =
+        agreement.counted_answers && (answer->capabilities & wire::capability_processors) != 0;
     if ((answer->capabilities & wire::capability_lane_greeting) != 0)
         agreement.lane_token = hello->token;
     return agreement;

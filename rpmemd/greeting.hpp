@@ -22,6 +22,7 @@ struct Agreement {
     bool late_answers = false;             // see wire::capability_late_answers
     bool messages_only = false;            // see wire::capability_messages_only
     bool several_windows = false;          // see wire::capability_windows
+    bool processors = false;               // see wire::capability_processors
 };
 
 // What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a

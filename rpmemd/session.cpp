@@ -160,9 +160,12 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
             "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
     const wire::MessageRules messages{
-        request.inline_size, agreement_.messages, agreement_.counted_answers,
+        request.inline_size,
+        agreement_.messages,
+        agreement_.counted_answers,
         agreement_.late_answers,
-        agreement_.several_windows ? wire::window_count(request.inline_size) : 1};
+        agreement_.several_windows ? wire::window_count(request.inline_size) : 1,
+        agreement_.processors};
     auto lanes = LaneServer::start({kind, own_address_, configuration_.device, request.lanes,
                                     messages, configuration_.threads,
                                     std::chrono::microseconds(configuration_.spin_time),

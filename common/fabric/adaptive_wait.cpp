@@ -27,6 +27,8 @@ constexpr std::chrono::microseconds before_yielding(5);
 constexpr std::chrono::microseconds before_yielding_again(5);
 constexpr std::chrono::microseconds after_yielding_in_vain(2);
 constexpr std::chrono::microseconds somebody_ran(1);
+// Those who spin as we do give it back sooner.
+constexpr std::chrono::microseconds somebody_kept_it(500);
 
 std::chrono::microseconds time_of_retry(std::chrono::microseconds spin) {
     return std::max(spin, std::min(retry_length * spin, longest_retry));
@@ -84,19 +86,25 @@ int AdaptiveWait::spin(const CompletionQueue& queue, std::span<Completion> entri
     }
 }
 
+// Lets others run, as the peer may need this very processor. Returns the time afterwards.
+Deadline::Clock::time_point AdaptiveWait::yield(Deadline::Clock::time_point now) {
+    sched_yield();
+    const auto back = Deadline::Clock::now();
+    const auto away = back - now;
+    shared_processor_ = away >= somebody_ran ? static_cast<unsigned>(sched_getcpu()) + 1 : 0;
+    kept_away_ = kept_away_ || away >= somebody_kept_it;
+    return back;
+}
+
 int AdaptiveWait::spin_blindly(const CompletionQueue& queue, std::span<Completion> entries,
                                std::chrono::microseconds time) {
     const auto start = Deadline::Clock::now();
     auto now = start;
-    auto yield_at = processor_is_shared_ ? start : start + before_yielding;
+    auto yield_at = shared_processor_ != 0 ? start : start + before_yielding;
     while (now - start < time) {
-        if (now >= yield_at) {
-            sched_yield(); // it may need this very one
-            const auto back = Deadline::Clock::now();
-            processor_is_shared_ = back - now >= somebody_ran;
-            yield_at =
-                back + (processor_is_shared_ ? before_yielding_again : after_yielding_in_vain);
-        }
+        if (now >= yield_at)
+            yield_at = yield(now) +
+                       (shared_processor_ != 0 ? before_yielding_again : after_yielding_in_vain);
         if (const int got = queue.read(entries); got != 0)
             return got;
         now = Deadline::Clock::now();

@@ -3,6 +3,8 @@
 
 #include "fabric/queues.hpp"
 
+#include <utility>
+
 namespace rpmem::fabric {
 
 struct WaitPolicy {
@@ -24,18 +26,26 @@ public:
     int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake,
              std::chrono::milliseconds limit);
 
+    // The processor that this thread had to share when it last spun, counted from 1; 0: it had one
+    // for itself.
+    [[nodiscard]] unsigned shared_processor() const { return shared_processor_; }
+    // Whoever it was shared with has kept it for long since this was last asked.
+    [[nodiscard]] bool was_kept_away() { return std::exchange(kept_away_, false); }
+
 private:
     int wait_for_more(const CompletionQueue& queue, std::span<Completion> entries, int wake,
                       std::chrono::milliseconds limit);
     int spin(const CompletionQueue& queue, std::span<Completion> entries, int wake,
              std::chrono::microseconds time);
+    Deadline::Clock::time_point yield(Deadline::Clock::time_point now);
     int spin_blindly(const CompletionQueue& queue, std::span<Completion> entries,
                      std::chrono::microseconds time);
 
     WaitPolicy policy_;
-    unsigned spun_in_vain_ = 0;        // times in a row
-    unsigned not_spun_ = 0;            // times since the last try
-    bool processor_is_shared_ = false; // as the last yielding showed
+    unsigned spun_in_vain_ = 0; // times in a row
+    unsigned not_spun_ = 0;     // times since the last try
+    unsigned shared_processor_ = 0;
+    bool kept_away_ = false;
 };
 
 } // namespace rpmem::fabric

@@ -4,6 +4,7 @@
 #include <rdma/fi_cm.h>
 
 #include <cerrno>
+#include <string_view>
 
 namespace rpmem::fabric {
 namespace {
@@ -20,6 +21,18 @@ Result<std::uint16_t> port_of(fid_t object) {
         return ntohs(reinterpret_cast<const sockaddr_in6*>(&name)->sin6_port);
     return fail(ErrorClass::bug, EAFNOSUPPORT, "the provider listens on an address of family {}",
                 name.ss_family);
+}
+
+// Of an IP address: its bytes, without the port. Empty: another kind, or not known.
+std::string_view address_in(const sockaddr_storage& name) {
+    const auto bytes = [](const auto& address) {
+        return std::string_view(reinterpret_cast<const char*>(&address), sizeof(address));
+    };
+    if (name.ss_family == AF_INET)
+        return bytes(reinterpret_cast<const sockaddr_in&>(name).sin_addr);
+    if (name.ss_family == AF_INET6)
+        return bytes(reinterpret_cast<const sockaddr_in6&>(name).sin6_addr);
+    return {};
 }
 
 } // namespace
@@ -63,6 +76,17 @@ Result<> Endpoint::accept() {
 void Endpoint::shut_down() {
     if (endpoint_)
         fi_shutdown(endpoint_.get(), 0); // fails only where there is no connection any more
+}
+
+bool Endpoint::is_within_machine() const {
+    sockaddr_storage own{};
+    sockaddr_storage peer{};
+    std::size_t own_size = sizeof(own);
+    std::size_t peer_size = sizeof(peer);
+    if (fi_getname(&endpoint_->fid, &own, &own_size) != 0 ||
+        fi_getpeer(endpoint_.get(), &peer, &peer_size) != 0)
+        return false;
+    return !address_in(own).empty() && address_in(own) == address_in(peer);
 }
 
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,

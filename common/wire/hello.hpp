@@ -46,9 +46,12 @@ inline constexpr std::uint64_t capability_late_answers = 8;
 // Each lane has several windows, see window_count(). Only together with pipelining and messages
 // only.
 inline constexpr std::uint64_t capability_windows = 16;
-inline constexpr std::uint64_t all_capabilities = capability_lane_greeting | capability_pipelining |
-                                                  capability_messages_only |
-                                                  capability_late_answers | capability_windows;
+// Persist messages may tell the initiator's processor, see processor_shift. Only together
+// with pipelining.
+inline constexpr std::uint64_t capability_processors = 32;
+inline constexpr std::uint64_t all_capabilities =
+    capability_lane_greeting | capability_pipelining | capability_messages_only |
+    capability_late_answers | capability_windows | capability_processors;
 
 // Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
 inline constexpr std::uint32_t least_inline_size = 64;

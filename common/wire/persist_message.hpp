@@ -16,6 +16,11 @@ inline constexpr std::uint32_t answer_may_wait = 0x4;
 // Two more: which of the lane's windows a fetch is for. Only with capability_windows.
 inline constexpr unsigned window_shift = 3;
 inline constexpr std::uint32_t window_mask = 0x3;
+// The high bits of an initiator on the target's machine: the number of the processor that it has to
+// share while it waits, counted from 1; 0: none, or one of a larger number. The target may prefer
+// another. Only with capability_processors.
+inline constexpr unsigned processor_shift = 16;
+inline constexpr std::uint32_t most_processors = 0xffff;
 
 enum class PersistMode : std::uint32_t {
     persist_written = 0, // the data came by RDMA WRITE: make the range durable
@@ -43,6 +48,7 @@ struct MessageRules {
     bool counted_answers;    // an answer says how many messages it answers; else: one
     bool late_answers;       // messages may have the bit answer_may_wait
     unsigned windows = 1;    // of a lane, where the peer does not reach the pool
+    bool processors = false; // messages may have a number in the bits from processor_shift
 };
 
 // The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each

@@ -133,6 +133,7 @@ Result<> Connection::connect(unsigned index, Events kind, const Alarm& alarm) {
     RPMEM_TRY(await_connected(index, events, alarm));
     if (place->domain)
         quieten(events);
+    (*lane)->become_ready();
     Slot& slot = slots_[index];
     slot.place = std::move(*place);
     slot.lane = std::move(*lane);

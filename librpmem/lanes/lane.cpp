@@ -63,6 +63,10 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     return {};
 }
 
+void Lane::become_ready() {
+    tells_processor_ = limits_.messages.processors && endpoint_.is_within_machine();
+}
+
 int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
     return endpoint_.post_receive(buffer, sizeof(*buffer), buffers_region_.descriptor(), buffer);
 }
@@ -158,16 +162,23 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
     last_may_wait_ = answer == Answer::may_wait &&
                      answer_can_wait(limits_.messages, requested_ + 1, unasked_ + length);
     unasked_ = last_may_wait_ ? unasked_ + length : 0;
-    const wire::PersistMessage header{static_cast<std::uint32_t>(mode) |
-                                          (last_may_wait_ ? wire::answer_may_wait : 0) |
-                                          window << wire::window_shift,
-                                      index_, memory_.remote.address + offset, length};
+    std::uint32_t flags = static_cast<std::uint32_t>(mode) | window << wire::window_shift |
+                          (last_may_wait_ ? wire::answer_may_wait : 0);
+    if (wait_.shared_processor() != 0) [[unlikely]]
+        flags |= processor_flags();
+    const wire::PersistMessage header{flags, index_, memory_.remote.address + offset, length};
     std::memcpy(slot, &header, sizeof(header));
     const bool carries_data = mode == wire::PersistMode::inline_data;
     if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
         return code;
     ++requested_;
     return 0;
+}
+
+std::uint32_t Lane::processor_flags() const {
+    const unsigned number = wait_.shared_processor();
+    return tells_processor_ && number <= wire::most_processors ? number << wire::processor_shift
+                                                               : 0;
 }
 
 // The header in SLOT, and SIZE bytes of data behind it.

@@ -56,6 +56,8 @@ public:
                                               const Alarm& alarm);
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
+    // The endpoint has connected.
+    void become_ready();
     [[nodiscard]] std::size_t inline_size() const { return limits_.messages.inline_size; }
     // Whether a range goes in messages, and not by a write.
     [[nodiscard]] bool goes_inline(std::size_t length, bool relaxed) const {
@@ -87,6 +89,7 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
+    [[nodiscard]] std::uint32_t processor_flags() const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
     int wait_after_alarm(std::span<fabric::Completion> entries);
@@ -127,6 +130,7 @@ private:
     bool last_may_wait_ = false;  // nobody asked yet for an answer to the last one
     std::size_t unasked_ = 0;     // bytes since an answer was asked for
     bool has_unconfirmed_writes_ = false;
+    bool tells_processor_ = false;
 };
 
 } // namespace rpmem

@@ -47,8 +47,12 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
     const std::size_t wanted =
         std::clamp(affordable & ~(cache_line - 1), std::min(one_by_one.inline_size, best), best);
     const std::size_t agreed = std::min<std::size_t>(wanted, hello->inline_size);
-    return {agreed, in_flight, true, (hello->capabilities & wire::capability_late_answers) != 0,
-            (hello->capabilities & wire::capability_windows) != 0 ? wire::window_count(agreed) : 1};
+    return {agreed,
+            in_flight,
+            true,
+            (hello->capabilities & wire::capability_late_answers) != 0,
+            (hello->capabilities & wire::capability_windows) != 0 ? wire::window_count(agreed) : 1,
+            (hello->capabilities & wire::capability_processors) != 0};
 }
 
 // The target must answer before half of the messages that may be in flight are without an answer,

@@ -46,6 +46,10 @@ public:
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     bool connected = false;
+    // As the last message told it, see wire::processor_shift.
+    [[nodiscard]] unsigned processor_of_initiator() const {
+        return rules_.processors ? last_flags_ >> wire::processor_shift : 0;
+    }
 
     // Does what the message of RECEIVED bytes in BUFFER says, except for making its range durable,
     // and gets ready for the next one. Returns a text if the peer broke the rules or the medium

@@ -91,6 +91,8 @@ bool LaneWorker::take_turn(int wake, std::chrono::milliseconds limit) {
     std::array<fabric::Completion, 16> entries;
     auto& wait = unanswered_.empty() ? usual_wait_ : wait_in_haste_;
     const int got = wait.wait(completions_, entries, wake, limit);
+    if (usual_wait_.was_kept_away()) [[unlikely]]
+        processor_.was_kept_away();
     for (int i = 0; i < got; ++i)
         serve(entries[static_cast<std::size_t>(i)]);
     errors_ = got < 0 && got != -ETIMEDOUT ? errors_ + 1 : 0;
@@ -113,6 +115,7 @@ void LaneWorker::serve(const fabric::Completion& completion) {
         failed_(fmt::format("lane {}: {}", lane.index(), problem));
     else if (std::find(unanswered_.begin(), unanswered_.end(), &lane) == unanswered_.end())
         unanswered_.push_back(&lane);
+    processor_.look(usual_wait_.shared_processor(), lane.processor_of_initiator());
 }
 
 // What came together is made durable and answered together.

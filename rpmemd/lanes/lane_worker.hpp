@@ -5,6 +5,7 @@
 #include "base/io.hpp"
 #include "fabric/adaptive_wait.hpp"
 #include "lanes/lane.hpp"
+#include "lanes/processor_choice.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -54,6 +55,7 @@ private:
     Event stop_;
     fabric::AdaptiveWait usual_wait_;
     fabric::AdaptiveWait wait_in_haste_; // while an answer waits for room in the queue
+    ProcessorChoice processor_;
     ServedMemory memory_;
     Persister persister_;
     Failed failed_;

@@ -71,6 +71,15 @@ TEST(Messages, LanesHaveSeveralWindowsWhereTheTargetKnowsThem) {
     EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::pinned).windows, 1U);
 }
 
+TEST(Messages, TheProcessorIsToldToTargetsThatKnowWhatItMeans) {
+    auto hello = hello_of(32, 65536);
+    EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
+    hello.capabilities |= wire::capability_processors;
+    EXPECT_TRUE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
+    hello.capabilities = wire::capability_processors; // without pipelining
+    EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
+}
+
 TEST(Messages, WhatTheTargetHasForThem) {
     fabric::Provider provider{};
     EXPECT_EQ(buffers_behind(provider), TargetBuffers::one_each);

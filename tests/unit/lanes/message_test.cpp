@@ -31,7 +31,7 @@ public:
     explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
                    unsigned window_count = 1)
         : server_(value_of(
-              LaneServer::start(options(access, {data, 4, true, late_answers, window_count}),
+              LaneServer::start(options(access, {data, 4, true, late_answers, window_count, true}),
                                 pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           thread_(*server_),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
@@ -128,6 +128,17 @@ TEST(LaneMessage, AnswersWaitForTheLastOfSeveral) {
     EXPECT_EQ(visit.count_answered(), 4U);
     EXPECT_TRUE(visit.pool.is_untouched_but(0, 64));
     EXPECT_EQ(visit.pool.begin()[63], std::byte{1});
+}
+
+TEST(LaneMessage, ProcessorsMayHaveAnyNumber) {
+    Visit visit(PoolAccess::direct);
+    for (const std::uint32_t number : {1U, 2U, 1024U, 1025U, wire::most_processors}) {
+        PersistMessage message = visit.message(PersistMode::inline_data, 128, 64);
+        message.flags |= number << wire::processor_shift;
+        visit.send(message, header + 64);
+        ASSERT_TRUE(visit.is_answered());
+    }
+    EXPECT_TRUE(visit.pool.is_untouched_but(128, 64));
 }
 
 // Whatever the daemon finds together when it looks.

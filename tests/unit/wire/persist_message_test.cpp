@@ -56,6 +56,17 @@ TEST_F(PersistMessages, GoldenBytesOfFetchesIntoEachWindow) {
     EXPECT_EQ(bytes_of(message(PersistMode::fetch, 3U << window_shift)), "1b000000" + rest);
 }
 
+TEST_F(PersistMessages, GoldenBytesOfThoseThatTellAProcessor) {
+    const std::string rest = golden_rest;
+    const auto of = [](std::uint32_t number) {
+        return bytes_of(message(PersistMode::inline_data, number << processor_shift));
+    };
+    EXPECT_EQ(of(0), "02000000" + rest);
+    EXPECT_EQ(of(1), "02000100" + rest);
+    EXPECT_EQ(of(0x304), "02000403" + rest);
+    EXPECT_EQ(of(most_processors), "0200ffff" + rest);
+}
+
 TEST_F(PersistMessages, SmallWindowsAreMore) {
     EXPECT_EQ(window_count(524288), 2U);
     EXPECT_EQ(window_count(32769), 2U);
