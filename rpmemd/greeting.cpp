@@ -85,16 +85,19 @@ Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, i
     if (!answer)
         return tl::unexpected(answer.error());
     Agreement agreement{.knows_hello = true, .lane_token = std::nullopt};
-    agreement.counted_answers = (answer->capabilities & wire::capability_pipelining) != 0;
-    agreement.messages = agreement.counted_answers ? hello->messages : 1;
-    agreement.late_answers =
-        agreement.counted_answers && (answer->capabilities & wire::capability_late_answers) != 0;
-    agreement.messages_only = (answer->capabilities & wire::capability_messages_only) != 0;
-    agreement.several_windows = agreement.counted_answers && agreement.messages_only &&
-                                (answer->capabilities & wire::capability_windows) != 0;
-    agreement.processors =
-        agreement.counted_answers && (answer->capabilities & wire::capability_processors) != 0;
-    if ((answer->capabilities & wire::capability_lane_greeting) != 0)
+    const auto taken = [&](std::uint64_t capability) {
+        return (answer->capabilities & capability) != 0;
+    };
+    agreement.messages_only = taken(wire::capability_messages_only);
+    if (taken(wire::capability_pipelining)) {
+        agreement.messages = hello->messages;
+        agreement.counted_answers = true;
+        agreement.late_answers = taken(wire::capability_late_answers);
+        agreement.several_windows = agreement.messages_only && taken(wire::capability_windows);
+        agreement.processors = taken(wire::capability_processors);
+        agreement.gathering = taken(wire::capability_gathering);
+    }
+    if (taken(wire::capability_lane_greeting))
         agreement.lane_token = hello->token;
     return agreement;
 }

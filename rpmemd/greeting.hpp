@@ -23,6 +23,7 @@ struct Agreement {
     bool messages_only = false;            // see wire::capability_messages_only
     bool several_windows = false;          // see wire::capability_windows
     bool processors = false;               // see wire::capability_processors
+    bool gathering = false;                // see wire::capability_gathering
 };
 
 // What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a

@@ -165,7 +165,8 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
         agreement_.counted_answers,
         agreement_.late_answers,
         agreement_.several_windows ? wire::window_count(request.inline_size) : 1,
-        agreement_.processors};
+        agreement_.processors,
+        agreement_.gathering};
     auto lanes = LaneServer::start({kind, own_address_, configuration_.device, request.lanes,
                                     messages, configuration_.threads,
                                     std::chrono::microseconds(configuration_.spin_time),

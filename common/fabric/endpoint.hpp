@@ -48,11 +48,12 @@ public:
         const Transfer transfer(destination, size, descriptor, source, context);
         return static_cast<int>(fi_readmsg(endpoint_.get(), &transfer.message, FI_COMPLETION));
     }
-    // One message from several places. There is no completion unless it fails: PIECES must stay as
-    // they are until the peer has answered.
-    [[nodiscard]] int post_send(std::span<const iovec> pieces, std::span<void*> descriptors) {
-        const fi_msg message{pieces.data(), descriptors.data(), pieces.size(), 0, nullptr, 0};
-        return static_cast<int>(fi_sendmsg(endpoint_.get(), &message, 0));
+    // One message from several places. Without FI_COMPLETION in FLAGS there is no completion unless
+    // it fails: PIECES must stay as they are until the peer has answered.
+    [[nodiscard]] int post_send(std::span<const iovec> pieces, std::span<void*> descriptors,
+                                std::uint64_t flags = 0, void* context = nullptr) {
+        const fi_msg message{pieces.data(), descriptors.data(), pieces.size(), 0, context, 0};
+        return static_cast<int>(fi_sendmsg(endpoint_.get(), &message, flags));
     }
     // Copies the message, of Provider::inject_size at most; there is no completion.
     [[nodiscard]] int inject(const void* message, std::size_t size) {

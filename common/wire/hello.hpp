@@ -49,9 +49,11 @@ inline constexpr std::uint64_t capability_windows = 16;
 // Persist messages may tell the initiator's processor, see processor_shift. Only together
 // with pipelining.
 inline constexpr std::uint64_t capability_processors = 32;
+// Persist messages may have the bit another_follows. Only together with pipelining.
+inline constexpr std::uint64_t capability_gathering = 64;
 inline constexpr std::uint64_t all_capabilities =
     capability_lane_greeting | capability_pipelining | capability_messages_only |
-    capability_late_answers | capability_windows | capability_processors;
+    capability_late_answers | capability_windows | capability_processors | capability_gathering;
 
 // Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
 inline constexpr std::uint32_t least_inline_size = 64;

@@ -16,6 +16,11 @@ inline constexpr std::uint32_t answer_may_wait = 0x4;
 // Two more: which of the lane's windows a fetch is for. Only with capability_windows.
 inline constexpr unsigned window_shift = 3;
 inline constexpr std::uint32_t window_mask = 0x3;
+// One more of a message of mode inline_data: behind its data, at the next multiple of 8 bytes from
+// its beginning, comes another such message. Together they count as one, and the last one's other
+// flags are those of all. Only with capability_gathering.
+inline constexpr std::uint32_t another_follows = 0x20;
+
 // The high bits of an initiator on the target's machine: the number of the processor that it has to
 // share while it waits, counted from 1; 0: none, or one of a larger number. The target may prefer
 // another. Only with capability_processors.
@@ -41,6 +46,12 @@ struct PersistResponse {
     std::uint32_t lane;
 };
 
+// Of a message with LENGTH bytes of data that another one follows.
+constexpr std::size_t size_among_others(std::size_t length) {
+    constexpr std::size_t word_size = 8;
+    return sizeof(PersistMessage) + (length + word_size - 1) / word_size * word_size;
+}
+
 // How persist messages travel on the lanes of a session; with peers of protocol 0.1 one by one.
 struct MessageRules {
     std::size_t inline_size; // bytes of data in one message, at most
@@ -49,6 +60,7 @@ struct MessageRules {
     bool late_answers;       // messages may have the bit answer_may_wait
     unsigned windows = 1;    // of a lane, where the peer does not reach the pool
     bool processors = false; // messages may have a number in the bits from processor_shift
+    bool gathering = false;  // messages may have the bit another_follows
 };
 
 // The windows of a lane with capability_windows, for messages of INLINE_SIZE bytes of data; each

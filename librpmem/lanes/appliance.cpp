@@ -13,7 +13,8 @@ int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answe
 } // namespace
 
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    return send(lane, offset, length, relaxed, Answer::may_wait);
+    return relaxed || !lane.goes_inline(length, false) ? lane.write(offset, length)
+                                                       : flush_inline(lane, offset, length);
 }
 
 int drain(Lane& lane) {

@@ -32,7 +32,9 @@ int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answe
 
 // The answer is waited for in drain.
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    return send(lane, offset, length, relaxed, Answer::may_wait);
+    return lane.goes_inline(length, relaxed)
+               ? flush_inline(lane, offset, length)
+               : send(lane, offset, length, relaxed, Answer::may_wait);
 }
 
 int drain(Lane& lane) { return lane.wait_for_answers(); }

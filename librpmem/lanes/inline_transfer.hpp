@@ -35,4 +35,10 @@ inline int send_inline(Lane& lane, std::size_t offset, std::size_t length, Answe
     return 0;
 }
 
+// Starts to send a range; the answer is waited for in drain.
+inline int flush_inline(Lane& lane, std::size_t offset, std::size_t length) {
+    return lane.gathers(length) ? lane.gather(offset, length)
+                                : send_inline(lane, offset, length, Answer::may_wait);
+}
+
 } // namespace rpmem

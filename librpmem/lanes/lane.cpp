@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace rpmem {
 namespace {
@@ -45,6 +46,10 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     slots_ = buffers_.get();
     answers_ = reinterpret_cast<wire::PersistResponse*>(slots_ + slots_size);
     landing_ = slots_ + slots_size + answers_size;
+    // Not touched before the first small flush. Who sends it copies it: there is nothing to
+    // register.
+    gathered_messages_.reset(new std::byte[gathered_places * gathered_.capacity()]);
+    is_sent_.fill(true);
     auto region =
         fabric::register_memory(domain, provider, buffers_.get(), size, fabric::Access::local);
     if (!region)
@@ -103,7 +108,7 @@ int Lane::take(const fabric::Completion& completion) {
         return take_answer(completion);
     --in_flight_;
     if (completion.op_context)
-        *static_cast<bool*>(completion.op_context) = true; // one of landed_
+        *static_cast<bool*>(completion.op_context) = true; // one of landed_, or of is_sent_
     return 0;
 }
 
@@ -152,25 +157,70 @@ int Lane::write(std::size_t offset, std::size_t length) {
     return 0;
 }
 
-int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
-                  unsigned window) {
+inline int Lane::await_room_for_message() {
     while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
             return code;
-    // The message that used this slot before has been answered: nobody reads the slot any more.
-    std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
+    return 0;
+}
+
+// Those that do not depend on the mode; of the next message, for LENGTH bytes.
+inline std::uint32_t Lane::flags_of_request(Answer answer, std::size_t length) {
     last_may_wait_ = answer == Answer::may_wait &&
                      answer_can_wait(limits_.messages, requested_ + 1, unasked_ + length);
     unasked_ = last_may_wait_ ? unasked_ + length : 0;
-    std::uint32_t flags = static_cast<std::uint32_t>(mode) | window << wire::window_shift |
-                          (last_may_wait_ ? wire::answer_may_wait : 0);
+    std::uint32_t flags = last_may_wait_ ? wire::answer_may_wait : 0;
     if (wait_.shared_processor() != 0) [[unlikely]]
         flags |= processor_flags();
-    const wire::PersistMessage header{flags, index_, memory_.remote.address + offset, length};
-    std::memcpy(slot, &header, sizeof(header));
+    return flags;
+}
+
+int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
+                  unsigned window) {
+    if (const int code = await_room_for_message())
+        return code;
+    // The message that used this slot before has been answered: nobody reads the slot any more.
+    std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
+    new (slot)
+        wire::PersistMessage{static_cast<std::uint32_t>(mode) | window << wire::window_shift |
+                                 flags_of_request(answer, length),
+                             index_, memory_.remote.address + offset, length};
     const bool carries_data = mode == wire::PersistMode::inline_data;
     if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
         return code;
+    ++requested_;
+    return 0;
+}
+
+int Lane::gather(std::size_t offset, std::size_t length) {
+    if (!gathered_.has_room_for(length))
+        if (const int code = send_gathered(Answer::may_wait))
+            return code;
+    gathered_.add(offset, length);
+    return 0;
+}
+
+int Lane::send_gathered(Answer answer) {
+    bool& is_sent = is_sent_[next_gathered_];
+    std::byte* const message = gathered_messages_.get() + next_gathered_ * gathered_.capacity();
+    while (!is_sent)
+        if (const int code = make_progress())
+            return code;
+    if (const int code = await_room_for_message())
+        return code;
+    const auto mode = static_cast<std::uint32_t>(wire::PersistMode::inline_data);
+    const wire::PersistMessage first{mode | flags_of_request(answer, gathered_.bytes()), index_,
+                                     memory_.remote.address, 0};
+    const iovec piece{message, gathered_.write(message, first, memory_.local)};
+    void* descriptor = nullptr;
+    is_sent = false;
+    const int code = post([&] {
+        return endpoint_.post_send({&piece, 1}, {&descriptor, 1}, FI_COMPLETION, &is_sent);
+    });
+    if (code != 0)
+        return code;
+    next_gathered_ = (next_gathered_ + 1) % gathered_places;
+    ++in_flight_;
     ++requested_;
     return 0;
 }
@@ -196,6 +246,9 @@ int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size)
 }
 
 int Lane::wait_for_answers() {
+    if (!gathered_.empty()) [[unlikely]]
+        if (const int code = send_gathered(Answer::wanted))
+            return code;
     if (answered_ < requested_ && last_may_wait_)
         if (const int code = request(wire::PersistMode::persist_written, 0, 0, Answer::wanted))
             return code;

@@ -5,6 +5,7 @@
 
 #include "fabric/adaptive_wait.hpp"
 #include "fabric/endpoint.hpp"
+#include "lanes/gathered_ranges.hpp"
 #include "lanes/messages.hpp"
 #include "wire/persist_message.hpp"
 
@@ -32,6 +33,7 @@ struct LaneLimits {
     std::size_t inject_size;   // bytes of a message that the provider copies at once
     std::size_t inline_worth;  // bytes up to which a message with data beats a write and a message
     std::size_t strict_inline; // bytes up to which strict ranges go in messages
+    std::size_t gathered_size; // bytes of a message for small ranges together; 0: each has its own
     wire::MessageRules messages;
     bool local_registration;
     fabric::WaitPolicy wait;
@@ -71,6 +73,10 @@ public:
     // WINDOW: of those of the lane, for mode fetch.
     [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
                               Answer answer, unsigned window = 0);
+    // As a request of mode inline_data whose answer may wait, but the range may wait as well, for
+    // others to share a message.
+    [[nodiscard]] int gather(std::size_t offset, std::size_t length);
+    [[nodiscard]] bool gathers(std::size_t length) const { return gathered_.is_for(length); }
     // All requests have been answered: what they asked for is done.
     [[nodiscard]] int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
@@ -78,17 +84,23 @@ public:
     // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
-    [[nodiscard]] bool awaits_answers() const { return answered_ != requested_; }
+    [[nodiscard]] bool awaits_answers() const {
+        return answered_ != requested_ || !gathered_.empty();
+    }
     // Writes that no read has confirmed yet.
     [[nodiscard]] bool has_unconfirmed_writes() const { return has_unconfirmed_writes_; }
 
 private:
     Lane(unsigned index, const PoolMemory& memory, const LaneLimits& limits, const Alarm& alarm)
-        : index_(index), memory_(memory), limits_(limits), alarm_(alarm), wait_(limits.wait) {}
+        : index_(index), memory_(memory), limits_(limits), alarm_(alarm), wait_(limits.wait),
+          gathered_(limits.gathered_size) {}
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider,
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
+    int await_room_for_message();
+    std::uint32_t flags_of_request(Answer answer, std::size_t length);
+    int send_gathered(Answer answer);
     [[nodiscard]] std::uint32_t processor_flags() const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
@@ -111,6 +123,9 @@ private:
     static constexpr std::size_t landing_size = std::size_t{32} * 1024;
     static_assert(wire::window_count(0) <= landing_places);
 
+    // One message of gathered ranges is written while another may wait to be sent.
+    static constexpr std::size_t gathered_places = 2;
+
     unsigned index_;
     PoolMemory memory_;
     LaneLimits limits_;
@@ -124,6 +139,10 @@ private:
     std::byte* landing_ = nullptr;
     std::array<bool, landing_places> landed_{}; // the pieces of a read that have come
     fabric::Endpoint endpoint_;
+    GatheredRanges gathered_;
+    std::unique_ptr<std::byte[]> gathered_messages_; // gathered_places of them
+    std::array<bool, gathered_places> is_sent_{};    // may be used again
+    std::size_t next_gathered_ = 0;
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages
     std::uint64_t answered_ = 0;  // of them

@@ -1,6 +1,7 @@
 #include "lanes/messages.hpp"
 
 #include "base/cache_line.hpp"
+#include "lanes/gathered_ranges.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -52,7 +53,8 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
             true,
             (hello->capabilities & wire::capability_late_answers) != 0,
             (hello->capabilities & wire::capability_windows) != 0 ? wire::window_count(agreed) : 1,
-            (hello->capabilities & wire::capability_processors) != 0};
+            (hello->capabilities & wire::capability_processors) != 0,
+            (hello->capabilities & wire::capability_gathering) != 0};
 }
 
 // The target must answer before half of the messages that may be in flight are without an answer,
@@ -62,6 +64,14 @@ bool answer_can_wait(const wire::MessageRules& rules, std::uint64_t number, std:
     constexpr std::size_t most_unasked = std::size_t{1024} * 1024;
     const unsigned half = rules.in_flight / 2;
     return rules.late_answers && half > 1 && number % half != 0 && unasked < most_unasked;
+}
+
+std::size_t gathered_size(const wire::MessageRules& rules, fabric::ProviderKind kind) {
+    // One packet of the loopback device, with its headers: see piece_of().
+    constexpr std::size_t packet = std::size_t{64} * 1024 - 256;
+    const bool is_worth_it = rules.gathering && kind == fabric::ProviderKind::tcp &&
+                             rules.inline_size >= 2 * GatheredRanges::most_length;
+    return is_worth_it ? std::min(packet, rules.inline_size) : 0;
 }
 
 std::size_t inline_worth(const wire::MessageRules& rules, bool by_device) {

@@ -25,6 +25,10 @@ wire::MessageRules agree_on_messages(const std::optional<wire::Hello>& hello, un
 // UNASKED: bytes of the ranges, its own too, for which none has been asked.
 bool answer_can_wait(const wire::MessageRules& rules, std::uint64_t number, std::size_t unasked);
 
+// Bytes of a message in which small flushed ranges are gathered; 0: each is sent by itself. That
+// costs little where a device sends.
+std::size_t gathered_size(const wire::MessageRules& rules, fabric::ProviderKind kind);
+
 // Bytes up to which a relaxed range is quicker in messages than by a write and a message. Where a
 // device moves the data the target's processor does best to keep out of it, but for small ones;
 // elsewhere that processor copies them in any case, and need not flush what it streams.

@@ -105,11 +105,43 @@ std::string Lane::fetch(const std::byte* address, const PersistMessage& message,
 
 std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
                        const ServedMemory& memory, const Persister& persister) {
-    PersistMessage message;
-    if (received < sizeof(message))
-        return fmt::format("a message of {} bytes is shorter than its header of {}", received,
-                           sizeof(message));
-    std::memcpy(&message, buffer.data, sizeof(message));
+    std::span<const std::byte> rest(buffer.data, received);
+    for (bool more = true; more;) {
+        PersistMessage message;
+        if (rest.size() < sizeof(message))
+            return fmt::format("a message of {} bytes is shorter than its header of {}",
+                               rest.size(), sizeof(message));
+        std::memcpy(&message, rest.data(), sizeof(message));
+        last_flags_ = message.flags;
+        more = rules_.gathering && (message.flags & wire::another_follows) != 0;
+        std::span<const std::byte> data = rest.subspan(sizeof(message));
+        if (more) {
+            if (static_cast<PersistMode>(message.flags & wire::persist_mode_mask) !=
+                PersistMode::inline_data)
+                return fmt::format("a message follows another in flags {:#x}, which is not one "
+                                   "with data",
+                                   message.flags);
+            if (message.size > data.size() || wire::size_among_others(message.size) > rest.size())
+                return fmt::format("a message announces {} bytes of data and others behind it, and "
+                                   "{} bytes are left",
+                                   message.size, data.size());
+            data = data.first(message.size);
+            rest = rest.subspan(wire::size_among_others(message.size));
+        }
+        if (std::string problem = act(message, data, memory, persister); !problem.empty())
+            return problem;
+    }
+    ++unanswered_;
+    if (!rules_.late_answers || (last_flags_ & wire::answer_may_wait) == 0)
+        answer_wanted_ = true;
+    // The answer lets the next message come: be ready before. If this fails the lane is gone, and
+    // the control loop is told by the event queue.
+    static_cast<void>(post(buffer));
+    return {};
+}
+
+std::string Lane::act(const PersistMessage& message, std::span<const std::byte> data,
+                      const ServedMemory& memory, const Persister& persister) {
     const std::uint64_t offset = message.addr - memory.remote_base;
     if (message.addr < memory.remote_base || offset > memory.size ||
         message.size > memory.size - offset)
@@ -117,37 +149,25 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
                            "{:#x}",
                            message.size, message.addr, memory.size, memory.remote_base);
     std::byte* const address = memory.address + offset;
-    std::string problem;
     switch (static_cast<PersistMode>(message.flags & wire::persist_mode_mask)) {
     case PersistMode::persist_written:
-        problem = add(address, message.size, persister);
-        break;
+        return add(address, message.size, persister);
     case PersistMode::deep_persist:
-        problem = persist_taken(persister);
-        if (const int code = persister.deep_persist(address, message.size); code != 0)
-            problem = not_durable(address, message.size, code);
-        break;
-    case PersistMode::inline_data:
-        if (message.size != received - sizeof(message))
-            return fmt::format("a message announces {} bytes of data and carries {}", message.size,
-                               received - sizeof(message));
-        problem = copy(address, {buffer.data + sizeof(message), message.size}, persister);
-        break;
-    case PersistMode::fetch:
-        if (problem = fetch(address, message, memory); !problem.empty())
+        if (std::string problem = persist_taken(persister); !problem.empty())
             return problem;
-        break;
+        if (const int code = persister.deep_persist(address, message.size); code != 0)
+            return not_durable(address, message.size, code);
+        return {};
+    case PersistMode::inline_data:
+        if (message.size != data.size())
+            return fmt::format("a message announces {} bytes of data and carries {}", message.size,
+                               data.size());
+        return copy(address, data, persister);
+    case PersistMode::fetch:
+        return fetch(address, message, memory);
     default:
         return fmt::format("unknown persist mode in flags {:#x}", message.flags);
     }
-    ++unanswered_;
-    last_flags_ = message.flags;
-    if (!rules_.late_answers || (message.flags & wire::answer_may_wait) == 0)
-        answer_wanted_ = true;
-    // The answer lets the next message come: be ready before. If this fails the lane is gone, and
-    // the control loop is told by the event queue.
-    static_cast<void>(post(buffer));
-    return problem;
 }
 
 std::string Lane::copy(std::byte* address, std::span<const std::byte> data,

@@ -71,6 +71,9 @@ private:
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                     const fabric::EventQueue& events, const fabric::CompletionQueue& completions);
     int post(const MessageBuffer& buffer);
+    [[nodiscard]] std::string act(const wire::PersistMessage& message,
+                                  std::span<const std::byte> data, const ServedMemory& memory,
+                                  const Persister& persister);
     [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
                                    const Persister& persister);
     [[nodiscard]] std::string fetch(const std::byte* address, const wire::PersistMessage& message,

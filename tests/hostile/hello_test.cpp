@@ -78,7 +78,7 @@ TEST_F(HelloAnswers, Versions) {
 // What was not offered cannot be taken; the daemon does what it knows.
 TEST_F(HelloAnswers, CapabilitiesThatWereNotOffered) {
     for (const std::uint64_t more :
-         {std::uint64_t{64}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+         {std::uint64_t{128}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         SCOPED_TRACE(more);
         expect_session(with_field(good_answer(), capabilities_offset, 8, more));
         expect_session(
@@ -90,7 +90,8 @@ TEST_F(HelloAnswers, CapabilitiesWithoutThoseTheyNeed) {
     using namespace wire;
     for (const std::uint64_t capabilities :
          {capability_late_answers, capability_windows, capability_windows | capability_pipelining,
-          capability_windows | capability_messages_only, capability_processors}) {
+          capability_windows | capability_messages_only, capability_processors,
+          capability_gathering}) {
         SCOPED_TRACE(capabilities);
         expect_session(encode(HelloAnswer{1, capabilities}));
     }

@@ -107,6 +107,29 @@ TEST_P(Transfer, FlushesBeyondTheWorkQueueAndOneDrain) {
     }
 }
 
+// Those that may share messages, and now and then one that is too long for that.
+TEST_P(Transfer, SmallFlushesOfEveryLength) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    std::vector<std::byte> expected(local.size());
+    std::size_t offset = header_size;
+    for (std::size_t i = 0; i < 2000; ++i) {
+        const std::size_t length = i % 100 == 99 ? 4097 + i : 1 + i * 37 % 4096;
+        ASSERT_EQ(rpmem_flush(pool, offset, length, 0, i & 1U), 0) << rpmem_errormsg();
+        std::memcpy(expected.data() + offset, local.data() + offset, length);
+        offset += length + i % 11;
+        if (i % 700 == 0) {
+            ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+        }
+    }
+    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    const auto media = part(0);
+    EXPECT_EQ(std::memcmp(media.data() + header_size, expected.data() + header_size,
+                          expected.size() - header_size),
+              0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
 TEST_P(Transfer, PersistConfirmsWhatWasFlushedBefore) {
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
@@ -136,8 +159,9 @@ TEST_P(Transfer, CloseWithoutDrainLosesNothing) {
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_flush(pool, 8192, 500000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_flush(pool, 508192, 64, 0, 0), 0) << rpmem_errormsg();
     ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    expect_only(8192, 500000);
+    expect_only(8192, 500064);
 }
 
 TEST_P(Transfer, DeepPersist) {

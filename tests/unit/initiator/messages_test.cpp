@@ -71,13 +71,32 @@ TEST(Messages, LanesHaveSeveralWindowsWhereTheTargetKnowsThem) {
     EXPECT_EQ(agree_on_messages(hello, 1, 65536, TargetBuffers::pinned).windows, 1U);
 }
 
-TEST(Messages, TheProcessorIsToldToTargetsThatKnowWhatItMeans) {
-    auto hello = hello_of(32, 65536);
-    EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
-    hello.capabilities |= wire::capability_processors;
-    EXPECT_TRUE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
-    hello.capabilities = wire::capability_processors; // without pipelining
-    EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).processors);
+TEST(Messages, FlagsAreForTargetsThatKnowThem) {
+    for (const auto& [capability, rule] :
+         {std::pair{wire::capability_late_answers, &wire::MessageRules::late_answers},
+          std::pair{wire::capability_processors, &wire::MessageRules::processors},
+          std::pair{wire::capability_gathering, &wire::MessageRules::gathering}}) {
+        SCOPED_TRACE(capability);
+        auto hello = hello_of(32, 65536);
+        EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).*rule);
+        hello.capabilities |= capability;
+        EXPECT_TRUE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).*rule);
+        hello.capabilities = capability; // without pipelining
+        EXPECT_FALSE(agree_on_messages(hello, 1, 65536, TargetBuffers::one_each).*rule);
+    }
+}
+
+TEST(Messages, SmallRangesAreGatheredInOnePacket) {
+    using fabric::ProviderKind;
+    wire::MessageRules rules{524288, 32, true, true};
+    EXPECT_EQ(gathered_size(rules, ProviderKind::tcp), 0U);
+    rules.gathering = true;
+    EXPECT_EQ(gathered_size(rules, ProviderKind::tcp), 65280U);
+    EXPECT_EQ(gathered_size(rules, ProviderKind::verbs), 0U);
+    rules.inline_size = 8192;
+    EXPECT_EQ(gathered_size(rules, ProviderKind::tcp), 8192U);
+    rules.inline_size = 8184;
+    EXPECT_EQ(gathered_size(rules, ProviderKind::tcp), 0U);
 }
 
 TEST(Messages, WhatTheTargetHasForThem) {

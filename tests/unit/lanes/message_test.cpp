@@ -10,6 +10,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -30,9 +31,9 @@ class Visit {
 public:
     explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
                    unsigned window_count = 1)
-        : server_(value_of(
-              LaneServer::start(options(access, {data, 4, true, late_answers, window_count, true}),
-                                pool.begin(), pool_size, Persister(pool.medium()), Log()))),
+        : server_(value_of(LaneServer::start(
+              options(access, {data, 4, true, late_answers, window_count, true, true}),
+              pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           thread_(*server_),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
@@ -62,11 +63,30 @@ public:
     void send(const PersistMessage& message, std::size_t size) {
         std::fill(sent_.begin(), sent_.end(), std::byte{1});
         std::memcpy(sent_.data(), &message, sizeof(message));
+        send_bytes(size);
+    }
+
+    void send_bytes(std::size_t size) {
         const iovec place{sent_.data(), size};
         void* descriptor = nullptr;
         if (peer_.endpoint.post_receive(&answer_, sizeof(answer_), nullptr, nullptr) != 0 ||
             peer_.endpoint.post_send({&place, 1}, {&descriptor, 1}) != 0)
             throw std::runtime_error("cannot send");
+    }
+
+    // One message of several, each with as many bytes of data as it says, or 64. The last CUT are
+    // missing.
+    void send_together(std::span<const PersistMessage> messages, std::size_t cut = 0) {
+        std::fill(sent_.begin(), sent_.end(), std::byte{1});
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        for (const PersistMessage& message : messages) {
+            const std::size_t size = std::min<std::uint64_t>(message.size, 64);
+            std::memcpy(sent_.data() + begin, &message, sizeof(message));
+            end = begin + sizeof(message) + size;
+            begin += wire::size_among_others(size);
+        }
+        send_bytes(end - cut);
     }
 
     bool is_answered() const { return peer_.await_completions(1); }
@@ -128,6 +148,75 @@ TEST(LaneMessage, AnswersWaitForTheLastOfSeveral) {
     EXPECT_EQ(visit.count_answered(), 4U);
     EXPECT_TRUE(visit.pool.is_untouched_but(0, 64));
     EXPECT_EQ(visit.pool.begin()[63], std::byte{1});
+}
+
+class GatheredMessages : public ::testing::Test {
+protected:
+    [[nodiscard]] PersistMessage inline_data(std::uint64_t offset, std::uint64_t size,
+                                             bool last) const {
+        PersistMessage message = visit.message(PersistMode::inline_data, offset, size);
+        message.flags |= last ? 0 : wire::another_follows;
+        return message;
+    }
+    void expect_refused(std::span<const PersistMessage> messages, std::size_t cut,
+                        const std::string& words) {
+        visit.send_together(messages, cut);
+        EXPECT_NE(visit.failure().find(words), std::string::npos) << visit.failure();
+        EXPECT_EQ(visit.count_answered(), 0U);
+    }
+
+    Visit visit{PoolAccess::direct};
+};
+
+TEST_F(GatheredMessages, AreTakenAndAnsweredAsOne) {
+    const std::array messages{inline_data(64, 5, false), inline_data(128, 64, false),
+                              inline_data(69, 59, false), inline_data(192, 1, true)};
+    visit.send_together(messages);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.count_answered(), 1U);
+    EXPECT_TRUE(visit.pool.is_untouched_but(64, 129));
+    for (const std::size_t offset : {64U, 68U, 128U, 191U, 192U})
+        EXPECT_EQ(visit.pool.begin()[offset], std::byte{1}) << offset;
+}
+
+TEST_F(GatheredMessages, TheLastMustBeWhole) {
+    const std::array messages{inline_data(64, 5, false), inline_data(128, 64, true)};
+    expect_refused(messages, 1, "announces 64 bytes of data and carries 63");
+}
+
+TEST_F(GatheredMessages, AnotherMustFollowIfTheySaySo) {
+    const std::array messages{inline_data(64, 8, false)};
+    expect_refused(messages, 0, "of 0 bytes is shorter than its header");
+}
+
+TEST_F(GatheredMessages, OfMoreThanThereIs) {
+    const std::array messages{inline_data(64, 8, false), inline_data(72, 4096, false)};
+    expect_refused(messages, 0, "announces 4096 bytes of data and others behind it");
+}
+
+TEST_F(GatheredMessages, OfNumbersThatOverflow) {
+    const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    const std::array messages{inline_data(64, most - 7, false), inline_data(72, 8, true)};
+    expect_refused(messages, 0, "and others behind it");
+}
+
+TEST_F(GatheredMessages, BeyondThePool) {
+    const std::array messages{inline_data(64, 8, false), inline_data(pool_size - 8, 9, true)};
+    expect_refused(messages, 0, "is not within the pool");
+    EXPECT_TRUE(visit.pool.is_untouched_but(64, 8));
+}
+
+TEST_F(GatheredMessages, BehindOneWithoutData) {
+    for (const PersistMode mode :
+         {PersistMode::persist_written, PersistMode::deep_persist, PersistMode::fetch}) {
+        Visit another(PoolAccess::messages);
+        PersistMessage message = another.message(mode, 64, 0);
+        message.flags |= wire::another_follows;
+        const std::array messages{message, another.message(PersistMode::inline_data, 64, 8)};
+        another.send_together(messages);
+        EXPECT_NE(another.failure().find("which is not one with data"), std::string::npos)
+            << another.failure();
+    }
 }
 
 TEST(LaneMessage, ProcessorsMayHaveAnyNumber) {

@@ -67,6 +67,18 @@ TEST_F(PersistMessages, GoldenBytesOfThoseThatTellAProcessor) {
     EXPECT_EQ(of(most_processors), "0200ffff" + rest);
 }
 
+TEST_F(PersistMessages, GoldenBytesOfThoseThatOthersFollow) {
+    const std::string rest = golden_rest;
+    EXPECT_EQ(bytes_of(message(PersistMode::inline_data, another_follows)), "22000000" + rest);
+    EXPECT_EQ(bytes_of(message(PersistMode::inline_data, another_follows | answer_may_wait)),
+              "26000000" + rest);
+    EXPECT_EQ(size_among_others(0), 24U);
+    EXPECT_EQ(size_among_others(1), 32U);
+    EXPECT_EQ(size_among_others(8), 32U);
+    EXPECT_EQ(size_among_others(9), 40U);
+    EXPECT_EQ(size_among_others(4096), 4120U);
+}
+
 TEST_F(PersistMessages, SmallWindowsAreMore) {
     EXPECT_EQ(window_count(524288), 2U);
     EXPECT_EQ(window_count(32769), 2U);
