@@ -26,8 +26,8 @@ public:
     int wait(const CompletionQueue& queue, std::span<Completion> entries, int wake,
              std::chrono::milliseconds limit);
 
-    // The processor that this thread had to share when it last spun, counted from 1; 0: it had one
-    // for itself.
+    // The processor that this thread had to share when it last yielded, counted from 1; 0: it had
+    // one for itself.
     [[nodiscard]] unsigned shared_processor() const { return shared_processor_; }
     // Whoever it was shared with has kept it for long since this was last asked.
     [[nodiscard]] bool was_kept_away() { return std::exchange(kept_away_, false); }

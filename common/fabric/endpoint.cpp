@@ -35,6 +35,13 @@ std::string_view address_in(const sockaddr_storage& name) {
     return {};
 }
 
+// Of IPv4 all of 127.0.0.0/8: Debian has the machine's own name at 127.0.1.1.
+bool is_loopback(const sockaddr_storage& name) {
+    return name.ss_family == AF_INET &&
+           ntohl(reinterpret_cast<const sockaddr_in&>(name).sin_addr.s_addr) >> 24 ==
+               IN_LOOPBACKNET;
+}
+
 } // namespace
 
 Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const EventQueue& events,
@@ -86,7 +93,8 @@ bool Endpoint::is_within_machine() const {
     if (fi_getname(&endpoint_->fid, &own, &own_size) != 0 ||
         fi_getpeer(endpoint_.get(), &peer, &peer_size) != 0)
         return false;
-    return !address_in(own).empty() && address_in(own) == address_in(peer);
+    return !address_in(own).empty() &&
+           (address_in(own) == address_in(peer) || (is_loopback(own) && is_loopback(peer)));
 }
 
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,

@@ -17,9 +17,10 @@ inline constexpr std::uint32_t answer_may_wait = 0x4;
 inline constexpr unsigned window_shift = 3;
 inline constexpr std::uint32_t window_mask = 0x3;
 // One more of a message of mode inline_data: behind its data, at the next multiple of 8 bytes from
-// its beginning, comes another such message. Together they count as one, and the last one's other
+// its beginning, comes another of that mode. Together they count as one, and the last one's other
 // flags are those of all. Only with capability_gathering.
 inline constexpr std::uint32_t another_follows = 0x20;
+inline constexpr std::size_t most_gathered = 128;
 
 // The high bits of an initiator on the target's machine: the number of the processor that it has to
 // share while it waits, counted from 1; 0: none, or one of a larger number. The target may prefer

@@ -77,7 +77,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
                    ? std::numeric_limits<std::size_t>::max()
                    : inline_worth(request_.messages, provider_.local_registration),
                strict_inline(request_.messages, provider_.kind),
-               gathered_size(request_.messages, provider_.kind),
+               provider_.local_registration ? 0 : gathered_size(request_.messages, provider_.kind),
                request_.messages,
                provider_.local_registration,
                {settings.spin_time, settings.operation_timeout}};

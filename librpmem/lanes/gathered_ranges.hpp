@@ -1,6 +1,6 @@
 // Small ranges that were flushed and will be sent in one message, as each message is a call to the
 // network's software, which takes longer than what it carries. What is in them is copied when the
-// message is written: nothing newer that another lane has sent is overwritten by it.
+// message is written: what another lane had sent by then is not overwritten with anything older.
 #pragma once
 
 #include "wire/persist_message.hpp"
@@ -29,8 +29,9 @@ public:
         ranges_[count_++] = {offset, length};
         size_ += wire::size_among_others(length);
     }
-    // Of data.
-    [[nodiscard]] std::size_t bytes() const;
+    // What they are to count as, in bytes, when it comes to how long the target may work without a
+    // word: where it must sync its medium, each is a call that takes long.
+    [[nodiscard]] std::size_t weight() const { return count_ * weight_of_each; }
 
     // Writes them to MESSAGE, of capacity() bytes, each behind a header like FIRST, which is that
     // of a range at offset 0 of POOL; returns the size of the message. There are no ranges
@@ -40,6 +41,7 @@ public:
     static constexpr std::size_t most_length = 4096;
 
 private:
+    static constexpr std::size_t weight_of_each = 2 * most_length;
     struct Range {
         std::size_t offset;
         std::size_t length;
@@ -48,7 +50,7 @@ private:
     std::size_t capacity_;
     std::size_t size_ = 0; // of the message
     std::size_t count_ = 0;
-    std::array<Range, 128> ranges_{};
+    std::array<Range, wire::most_gathered> ranges_{};
 };
 
 } // namespace rpmem

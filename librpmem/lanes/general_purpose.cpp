@@ -46,6 +46,9 @@ int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
 }
 
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
+    // What was flushed of the range must not come behind it.
+    if (const int code = drain(lane))
+        return code;
     if (const int code = send(lane, offset, length, false, Answer::may_wait))
         return code;
     if (const int code =

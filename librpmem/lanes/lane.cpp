@@ -46,8 +46,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     slots_ = buffers_.get();
     answers_ = reinterpret_cast<wire::PersistResponse*>(slots_ + slots_size);
     landing_ = slots_ + slots_size + answers_size;
-    // Not touched before the first small flush. Who sends it copies it: there is nothing to
-    // register.
+    // Not touched before the first small flush. Only where nothing need be registered.
     gathered_messages_.reset(new std::byte[gathered_places * gathered_.capacity()]);
     is_sent_.fill(true);
     auto region =
@@ -209,7 +208,7 @@ int Lane::send_gathered(Answer answer) {
     if (const int code = await_room_for_message())
         return code;
     const auto mode = static_cast<std::uint32_t>(wire::PersistMode::inline_data);
-    const wire::PersistMessage first{mode | flags_of_request(answer, gathered_.bytes()), index_,
+    const wire::PersistMessage first{mode | flags_of_request(answer, gathered_.weight()), index_,
                                      memory_.remote.address, 0};
     const iovec piece{message, gathered_.write(message, first, memory_.local)};
     void* descriptor = nullptr;

@@ -68,9 +68,9 @@ public:
 
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
-    // Asks the target to act on a range; behind all that was started before. In mode inline_data
-    // the range (at most inline_size() bytes) travels in the message, straight from the pool.
-    // WINDOW: of those of the lane, for mode fetch.
+    // Asks the target to act on a range; behind all that was started before, but for what was
+    // gathered. In mode inline_data the range (at most inline_size() bytes) travels in the message,
+    // straight from the pool. WINDOW: of those of the lane, for mode fetch.
     [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
                               Answer answer, unsigned window = 0);
     // As a request of mode inline_data whose answer may wait, but the range may wait as well, for
@@ -98,8 +98,8 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
-    int await_room_for_message();
-    std::uint32_t flags_of_request(Answer answer, std::size_t length);
+    inline int await_room_for_message();
+    inline std::uint32_t flags_of_request(Answer answer, std::size_t length);
     int send_gathered(Answer answer);
     [[nodiscard]] std::uint32_t processor_flags() const;
     int post_message(std::byte* slot, const std::byte* data, std::size_t size);
@@ -133,6 +133,7 @@ private:
     fabric::AdaptiveWait wait_;
     fabric::CompletionQueue completions_;
     std::unique_ptr<std::byte[]> buffers_;
+    std::unique_ptr<std::byte[]> gathered_messages_; // gathered_places of them
     fabric::MemoryRegion buffers_region_;
     std::byte* slots_ = nullptr;               // one for each message in flight
     wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
@@ -140,8 +141,7 @@ private:
     std::array<bool, landing_places> landed_{}; // the pieces of a read that have come
     fabric::Endpoint endpoint_;
     GatheredRanges gathered_;
-    std::unique_ptr<std::byte[]> gathered_messages_; // gathered_places of them
-    std::array<bool, gathered_places> is_sent_{};    // may be used again
+    std::array<bool, gathered_places> is_sent_{}; // may be used again
     std::size_t next_gathered_ = 0;
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages

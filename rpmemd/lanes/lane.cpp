@@ -29,6 +29,10 @@ unsigned buffer_count(const fabric::Provider& provider, const wire::MessageRules
     return static_cast<unsigned>(std::min<std::size_t>(std::max(cached, least), rules.in_flight));
 }
 
+PersistMode mode_of(const PersistMessage& message) {
+    return static_cast<PersistMode>(message.flags & wire::persist_mode_mask);
+}
+
 std::string not_durable(const std::byte* address, std::size_t size, int code) {
     return fmt::format("cannot make {} bytes at {} durable: {}", size,
                        static_cast<const void*>(address), strerror(code));
@@ -106,7 +110,8 @@ std::string Lane::fetch(const std::byte* address, const PersistMessage& message,
 std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
                        const ServedMemory& memory, const Persister& persister) {
     std::span<const std::byte> rest(buffer.data, received);
-    for (bool more = true; more;) {
+    bool more = true;
+    for (std::size_t number = 1; more; ++number) {
         PersistMessage message;
         if (rest.size() < sizeof(message))
             return fmt::format("a message of {} bytes is shorter than its header of {}",
@@ -114,13 +119,13 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
         std::memcpy(&message, rest.data(), sizeof(message));
         last_flags_ = message.flags;
         more = rules_.gathering && (message.flags & wire::another_follows) != 0;
+        if ((more || number > 1) &&
+            (mode_of(message) != PersistMode::inline_data || number > wire::most_gathered))
+            return fmt::format("number {} of gathered messages has flags {:#x}; there may be {}, "
+                               "all with data",
+                               number, message.flags, wire::most_gathered);
         std::span<const std::byte> data = rest.subspan(sizeof(message));
         if (more) {
-            if (static_cast<PersistMode>(message.flags & wire::persist_mode_mask) !=
-                PersistMode::inline_data)
-                return fmt::format("a message follows another in flags {:#x}, which is not one "
-                                   "with data",
-                                   message.flags);
             if (message.size > data.size() || wire::size_among_others(message.size) > rest.size())
                 return fmt::format("a message announces {} bytes of data and others behind it, and "
                                    "{} bytes are left",
@@ -149,7 +154,7 @@ std::string Lane::act(const PersistMessage& message, std::span<const std::byte> 
                            "{:#x}",
                            message.size, message.addr, memory.size, memory.remote_base);
     std::byte* const address = memory.address + offset;
-    switch (static_cast<PersistMode>(message.flags & wire::persist_mode_mask)) {
+    switch (mode_of(message)) {
     case PersistMode::persist_written:
         return add(address, message.size, persister);
     case PersistMode::deep_persist:

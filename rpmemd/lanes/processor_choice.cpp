@@ -12,18 +12,31 @@ constexpr unsigned most_times_kept_away = 3;
 constexpr std::chrono::milliseconds trial(100);
 constexpr std::chrono::seconds after_a_wrong_move(1);
 
-// The thread goes to another processor when it may not run on its own any more, and stays there
-// when it may again. False: it has nowhere to go.
-bool move_away_from(unsigned processor) {
+// The thread goes where it may when it may run nowhere else, and stays there when it may again.
+// False: there is nowhere to go, or there are more processors than a set has room for.
+template <typename Choose>
+bool move(Choose choose) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-        return false; // more processors than the set has room for
-    cpu_set_t others = allowed;
-    CPU_CLR(processor, &others);
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0)
+        return false;
+    const cpu_set_t chosen = choose(allowed);
+    if (CPU_COUNT(&chosen) == 0 || sched_setaffinity(0, sizeof(chosen), &chosen) != 0)
         return false;
     static_cast<void>(sched_setaffinity(0, sizeof(allowed), &allowed));
     return true;
+}
+
+cpu_set_t without(cpu_set_t set, int processor) {
+    CPU_CLR(processor, &set);
+    return set;
+}
+
+cpu_set_t only(int processor, const cpu_set_t& of) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (CPU_ISSET(processor, &of))
+        CPU_SET(processor, &set);
+    return set;
 }
 
 } // namespace
@@ -33,8 +46,10 @@ void ProcessorChoice::leave(unsigned number, Clock::time_point now) {
     if (now < stays_until_)
         return;
     stays_until_ = now + between_moves;
-    if (!move_away_from(number - 1))
+    const int processor = static_cast<int>(number) - 1;
+    if (!move([=](const cpu_set_t& allowed) { return without(allowed, processor); }))
         return;
+    left_ = processor;
     moved_at_ = now;
     times_kept_away_ = 0;
 }
@@ -44,8 +59,7 @@ void ProcessorChoice::was_kept_away(Clock::time_point now) {
         return;
     stays_until_ = now + after_a_wrong_move;
     moved_at_ = {};
-    if (const int processor = sched_getcpu(); processor >= 0)
-        static_cast<void>(move_away_from(static_cast<unsigned>(processor)));
+    static_cast<void>(move([this](const cpu_set_t& allowed) { return only(left_, allowed); }));
 }
 
 } // namespace rpmem::target

@@ -36,6 +36,7 @@ public:
 private:
     unsigned times_shared_ = 0;    // in a row
     unsigned times_kept_away_ = 0; // since the last move
+    int left_ = -1;                // by the last move
     Clock::time_point moved_at_{};
     Clock::time_point stays_until_{};
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -95,6 +96,29 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
 }
 
 // An application with one thread keeps it so: everything is quicker for such a process.
+// Of messages a lane has 64 at most on its way, so that it would wait for a target that stands
+// still.
+TEST_F(Lanes, SmallFlushesShareMessages) {
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    local.fill(9);
+    constexpr std::size_t count = 1500;
+    constexpr std::size_t step = 72; // with gaps
+    stop_daemon();
+    for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(rpmem_flush(pool, header + i * step, 64, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(::kill(daemon_process(), SIGCONT), 0);
+    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    std::vector<std::byte> expected(count * step);
+    for (std::size_t i = 0; i < count; ++i)
+        std::memcpy(expected.data() + i * step, local.data() + header + i * step, 64);
+    const auto media = part(0);
+    EXPECT_EQ(std::memcmp(media.data() + header, expected.data(), expected.size()), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
 TEST_F(Lanes, NeedNoThreadHere) {
     const std::size_t before = own_threads();
     set_daemon("");

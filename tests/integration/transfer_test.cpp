@@ -167,8 +167,9 @@ TEST_P(Transfer, CloseWithoutDrainLosesNothing) {
 TEST_P(Transfer, DeepPersist) {
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_flush(pool, 20000, 3000, 0, 0), 0) << rpmem_errormsg();
     ASSERT_EQ(rpmem_deep_persist(pool, 20001, 30000, 0), 0) << rpmem_errormsg();
-    expect_only(20001, 30000);
+    expect_only(20000, 30001);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 

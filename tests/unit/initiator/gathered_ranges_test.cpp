@@ -41,21 +41,19 @@ TEST_F(GatheredRangesTest, GoldenBytes) {
     ranges.add(0x300, 8);
     ranges.add(0x45, 1);
     EXPECT_FALSE(ranges.empty());
-    EXPECT_EQ(ranges.bytes(), 11U);
     const unsigned char golden[] = {
-        0x22, 0,   0,    0,    3,    0,    0,    0,    0x20, 0, 0x10, 0, // flags, lane, address
-        0,    0,   0,    0,    2,    0,    0,    0,    0,    0, 0,    0, // size
-        'a',  'b', 0xee, 0xee, 0xee, 0xee, 0xee, 0xee,                   // data, and up to 8 bytes
-        0x22, 0,   0,    0,    3,    0,    0,    0,    0,    3, 0x10, 0, //
-        0,    0,   0,    0,    8,    0,    0,    0,    0,    0, 0,    0, //
-        '1',  '2', '3',  '4',  '5',  '6',  '7',  '8',                    //
-        2,    0,   0,    0,    3,    0,    0,    0,    0x45, 0, 0x10, 0, // nothing follows the last
-        0,    0,   0,    0,    1,    0,    0,    0,    0,    0, 0,    0, //
+        0x22, 0,   0,   0,   3,   0,   0,   0,   0x20, 0, 0x10, 0, // flags, lane, address
+        0,    0,   0,   0,   2,   0,   0,   0,   0,    0, 0,    0, // size
+        'a',  'b', 0,   0,   0,   0,   0,   0,                     // data, and up to 8 bytes
+        0x22, 0,   0,   0,   3,   0,   0,   0,   0,    3, 0x10, 0, //
+        0,    0,   0,   0,   8,   0,   0,   0,   0,    0, 0,    0, //
+        '1',  '2', '3', '4', '5', '6', '7', '8',                   //
+        2,    0,   0,   0,   3,   0,   0,   0,   0x45, 0, 0x10, 0, // nothing follows the last
+        0,    0,   0,   0,   1,   0,   0,   0,   0,    0, 0,    0, //
         'z'};
     ASSERT_EQ(write(), sizeof(golden));
     EXPECT_EQ(std::memcmp(message.data(), golden, sizeof(golden)), 0);
     EXPECT_TRUE(ranges.empty());
-    EXPECT_EQ(ranges.bytes(), 0U);
 }
 
 TEST_F(GatheredRangesTest, WhatIsInThemIsCopiedWhenTheyAreWritten) {
@@ -72,7 +70,7 @@ TEST_F(GatheredRangesTest, AMessageIsNeverLongerThanItsCapacity) {
         std::size_t count = 0;
         for (; ranges.has_room_for(length); ++count)
             ranges.add(count * length, length);
-        EXPECT_EQ(count, std::min<std::size_t>(128, capacity / wire::size_among_others(length)));
+        EXPECT_EQ(count, std::min(wire::most_gathered, capacity / wire::size_among_others(length)));
         const std::size_t size = write();
         EXPECT_LE(size, capacity);
         EXPECT_GT(size, (count - 1) * wire::size_among_others(length) + length);
@@ -80,6 +78,16 @@ TEST_F(GatheredRangesTest, AMessageIsNeverLongerThanItsCapacity) {
             EXPECT_EQ(message[size], std::byte{0xee});
         }
     }
+}
+
+// Not more of them before the target says that it goes on than a mebibyte of them would be.
+TEST_F(GatheredRangesTest, EachCountsAsSomethingHoweverSmall) {
+    EXPECT_EQ(ranges.weight(), 0U);
+    for (std::size_t i = 0; i < wire::most_gathered; ++i)
+        ranges.add(i, 1);
+    EXPECT_EQ(ranges.weight(), std::size_t{1} << 20);
+    write();
+    EXPECT_EQ(ranges.weight(), 0U);
 }
 
 TEST_F(GatheredRangesTest, NotOfAnySize) {

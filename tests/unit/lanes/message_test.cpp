@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace rpmem::target {
 namespace {
@@ -30,9 +31,9 @@ constexpr unsigned windows = 4;
 class Visit {
 public:
     explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
-                   unsigned window_count = 1)
+                   unsigned window_count = 1, bool gathering = true)
         : server_(value_of(LaneServer::start(
-              options(access, {data, 4, true, late_answers, window_count, true, true}),
+              options(access, {data, 4, true, late_answers, window_count, true, gathering}),
               pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           thread_(*server_),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
@@ -118,7 +119,7 @@ private:
 
     std::unique_ptr<LaneServer> server_;
     ServingThread thread_;
-    std::vector<std::byte> sent_ = std::vector<std::byte>(sizeof(PersistMessage) + inline_size);
+    std::vector<std::byte> sent_ = std::vector<std::byte>(sizeof(PersistMessage) + 8 * inline_size);
     wire::PersistResponse answer_{};
     BareEnd peer_;
 };
@@ -165,7 +166,7 @@ protected:
         EXPECT_EQ(visit.count_answered(), 0U);
     }
 
-    Visit visit{PoolAccess::direct};
+    Visit visit{PoolAccess::direct, false, 8 * inline_size};
 };
 
 TEST_F(GatheredMessages, AreTakenAndAnsweredAsOne) {
@@ -206,17 +207,45 @@ TEST_F(GatheredMessages, BeyondThePool) {
     EXPECT_TRUE(visit.pool.is_untouched_but(64, 8));
 }
 
-TEST_F(GatheredMessages, BehindOneWithoutData) {
+TEST_F(GatheredMessages, AsManyAsThereMayBe) {
+    std::vector<PersistMessage> messages(wire::most_gathered, inline_data(64, 1, false));
+    messages.back() = inline_data(65, 1, true);
+    visit.send_together(messages);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.count_answered(), 1U);
+    EXPECT_TRUE(visit.pool.is_untouched_but(64, 2));
+    EXPECT_EQ(visit.pool.begin()[65], std::byte{1});
+}
+
+TEST_F(GatheredMessages, MoreThanThereMayBe) {
+    std::vector<PersistMessage> messages(wire::most_gathered + 1, inline_data(64, 1, false));
+    messages.back() = inline_data(65, 1, true);
+    expect_refused(messages, 0, "number 129 of gathered messages");
+}
+
+TEST_F(GatheredMessages, AllHaveData) {
     for (const PersistMode mode :
-         {PersistMode::persist_written, PersistMode::deep_persist, PersistMode::fetch}) {
-        Visit another(PoolAccess::messages);
-        PersistMessage message = another.message(mode, 64, 0);
-        message.flags |= wire::another_follows;
-        const std::array messages{message, another.message(PersistMode::inline_data, 64, 8)};
-        another.send_together(messages);
-        EXPECT_NE(another.failure().find("which is not one with data"), std::string::npos)
-            << another.failure();
-    }
+         {PersistMode::persist_written, PersistMode::deep_persist, PersistMode::fetch})
+        for (const bool first : {true, false}) {
+            Visit another(PoolAccess::messages);
+            const PersistMessage with = another.message(PersistMode::inline_data, 64, 8);
+            const PersistMessage without = another.message(mode, 64, 0);
+            std::array messages{first ? without : with, first ? with : without};
+            messages[0].flags |= wire::another_follows;
+            another.send_together(messages);
+            EXPECT_NE(another.failure().find("all with data"), std::string::npos)
+                << another.failure();
+        }
+}
+
+TEST(LaneMessage, NothingFollowsThoseOfPeersThatDoNotGather) {
+    Visit visit(PoolAccess::direct, false, inline_size, 1, false);
+    std::array messages{visit.message(PersistMode::inline_data, 64, 8),
+                        visit.message(PersistMode::inline_data, 128, 8)};
+    messages[0].flags |= wire::another_follows;
+    visit.send_together(messages);
+    EXPECT_NE(visit.failure().find("announces 8 bytes of data and carries 40"), std::string::npos)
+        << visit.failure();
 }
 
 TEST(LaneMessage, ProcessorsMayHaveAnyNumber) {

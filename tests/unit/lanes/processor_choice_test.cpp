@@ -94,6 +94,11 @@ TEST_F(ProcessorChoiceTest, AThreadThatMayRunNowhereElseStays) {
     EXPECT_TRUE(CPU_EQUAL(&now, &one));
 }
 
+TEST_F(ProcessorChoiceTest, NumbersOfProcessorsThatThereAreNot) {
+    for (const unsigned number : {1024U, 1025U, 65535U})
+        EXPECT_FALSE(moves([&](unsigned) { choice_.leave(number, after(seconds(2))); })) << number;
+}
+
 TEST_F(ProcessorChoiceTest, AfterAWrongMoveItGoesBackAndStaysForAWhile) {
     const auto kept_away = [this](int times, milliseconds each) {
         for (int i = 0; i < times; ++i)
