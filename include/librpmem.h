@@ -125,7 +125,8 @@ int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned la
 /*
  * Starts to make a range durable; rpmem_drain() of the same lane completes it. The memory must
  * not change in between. A range of up to 4096 bytes may wait for others to share a message, until
- * one of the other calls is made for the lane, or the pool closed. Flags and errors as rpmem_persist().
+ * one of the other calls is made for the lane, or the pool closed. Flags and errors as
+ * rpmem_persist().
  */
 int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 
