@@ -33,8 +33,8 @@ public:
     Result<> connect(const void* address, std::span<const std::byte> data = {});
     Result<> accept();
     void shut_down();
-    // Of one that is connected: both ends have the same IP address, or one of the
-    // loopback device.
+    // Of one that is connected: its ends have the same IP address, or are both on the loopback
+    // device.
     [[nodiscard]] bool is_within_machine() const;
     // Gives up the connection, and what is on its way. Then only shut_down() may be called.
     void close() { endpoint_.reset(); }

@@ -46,8 +46,8 @@ inline constexpr std::uint64_t capability_late_answers = 8;
 // Each lane has several windows, see window_count(). Only together with pipelining and messages
 // only.
 inline constexpr std::uint64_t capability_windows = 16;
-// Persist messages may tell the initiator's processor, see processor_shift. Only together
-// with pipelining.
+// Persist messages may tell the initiator's processor, see processor_shift. Only together with
+// pipelining.
 inline constexpr std::uint64_t capability_processors = 32;
 // Persist messages may have the bit another_follows. Only together with pipelining.
 inline constexpr std::uint64_t capability_gathering = 64;
