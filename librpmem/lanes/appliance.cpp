@@ -3,14 +3,6 @@
 #include "lanes/inline_transfer.hpp"
 
 namespace rpmem::appliance {
-namespace {
-
-int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
-    return relaxed || !lane.goes_inline(length, false) ? lane.write(offset, length)
-                                                       : send_inline(lane, offset, length, last);
-}
-
-} // namespace
 
 int flush(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
     return relaxed || !lane.goes_inline(length, false) ? lane.write(offset, length)
@@ -25,9 +17,10 @@ int drain(Lane& lane) {
 }
 
 int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-    if (const int code = send(lane, offset, length, relaxed, Answer::wanted))
-        return code;
-    return drain(lane);
+    const int code = relaxed || !lane.goes_inline(length, false)
+                         ? lane.write(offset, length)
+                         : send_inline(lane, offset, length, Answer::wanted);
+    return code != 0 ? code : drain(lane);
 }
 
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
