@@ -35,14 +35,12 @@ bool appliance_reaches_medium(fabric::ProviderKind kind) {
 
 } // namespace
 
-// A pool that was made in this session and never reached by a lane is of no use to anybody: the
-// peer's create has failed.
-bool Session::is_stillborn() const { return created_here_ && !(lanes_ && lanes_->ready()); }
-
 Session::~Session() {
     if (!pool_)
         return;
-    const bool remove = is_stillborn();
+    // Whoever had this pool made has gone without CLOSE, and never reached it by a lane: its create
+    // has failed.
+    const bool remove = created_here_ && !(lanes_ && lanes_->ready());
     lanes_.reset();
     const Result<> done = remove ? pool_->undo_create() : pool_->close();
     if (remove)
@@ -209,10 +207,9 @@ tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attri
 tl::expected<void, Refusal> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
-    const bool stillborn = is_stillborn();
     lanes_.reset();
     Result<> done;
-    if (remove || stillborn)
+    if (remove)
         done = created_here_ ? pool_->undo_create() : pool_->remove();
     else
         done = pool_->close();

@@ -58,7 +58,6 @@ private:
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method() const;
-    [[nodiscard]] bool is_stillborn() const;
     [[nodiscard]] StoreOptions store_options() const;
     void log_policy(wire::PersistMethod method, const Persister& persister) const;
 

@@ -197,16 +197,14 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
     case EventKind::requested:
         return accept(std::move(event));
     case EventKind::connected:
-        if (Lane* lane = find(event.object)) {
-            lane->connected = true;
-            ++connected_;
-            log_.debug("lane {} is connected", lane->index());
-        }
+        if (Lane* lane = find(event.object))
+            note_connected(*lane);
         return {};
     case EventKind::shut_down:
         if (Lane* lane = find(event.object)) {
-            if (lane->connected)
-                log_.info("lane {} was shut down by the peer", lane->index());
+            // A worker may have seen the end before accept() told of the beginning.
+            note_connected(*lane);
+            log_.info("lane {} was shut down by the peer", lane->index());
             vacate(lane->index());
         }
         return {};
@@ -217,6 +215,14 @@ Result<> LaneServer::handle(fabric::ConnectionEvent event) {
         return {};
     }
     return {};
+}
+
+void LaneServer::note_connected(Lane& lane) {
+    if (lane.connected)
+        return;
+    lane.connected = true;
+    ++connected_;
+    log_.debug("lane {} is connected", lane.index());
 }
 
 // A peer whose connection came to nothing may come again, but not without end.

@@ -110,6 +110,7 @@ private:
     std::optional<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<> handle(fabric::ConnectionEvent event);
     Lane* find(fid_t endpoint) const;
+    void note_connected(Lane& lane);
     bool can_vacate() const;
     void vacate(unsigned index);
 

@@ -78,12 +78,17 @@ TEST_F(Order, CreateAndCloseWithRemove) {
     EXPECT_EQ(end.ending.status, 0);
 }
 
-// Whoever made the pool has never used it: its create has failed on its side.
-TEST_F(Order, CreateAndCloseBeforeAnyLane) {
-    const auto end = session(joined({encode(create_request()), close_request()}), Input::left_open);
+// Whoever closes the pool has it, however little the daemon saw of the lanes.
+TEST_F(Order, CreateAndCloseKeepsThePool) {
+    const auto end = session_that_may_write(joined({encode(create_request()), close_request()}),
+                                            Input::left_open);
     ASSERT_EQ(end.responses.size(), 2U);
     EXPECT_EQ(end.responses[1].status, Status::success) << end.log;
     EXPECT_EQ(end.ending.status, 0);
+    for (const char* part : {"absent.set.0", "absent.set.1"})
+        EXPECT_EQ(directory_.read_part(part).size(), part_size) << part;
+    expect_granted(session_that_may_write(encode(open_request(absent_pool)), Input::closed),
+                   MessageType::open);
 }
 
 TEST_F(Order, GarbageAfterAGoodCreate) {

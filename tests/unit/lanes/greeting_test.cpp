@@ -8,10 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <thread>
 
 namespace rpmem::target {
 namespace {
@@ -76,6 +78,41 @@ private:
     wire::PersistMessage message_{};
     wire::PersistResponse response_{};
     test::BareEnd end_;
+};
+
+// While it lives, FI_CONNECTED is written to QUEUE after FI_SHUTDOWN only, as if the thread that
+// writes it had been kept from running. libfabric calls through a table that can be replaced.
+class LateBeginnings {
+public:
+    explicit LateBeginnings(const fabric::EventQueue& queue)
+        : queue_(queue.get()), usual_(queue_->ops) {
+        instance = this;
+        late_.write = [](fid_eq* eq, std::uint32_t event, const void* entry, std::size_t size,
+                         std::uint64_t flags) {
+            return instance->write(eq, event, entry, size, flags);
+        };
+        queue_->ops = &late_;
+    }
+    ~LateBeginnings() { queue_->ops = usual_; }
+    LateBeginnings(const LateBeginnings&) = delete;
+    LateBeginnings& operator=(const LateBeginnings&) = delete;
+
+private:
+    ssize_t write(fid_eq* eq, std::uint32_t event, const void* entry, std::size_t size,
+                  std::uint64_t flags) {
+        if (event == FI_CONNECTED)
+            for (const Deadline deadline(test::fabric_patience); !ended_ && !deadline.passed();)
+                std::this_thread::yield();
+        const ssize_t written = usual_->write(eq, event, entry, size, flags);
+        ended_ = ended_ || event == FI_SHUTDOWN;
+        return written;
+    }
+
+    fid_eq* queue_;
+    fi_ops_eq* usual_;
+    fi_ops_eq late_ = *usual_;
+    std::atomic<bool> ended_ = false;
+    static inline LateBeginnings* instance = nullptr;
 };
 
 class LaneGreeting : public testing::Test {
@@ -217,6 +254,20 @@ TEST_F(LaneGreeting, APeerMayComeAgainButNotWithoutEnd) {
     leave_and_wait(std::move(peer), "lane 0 was shut down");
     expect_refusal(good_greeting(0), "it is connected already");
     EXPECT_TRUE(other->is_served(*server_));
+}
+
+// Of a peer that leaves at once a worker's thread may see the end before accept() tells of the
+// beginning.
+TEST_F(LaneGreeting, TheEndMayBeToldBeforeTheBeginning) {
+    const LateBeginnings late(server_->events());
+    std::thread brief([this] { Peer(*server_, good_greeting(0)).answer([] {}); });
+    for (const Deadline deadline(test::fabric_patience);
+         read_log().find("lane 0 was shut down") == std::string::npos && !deadline.passed();)
+        serve();
+    brief.join();
+    EXPECT_EQ(server_->connected(), 1U) << read_log();
+    EXPECT_TRUE(server_->ready());
+    expect_lane(good_greeting(0));
 }
 
 } // namespace
