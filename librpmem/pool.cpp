@@ -188,7 +188,9 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
+    pool->is_half_made_ = true;
     RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
+    pool->is_half_made_ = false;
     return pool;
 }
 
@@ -218,6 +220,8 @@ Pool::~Pool() {
     if (monitor_)
         monitor_->stop();
     connection_.reset();
+    if (is_half_made_)
+        session_->undo_create();
 }
 
 bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,

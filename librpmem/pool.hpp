@@ -76,7 +76,6 @@ private:
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
     [[nodiscard]] Failure lost(const char* call);
-    // The end of an operation: CODE is what the lane returned.
     // What is to be said of a lane's operation that returned CODE.
     [[nodiscard]] Result<> concluded(const char* call, int code) {
         return code == 0 ? Result<>() : Result<>(broken(call, code));
@@ -89,6 +88,7 @@ private:
     std::vector<std::string> notes_;
     std::string way_;
     bool misses_device_ = false;
+    bool is_half_made_ = false;      // the target has made it, and create() has not ended
     bool appliance_ = false;         // persist method, as the target said
     std::size_t first_writable_ = 0; // behind the header that the target keeps
     unsigned lane_count_ = 0;

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 
 namespace rpmem {
@@ -14,6 +15,9 @@ using wire::MessageType;
 
 // A command that has ended, or is about to: how long its last words may take to arrive.
 constexpr std::chrono::seconds last_words_time(2);
+
+// What has failed is not to take much longer because of what it leaves.
+constexpr std::chrono::milliseconds undo_time(5000);
 
 // What a shell returns for a command that it does not find; see sh(1).
 constexpr int shell_not_found = 127;
@@ -208,6 +212,13 @@ Result<> Session::close() {
     if (!status)
         return Failure(in_context("closing the pool on " + host_, status.error()));
     return {};
+}
+
+void Session::undo_create() {
+    const std::lock_guard lock(mutex_);
+    const Deadline deadline(std::min(undo_time, request_time_));
+    if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
+        static_cast<void>(channel_->finish(deadline));
 }
 
 int Session::error_fd() {

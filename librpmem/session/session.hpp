@@ -27,6 +27,9 @@ public:
     Result<> set_attributes(const wire::SetAttributesRequest& request);
     // Also waits for the daemon to end.
     Result<> close();
+    // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
+    // in a short time, and ends the session.
+    void undo_create();
 
     // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }

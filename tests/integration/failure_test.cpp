@@ -9,9 +9,11 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rpmem::test {
@@ -91,13 +93,20 @@ TEST_F(Failures, TheCommandSaysTooMuch) {
     expect_failed(create(local, 1), EBADMSG, "");
 }
 
+// The target has made the pool, and is told to remove it.
 TEST_F(Failures, NobodyListensOnThePort) {
-    set_command("printf '\\000\\000\\000\\000'; head -c 12 >/dev/null; printf "
+    const fs::path rest = directory() / "rest";
+    set_command("printf '\\000\\000\\000\\000'; head -c 157 >/dev/null; printf "
                 "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"
                 "\\000\\000\\000\\001\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001"
-                "\\000\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000'; cat");
+                "\\000\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000'; cat >" +
+                rest.string());
     EXPECT_EQ(create(local, 1), nullptr);
     EXPECT_NE(std::string(rpmem_errormsg()).find("port 1"), std::string::npos) << rpmem_errormsg();
+    const char close[16] = {0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 16, 1, 0, 0, 0};
+    const auto sent = bytes_of(rest);
+    ASSERT_EQ(sent.size(), sizeof(close));
+    EXPECT_EQ(std::memcmp(sent.data(), close, sizeof(close)), 0);
 }
 
 TEST_F(Failures, AKilledDaemonIsALostLink) {
@@ -121,6 +130,37 @@ TEST_F(Failures, AKilledDaemonIsALostLink) {
     EXPECT_EQ(errno, ECONNRESET);
     EXPECT_TRUE(part_gets_unlocked(0));
     EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+}
+
+// They had not been sent yet: whatever comes next must not take them for durable.
+TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    std::vector<std::byte> bytes(64);
+    const std::vector<std::function<int()>> next{
+        [&] { return rpmem_drain(pool, 0, 0); },
+        [&] { return rpmem_persist(pool, 16384, 64, 0, 0); },
+        [&] { return rpmem_deep_persist(pool, 16384, 64, 0); },
+        [&] { return rpmem_read(pool, bytes.data(), 16384, 64, 0); },
+        [&] { return rpmem_close(std::exchange(pool, nullptr)); }};
+    for (std::size_t i = 0; i < next.size(); ++i) {
+        SCOPED_TRACE(i);
+        pool = open(local, 1);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        local.fill(2 * i);
+        ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+        const auto before = part(0);
+        local.fill(2 * i + 1);
+        for (std::size_t offset = 8192; offset < 8192 + 1000; offset += 100)
+            ASSERT_EQ(rpmem_flush(pool, offset, 64, 0, 0), 0) << rpmem_errormsg();
+        ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+        ASSERT_TRUE(part_gets_unlocked(0));
+        EXPECT_EQ(next[i](), -1);
+        EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+        EXPECT_EQ(part(0), before);
+        EXPECT_TRUE(!pool || rpmem_close(pool) == -1);
+    }
 }
 
 // The daemon is mute, and its lanes live.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -95,7 +96,6 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
-// An application with one thread keeps it so: everything is quicker for such a process.
 // Of messages a lane has 64 at most on its way, so that it would wait for a target that stands
 // still.
 TEST_F(Lanes, SmallFlushesShareMessages) {
@@ -119,6 +119,32 @@ TEST_F(Lanes, SmallFlushesShareMessages) {
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
+// The ranges of a message are not overwritten by those of a later one while it is on its way:
+// behind more than any socket takes.
+TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    local.fill(10);
+    stop_daemon();
+    std::thread later([this] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
+    });
+    constexpr std::size_t large = 14 * mebibyte;
+    constexpr std::size_t small = 4096;
+    EXPECT_EQ(rpmem_flush(pool, header, large, 0, 0), 0) << rpmem_errormsg();
+    for (std::size_t offset = header + large; offset < local.size(); offset += small)
+        EXPECT_EQ(rpmem_flush(pool, offset, small, 0, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+    later.join();
+    EXPECT_EQ(std::memcmp(part(0).data() + header, local.data() + header, local.size() - header),
+              0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// An application with one thread keeps it so: everything is quicker for such a process.
 TEST_F(Lanes, NeedNoThreadHere) {
     const std::size_t before = own_threads();
     set_daemon("");
