@@ -53,6 +53,8 @@ sshd_write_keys() {
 
 # sshd_write_server_config DIR PORT MARK
 # MARK goes into the environment of every session, by which sshd_stop finds what is left of them.
+# With SHLVL bash takes itself for the child of a shell, and leaves out the user's ~/.bashrc, which
+# may take long or print something.
 sshd_write_server_config() {
     local dir=$1 port=$2 mark=$3 address6
     address6=$(sshd_address6)
@@ -76,7 +78,7 @@ LoginGraceTime 20
 MaxStartups 200
 MaxSessions 200
 LogLevel VERBOSE
-SetEnv RPMEM_TEST_SESSION=$mark
+SetEnv RPMEM_TEST_SESSION=$mark SHLVL=1
 AcceptEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
 EOF
     } >"$dir/sshd_config"
@@ -84,7 +86,8 @@ EOF
 
 # sshd_write_client DIR: ssh_config, and the program that stands for ssh in RPMEM_SSH.
 # RPMEM_TEST_CONTROL_PATH, a ControlPath of ssh_config(5), has all sessions share the login that the
-# first call of ssh makes, where a login takes long.
+# first call of ssh makes, where a login takes long. The usual key exchange takes the processors a
+# tenth of a second.
 sshd_write_client() {
     local dir=$1 control=no
     [ -z "${RPMEM_TEST_CONTROL_PATH:-}" ] || control=yes
@@ -104,6 +107,7 @@ Host *
     ControlPersist $control
     ConnectTimeout 10
     LogLevel ERROR
+    KexAlgorithms curve25519-sha256
     SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
 EOF
     # A sanitizer preloaded into the client has no business in ssh, nor in the shell: with that of
