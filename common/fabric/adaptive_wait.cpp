@@ -8,13 +8,11 @@
 namespace rpmem::fabric {
 namespace {
 
-// So often in a row may spinning be in vain before it is given up.
-constexpr unsigned patience = 4;
-// Then every so many waits it is tried again, for longer: where both ends sleep, an answer comes
-// after the other end has been woken, and both would go on sleeping.
-constexpr unsigned retry_every = 32;
-constexpr int retry_length = 4;
-constexpr std::chrono::microseconds longest_retry(1000); // unless spinning may take longer anyway
+using Length = SpinChoice::Length;
+
+// What SpinChoice calls longer, against the usual time, which may be longer than the limit.
+constexpr int times_longer = 4;
+constexpr std::chrono::microseconds longer_at_most(1000);
 // So long it may be before somebody who raises WAKE is heard.
 constexpr std::chrono::microseconds longest_blindness(1000);
 
@@ -30,8 +28,8 @@ constexpr std::chrono::microseconds somebody_ran(1);
 // Those who spin as we do give it back sooner.
 constexpr std::chrono::microseconds somebody_kept_it(500);
 
-std::chrono::microseconds time_of_retry(std::chrono::microseconds spin) {
-    return std::max(spin, std::min(retry_length * spin, longest_retry));
+std::chrono::microseconds longer_than(std::chrono::microseconds spin) {
+    return std::max(spin, std::min(times_longer * spin, longer_at_most));
 }
 
 } // namespace
@@ -47,17 +45,19 @@ int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completi
                                 int wake, std::chrono::milliseconds limit) {
     const auto timeout = std::min(limit, policy_.timeout);
     const auto usual = std::min<std::chrono::microseconds>(policy_.spin, timeout);
-    const bool try_again = spun_in_vain_ >= patience && ++not_spun_ >= retry_every;
-    if (usual.count() > 0 && (spun_in_vain_ < patience || try_again)) {
-        not_spun_ = 0;
-        const auto time =
-            try_again ? std::min<std::chrono::microseconds>(time_of_retry(policy_.spin), timeout)
-                      : usual;
-        if (const int got = spin(queue, entries, wake, time); got != 0) {
-            spun_in_vain_ = 0;
+    const auto length = usual.count() > 0 ? choice_.next() : Length::none;
+    if (length != Length::none) {
+        if (const int got = spin(queue, entries, wake, usual); got != 0) {
+            choice_.was_quick();
             return got;
         }
-        ++spun_in_vain_;
+        const auto more = longer_than(usual) - usual;
+        if (length == Length::longer)
+            if (const int got = spin(queue, entries, wake, more); got != 0) {
+                choice_.was_late();
+                return got;
+            }
+        choice_.was_in_vain();
     }
     const Deadline deadline(timeout);
     while (true) {

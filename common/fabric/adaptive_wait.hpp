@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fabric/queues.hpp"
+#include "fabric/spin_choice.hpp"
 
 #include <utility>
 
@@ -10,12 +11,14 @@ namespace rpmem::fabric {
 struct WaitPolicy {
     std::chrono::microseconds spin; // at most, before sleeping
     std::chrono::milliseconds timeout;
+    bool is_for_answers = false; // see SpinChoice
 };
 
 // One for each thread or lane that waits.
 class AdaptiveWait {
 public:
-    explicit AdaptiveWait(const WaitPolicy& policy) : policy_(policy) {}
+    explicit AdaptiveWait(const WaitPolicy& policy)
+        : policy_(policy), choice_(policy.is_for_answers) {}
 
     // As CompletionQueue::read(), but waits until there is something. 0: WAKE was raised.
     // -ETIMEDOUT: nothing came in time.
@@ -42,8 +45,7 @@ private:
                      std::chrono::microseconds time);
 
     WaitPolicy policy_;
-    unsigned spun_in_vain_ = 0; // times in a row
-    unsigned not_spun_ = 0;     // times since the last try
+    SpinChoice choice_;
     unsigned shared_processor_ = 0;
     bool kept_away_ = false;
 };

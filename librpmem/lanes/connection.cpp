@@ -80,7 +80,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
                provider_.local_registration ? 0 : gathered_size(request_.messages, provider_.kind),
                request_.messages,
                provider_.local_registration,
-               {settings.spin_time, settings.operation_timeout}};
+               {settings.spin_time, settings.operation_timeout, true}};
     slots_ = std::make_unique<Slot[]>(request_.lanes);
     // Peers of protocol 0.1 number the lanes in the order in which they come.
     const unsigned now = request_.token ? 1 : request_.lanes;
