@@ -10,7 +10,8 @@ namespace {
 
 using Length = SpinChoice::Length;
 
-// What SpinChoice calls longer, against the usual time, which may be longer than the limit.
+// What SpinChoice calls longer: so many times the usual time, but no more than the limit, unless
+// the usual time itself is more.
 constexpr int times_longer = 4;
 constexpr std::chrono::microseconds longer_at_most(1000);
 // So long it may be before somebody who raises WAKE is heard.

@@ -9,8 +9,8 @@ class SpinChoice {
 public:
     enum class Length { none, usual, longer };
 
-    // IS_FOR_ANSWERS: of a peer that may be asleep, but does not think. A peer that waits for
-    // requests cannot tell one who sleeps from one who has nothing to ask.
+    // IS_FOR_ANSWERS: of a peer that may be asleep, but does not think. Who waits for requests
+    // cannot tell a peer that sleeps from one that has nothing to ask.
     explicit SpinChoice(bool is_for_answers) : is_for_answers_(is_for_answers) {}
 
     // For the wait that begins; then one of the others is called, unless it is `none`.

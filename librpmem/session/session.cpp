@@ -214,11 +214,13 @@ Result<> Session::close() {
     return {};
 }
 
-void Session::undo_create() {
+void Session::undo_create() noexcept try {
     const std::lock_guard lock(mutex_);
     const Deadline deadline(std::min(undo_time, request_time_));
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
+} catch (...) {
+    // What made create() fail is told; the daemon sees that the channel has ended.
 }
 
 int Session::error_fd() {

@@ -29,7 +29,7 @@ public:
     Result<> close();
     // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
     // in a short time, and ends the session.
-    void undo_create();
+    void undo_create() noexcept;
 
     // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }

@@ -18,9 +18,21 @@
 namespace rpmem::test {
 namespace {
 
+constexpr std::size_t header = 4096;
+
 class Lanes : public TargetTest {
 protected:
     void SetUp() override { write_simple_pool_set(16); }
+    // A pool whose lane is connected, a target that stands still, and bytes that it has not had.
+    RPMEMpool* create_and_stop_target() {
+        RPMEMpool* pool = create(local, 1);
+        if (pool) {
+            EXPECT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+            stop_daemon();
+            local.fill(9);
+        }
+        return pool;
+    }
     [[nodiscard]] bool is_connected(unsigned lane) const {
         return daemon_log().find("lane " + std::to_string(lane) + " is connected") !=
                std::string::npos;
@@ -28,8 +40,6 @@ protected:
 
     LocalPool local{16 * mebibyte};
 };
-
-constexpr std::size_t header = 4096;
 
 std::size_t own_threads() {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -99,14 +109,10 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
 // Of messages a lane has 64 at most on its way, so that it would wait for a target that stands
 // still.
 TEST_F(Lanes, SmallFlushesShareMessages) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
+    RPMEMpool* pool = create_and_stop_target();
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
-    local.fill(9);
     constexpr std::size_t count = 1500;
     constexpr std::size_t step = 72; // with gaps
-    stop_daemon();
     for (std::size_t i = 0; i < count; ++i)
         ASSERT_EQ(rpmem_flush(pool, header + i * step, 64, 0, 0), 0) << rpmem_errormsg();
     ASSERT_EQ(::kill(daemon_process(), SIGCONT), 0);
@@ -122,12 +128,8 @@ TEST_F(Lanes, SmallFlushesShareMessages) {
 // The ranges of a message are not overwritten by those of a later one while it is on its way:
 // behind more than any socket takes.
 TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
+    RPMEMpool* pool = create_and_stop_target();
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
-    local.fill(10);
-    stop_daemon();
     std::thread later([this] {
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
         EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);

@@ -86,8 +86,8 @@ EOF
 
 # sshd_write_client DIR: ssh_config, and the program that stands for ssh in RPMEM_SSH.
 # RPMEM_TEST_CONTROL_PATH, a ControlPath of ssh_config(5), has all sessions share the login that the
-# first call of ssh makes, where a login takes long. The usual key exchange takes the processors a
-# tenth of a second.
+# first call of ssh makes, where a login takes long. The key exchange is not the usual one, which takes
+# a tenth of a second of the processors for each login.
 sshd_write_client() {
     local dir=$1 control=no
     [ -z "${RPMEM_TEST_CONTROL_PATH:-}" ] || control=yes
