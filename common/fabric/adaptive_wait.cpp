@@ -33,6 +33,11 @@ std::chrono::microseconds longer_than(std::chrono::microseconds spin) {
     return std::max(spin, std::min(times_longer * spin, longer_at_most));
 }
 
+// What the longer time might have caught: both ends have been woken since.
+std::chrono::microseconds soon_after(std::chrono::microseconds spin) {
+    return 2 * longer_than(spin);
+}
+
 } // namespace
 
 int AdaptiveWait::wait(const CompletionQueue& queue, std::span<Completion> entries, int wake,
@@ -61,16 +66,19 @@ int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completi
         choice_.was_in_vain();
     }
     const Deadline deadline(timeout);
-    while (true) {
-        const auto start = Deadline::Clock::now();
+    const auto asleep_since = Deadline::Clock::now();
+    for (auto start = asleep_since;; start = Deadline::Clock::now()) {
         const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
-        if (const int got = queue.read(entries); got != 0 || woken)
-            return got;
+        const int got = queue.read(entries);
         const auto now = Deadline::Clock::now();
+        if (got > 0 && length != Length::none && now - asleep_since < soon_after(usual))
+            choice_.was_missed();
+        if (got != 0 || woken)
+            return got;
         // The peer reads or writes memory, which leaves no entry here. It may go on.
         if (now - start < usual)
-            if (const int got = spin(queue, entries, wake, usual); got != 0)
-                return got;
+            if (const int more = spin(queue, entries, wake, usual); more != 0)
+                return more;
         if (deadline.passed())
             return -ETIMEDOUT;
     }

@@ -41,6 +41,12 @@ public:
         ++in_vain_;
         eager_ = 0;
     }
+    // It came soon after spinning had been given up. If the other end had to be woken, it will
+    // have gone to sleep again before this one has been, unless this one stays awake next time.
+    void was_missed() {
+        if (is_for_answers_ && retry_after_ == retry_every)
+            eager_ = eager_waits;
+    }
 
 private:
     // So often in a row may spinning be in vain before it is given up.

@@ -28,8 +28,11 @@ public:
         } else if (length == Length::longer && after <= longer_time) {
             choice_.was_late();
         } else {
-            if (length != Length::none)
+            if (length != Length::none) {
                 choice_.was_in_vain();
+                if (after + wake_time_ <= 2 * longer_time)
+                    choice_.was_missed();
+            }
             slept_ = true;
         }
         return slept_ ? wake_time_ : 0;
@@ -86,8 +89,28 @@ TEST(SpinChoice, TwoEndsThatSleepWakeEachOther) {
     EXPECT_GT(asleep, 0) << "where nobody knows that the other may be asleep, both stay so";
 }
 
+// How many of a hundred requests one of two ends sleeps through, that were awake before the
+// application had nothing to ask for a while.
+int late_after_a_break(bool asks_for_answers, int wake_time) {
+    End initiator(asks_for_answers, wake_time);
+    End target(false, wake_time);
+    int late = 0;
+    for (int request = 0, woken_late = 1'000'000; request < 100; ++request) {
+        const int target_late = target.wait(answer_time + woken_late);
+        woken_late = initiator.wait(answer_time + target_late);
+        late += initiator.slept() || target.slept() ? 1 : 0;
+    }
+    return late;
+}
+
+TEST(SpinChoice, TwoEndsAreAwakeSoonAfterABreak) {
+    for (const int wake_time : {10, 30, 60, 100, 150})
+        EXPECT_LE(late_after_a_break(true, wake_time), 2) << wake_time;
+    EXPECT_GT(late_after_a_break(false, 60), 10) << "otherwise each keeps the other asleep";
+}
+
 TEST(SpinChoice, ASlowTargetIsLeftToItsWork) {
-    for (const int time : {100, 1000}) {
+    for (const int time : {100, 300, 1000}) {
         End initiator(true, 30);
         for (int i = 0; i < 100000; ++i)
             initiator.wait(time);
