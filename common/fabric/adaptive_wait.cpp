@@ -12,18 +12,23 @@ using Length = SpinChoice::Length;
 
 // What SpinChoice calls longer: so many times the usual time, but no more than the limit, unless
 // the usual time itself is more.
-constexpr int times_longer = 4;
+constexpr int times_longer = 8;
 constexpr std::chrono::microseconds longer_at_most(1000);
+// Looking up the time takes a tenth of the time of a look.
+constexpr int looks_per_time = 4;
 // So long it may be before somebody who raises WAKE is heard.
 constexpr std::chrono::microseconds longest_blindness(1000);
 
 // The answer of a peer with a processor of its own comes within the round trip of a quick network.
 // One that shares this processor cannot give it before it is let run, and every look in between is
 // lost for both. Yielding that takes longer than a system call has let somebody run; otherwise it
-// is time during which nothing is seen. Who gets the processor back keeps it for about as long as
-// handing it over takes: what came just after the first look would otherwise wait for two changes.
+// is time during which nothing is seen. Where waits take long enough for it to be worth while it
+// is done first of all, as nothing can have come yet, and not again before a usual answer has.
+// Who gets the processor back keeps it for about as long as handing it over takes: what came just
+// after the first look would otherwise wait for two changes.
 constexpr std::chrono::microseconds before_yielding(5);
 constexpr std::chrono::microseconds before_yielding_again(5);
+constexpr std::chrono::microseconds usual_answer(12);
 constexpr std::chrono::microseconds after_yielding_in_vain(2);
 constexpr std::chrono::microseconds somebody_ran(1);
 // Those who spin as we do give it back sooner.
@@ -109,15 +114,22 @@ int AdaptiveWait::spin_blindly(const CompletionQueue& queue, std::span<Completio
                                std::chrono::microseconds time) {
     const auto start = Deadline::Clock::now();
     auto now = start;
-    auto yield_at = shared_processor_ != 0 ? start : start + before_yielding;
+    auto yield_at = yields_at_once_ ? start : start + before_yielding;
     while (now - start < time) {
-        if (now >= yield_at)
-            yield_at = yield(now) +
-                       (shared_processor_ != 0 ? before_yielding_again : after_yielding_in_vain);
-        if (const int got = queue.read(entries); got != 0)
-            return got;
+        if (now >= yield_at) {
+            now = yield(now);
+            yield_at = shared_processor_ != 0
+                           ? now + before_yielding_again
+                           : std::max(now + after_yielding_in_vain, start + usual_answer);
+        }
+        for (int look = 0; look < looks_per_time; ++look)
+            if (const int got = queue.read(entries); got != 0) {
+                yields_at_once_ = shared_processor_ != 0 || now - start >= before_yielding;
+                return got;
+            }
         now = Deadline::Clock::now();
     }
+    yields_at_once_ = true;
     return 0;
 }
 

@@ -46,6 +46,7 @@ private:
 
     WaitPolicy policy_;
     SpinChoice choice_;
+    bool yields_at_once_ = false;
     unsigned shared_processor_ = 0;
     bool kept_away_ = false;
 };

@@ -20,13 +20,19 @@ public:
         if (++slept_ < retry_after_)
             return Length::none;
         slept_ = 0;
+        retry_after_ = std::max(retry_after_, std::min(2 * retry_after_, retry_at_least));
         return Length::longer;
     }
     // It came within the usual time.
     void was_quick() {
+        if (in_vain_ == 0 && eager_ == 0) [[likely]]
+            return;
         in_vain_ = 0;
-        if (eager_ != 0) [[unlikely]]
-            count(true);
+        late_ = 0;
+        if (!is_for_answers_)
+            retry_after_ = first_retry;
+        else if (eager_ != 0)
+            count();
     }
     // It came within the longer time.
     void was_late() {
@@ -34,8 +40,9 @@ public:
         if (!is_for_answers_)
             return;
         if (eager_ == 0)
-            eager_ = eager_waits;
-        count(false);
+            be_eager();
+        ++late_;
+        count();
     }
     void was_in_vain() {
         ++in_vain_;
@@ -44,35 +51,44 @@ public:
     // It came soon after spinning had been given up. If the other end had to be woken, it will
     // have gone to sleep again before this one has been, unless this one stays awake next time.
     void was_missed() {
-        if (is_for_answers_ && retry_after_ == retry_every)
-            eager_ = eager_waits;
+        if (is_for_answers_ && retry_after_ <= retry_at_least)
+            be_eager();
     }
 
 private:
     // So often in a row may spinning be in vain before it is given up.
     static constexpr unsigned patience = 4;
-    // Then every so many waits it is tried again, for longer: where both ends sleep, an answer
-    // comes after the other end has been woken, and both would go on sleeping.
-    static constexpr unsigned retry_every = 32;
+    // Then it is tried again after so many waits, for longer: where both ends sleep, an answer
+    // comes after the other end has been woken, and both would go on sleeping. Each time it takes
+    // twice as many, until it is tried every so many waits.
+    static constexpr unsigned first_retry = 4;
+    static constexpr unsigned retry_at_least = 32;
     // If that was worth it, the waits for answers stay as long until the other end has tried as
     // well: it finds this one awake.
-    static constexpr unsigned eager_waits = retry_every + patience;
-    // If the last still takes that long, the other end is not asleep but slow, and it is
+    static constexpr unsigned eager_waits = retry_at_least + patience;
+    // If the last ones still take that long, the other end is not asleep but slow, and it is
     // tried less and less often.
     static constexpr unsigned retry_seldom = 4096;
 
-    void count(bool quick) {
+    void be_eager() {
+        eager_ = eager_waits;
+        late_ = 0;
+    }
+    void count() {
         if (--eager_ != 0)
             return;
-        retry_after_ = quick ? retry_every : std::min(2 * retry_after_, retry_seldom);
-        in_vain_ = quick ? 0 : patience;
+        const bool slow = late_ >= patience;
+        retry_after_ =
+            slow ? std::clamp(2 * retry_after_, 2 * retry_at_least, retry_seldom) : first_retry;
+        in_vain_ = slow ? patience : 0;
     }
 
     bool is_for_answers_;
     unsigned in_vain_ = 0; // times in a row
     unsigned slept_ = 0;   // times since the last try
-    unsigned retry_after_ = retry_every;
+    unsigned retry_after_ = first_retry;
     unsigned eager_ = 0; // waits to come that spin for longer
+    unsigned late_ = 0;  // of those that were, in a row
 };
 
 } // namespace rpmem::fabric

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace rpmem {
 namespace {
@@ -102,7 +103,7 @@ int Lane::wait_after_alarm(std::span<fabric::Completion> entries) {
     return -ECONNRESET;
 }
 
-int Lane::take(const fabric::Completion& completion) {
+inline int Lane::take(const fabric::Completion& completion) {
     if ((completion.flags & FI_RECV) != 0)
         return take_answer(completion);
     --in_flight_;
@@ -111,7 +112,7 @@ int Lane::take(const fabric::Completion& completion) {
     return 0;
 }
 
-int Lane::take_answer(const fabric::Completion& completion) {
+inline int Lane::take_answer(const fabric::Completion& completion) {
     auto* const answer = static_cast<wire::PersistResponse*>(completion.op_context);
     // Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
     const std::uint64_t count = limits_.messages.counted_answers ? answer->flags : 1;
@@ -119,6 +120,10 @@ int Lane::take_answer(const fabric::Completion& completion) {
         count > requested_ - answered_)
         return EBADMSG;
     answered_ += count;
+    if (!spent_answer_ && limits_.messages.in_flight > 1) {
+        spent_answer_ = answer;
+        return 0;
+    }
     return post_answer_buffer(answer) == 0 ? 0 : ECONNRESET;
 }
 
@@ -179,7 +184,7 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
     if (const int code = await_room_for_message())
         return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.
-    std::byte* const slot = slots_ + requested_ % limits_.messages.in_flight * slot_size;
+    std::byte* const slot = slots_ + next_slot_ * slot_size;
     new (slot)
         wire::PersistMessage{static_cast<std::uint32_t>(mode) | window << wire::window_shift |
                                  flags_of_request(answer, length),
@@ -188,6 +193,9 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
     if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
         return code;
     ++requested_;
+    next_slot_ = next_slot_ + 1 < limits_.messages.in_flight ? next_slot_ + 1 : 0;
+    if (spent_answer_ && post_answer_buffer(std::exchange(spent_answer_, nullptr)) != 0)
+        return ECONNRESET;
     return 0;
 }
 
@@ -231,7 +239,7 @@ std::uint32_t Lane::processor_flags() const {
 }
 
 // The header in SLOT, and SIZE bytes of data behind it.
-int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size) {
+inline int Lane::post_message(std::byte* slot, const std::byte* data, std::size_t size) {
     constexpr std::size_t prefix_size = sizeof(wire::PersistMessage);
     if (prefix_size + size <= std::min(limits_.inject_size, slot_size)) {
         std::memcpy(slot + prefix_size, data, size);

@@ -102,11 +102,11 @@ private:
     inline std::uint32_t flags_of_request(Answer answer, std::size_t length);
     int send_gathered(Answer answer);
     [[nodiscard]] std::uint32_t processor_flags() const;
-    int post_message(std::byte* slot, const std::byte* data, std::size_t size);
+    inline int post_message(std::byte* slot, const std::byte* data, std::size_t size);
     int make_progress();
     int wait_after_alarm(std::span<fabric::Completion> entries);
-    int take(const fabric::Completion& completion);
-    int take_answer(const fabric::Completion& completion);
+    inline int take(const fabric::Completion& completion);
+    inline int take_answer(const fabric::Completion& completion);
     int post_answer_buffer(wire::PersistResponse* buffer);
     int wait_for_operations();
     int start_read(std::byte* destination, std::size_t size, void* descriptor,
@@ -135,8 +135,11 @@ private:
     std::unique_ptr<std::byte[]> buffers_;
     std::unique_ptr<std::byte[]> gathered_messages_; // gathered_places of them
     fabric::MemoryRegion buffers_region_;
-    std::byte* slots_ = nullptr;               // one for each message in flight
+    std::byte* slots_ = nullptr; // one for each message in flight
+    std::size_t next_slot_ = 0;
     wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
+    // To be posted again when the next message is on its way, which is sooner on its way so.
+    wire::PersistResponse* spent_answer_ = nullptr;
     std::byte* landing_ = nullptr;
     std::array<bool, landing_places> landed_{}; // the pieces of a read that have come
     fabric::Endpoint endpoint_;

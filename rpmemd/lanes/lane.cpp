@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -74,6 +75,7 @@ Result<> Lane::set_up(const fabric::Domain& domain, const fabric::Provider& prov
     if (!endpoint)
         return propagate(std::move(endpoint));
     endpoint_ = std::move(*endpoint);
+    posts_late_ = provider.holds_back_messages && count > 1;
     buffers_.reserve(count);
     for (unsigned i = 0; i < count; ++i) {
         buffers_.push_back({this, memory_.get() + i * up_to_cache_lines(message_size_)});
@@ -139,10 +141,19 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
     ++unanswered_;
     if (!rules_.late_answers || (last_flags_ & wire::answer_may_wait) == 0)
         answer_wanted_ = true;
-    // The answer lets the next message come: be ready before. If this fails the lane is gone, and
-    // the control loop is told by the event queue.
-    static_cast<void>(post(buffer));
+    // The answer lets the next message come: be ready before, unless there are other buffers and
+    // what finds none waits; then the answer is sooner on its way. If this fails the lane is gone,
+    // and the control loop is told by the event queue.
+    if (posts_late_ && !spent_)
+        spent_ = &buffer;
+    else
+        static_cast<void>(post(buffer));
     return {};
+}
+
+void Lane::get_ready() {
+    if (spent_)
+        static_cast<void>(post(*std::exchange(spent_, nullptr)));
 }
 
 std::string Lane::act(const PersistMessage& message, std::span<const std::byte> data,
@@ -221,6 +232,7 @@ bool Lane::answer() {
         return false;
     unanswered_ = 0; // any other failure: the lane is gone
     answer_wanted_ = false;
+    get_ready();
     return true;
 }
 

@@ -71,6 +71,7 @@ private:
     Result<> set_up(const fabric::Domain& domain, const fabric::Provider& provider, fi_info* info,
                     const fabric::EventQueue& events, const fabric::CompletionQueue& completions);
     int post(const MessageBuffer& buffer);
+    void get_ready();
     [[nodiscard]] std::string act(const wire::PersistMessage& message,
                                   std::span<const std::byte> data, const ServedMemory& memory,
                                   const Persister& persister);
@@ -86,6 +87,8 @@ private:
     std::unique_ptr<std::byte[]> memory_;
     fabric::MemoryRegion region_;
     std::vector<MessageBuffer> buffers_;
+    const MessageBuffer* spent_ = nullptr; // to be posted again when the answer is on its way
+    bool posts_late_ = false;
     fabric::Endpoint endpoint_;
     unsigned unanswered_ = 0;
     std::uint32_t last_flags_ = 0;

@@ -10,7 +10,7 @@ using Length = SpinChoice::Length;
 
 // Microseconds.
 constexpr int usual_time = 50;
-constexpr int longer_time = 200;
+constexpr int longer_time = 400;
 constexpr int answer_time = 5; // of somebody who is awake
 
 // One end. Returns how long after AFTER, when what it waits for comes, it goes on.
@@ -80,9 +80,9 @@ int requests_until_awake(bool asks_for_answers, int wake_time, int offset, int l
 TEST(SpinChoice, TwoEndsThatSleepWakeEachOther) {
     constexpr int limit = 10000;
     int asleep = 0;
-    for (const int wake_time : {10, 30, 60, 150})
+    for (const int wake_time : {10, 30, 60, 150, 300})
         for (int offset = 0; offset < 32; ++offset) {
-            EXPECT_LT(requests_until_awake(true, wake_time, offset, limit), 80)
+            EXPECT_LT(requests_until_awake(true, wake_time, offset, limit), 40)
                 << wake_time << ' ' << offset;
             asleep += requests_until_awake(false, wake_time, offset, limit) == limit ? 1 : 0;
         }
@@ -104,13 +104,13 @@ int late_after_a_break(bool asks_for_answers, int wake_time) {
 }
 
 TEST(SpinChoice, TwoEndsAreAwakeSoonAfterABreak) {
-    for (const int wake_time : {10, 30, 60, 100, 150})
+    for (const int wake_time : {10, 30, 60, 100, 150, 300})
         EXPECT_LE(late_after_a_break(true, wake_time), 2) << wake_time;
-    EXPECT_GT(late_after_a_break(false, 60), 10) << "otherwise each keeps the other asleep";
+    EXPECT_GT(late_after_a_break(false, 60), 4) << "otherwise each keeps the other asleep";
 }
 
 TEST(SpinChoice, ASlowTargetIsLeftToItsWork) {
-    for (const int time : {100, 300, 1000}) {
+    for (const int time : {100, 300, 500, 1000}) {
         End initiator(true, 30);
         for (int i = 0; i < 100000; ++i)
             initiator.wait(time);
