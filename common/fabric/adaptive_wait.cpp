@@ -14,8 +14,6 @@ using Length = SpinChoice::Length;
 // the usual time itself is more.
 constexpr int times_longer = 8;
 constexpr std::chrono::microseconds longer_at_most(1000);
-// Looking up the time takes a tenth of the time of a look.
-constexpr int looks_per_time = 4;
 // So long it may be before somebody who raises WAKE is heard.
 constexpr std::chrono::microseconds longest_blindness(1000);
 
@@ -122,11 +120,10 @@ int AdaptiveWait::spin_blindly(const CompletionQueue& queue, std::span<Completio
                            ? now + before_yielding_again
                            : std::max(now + after_yielding_in_vain, start + usual_answer);
         }
-        for (int look = 0; look < looks_per_time; ++look)
-            if (const int got = queue.read(entries); got != 0) {
-                yields_at_once_ = shared_processor_ != 0 || now - start >= before_yielding;
-                return got;
-            }
+        if (const int got = queue.read(entries); got != 0) {
+            yields_at_once_ = shared_processor_ != 0 || now - start >= before_yielding;
+            return got;
+        }
         now = Deadline::Clock::now();
     }
     yields_at_once_ = true;
