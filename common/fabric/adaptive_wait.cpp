@@ -78,9 +78,10 @@ int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completi
             choice_.was_missed();
         if (got != 0 || woken)
             return got;
-        // The peer reads or writes memory, which leaves no entry here. It may go on.
-        if (now - start < usual)
-            if (const int more = spin(queue, entries, wake, usual); more != 0)
+        // The peer reads or writes memory, which leaves no entry here. It may go on, and who sleeps
+        // in between is woken late, and maybe where the peer runs.
+        if (now - start < longer_than(usual))
+            if (const int more = spin(queue, entries, wake, longer_than(usual)); more != 0)
                 return more;
         if (deadline.passed())
             return -ETIMEDOUT;
