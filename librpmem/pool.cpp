@@ -78,10 +78,12 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
         return propagate(std::move(target));
     host_ = target->host;
     ProviderSearch search(host_, {arguments.address, arguments.size}, settings_);
-    const bool hopeless = !may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_);
-    if (hopeless && !search.found())
+    if (settings_.ssh_transport == SshTransport::libssh2)
+        search.start_thread(); // this one logs in
+    if (!may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_) && !search.found())
         return Failure(search.found().error());
-    auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_);
+    auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_,
+                                  [&] { static_cast<void>(search.found()); });
     // Where only RDMA may serve, what keeps it from that explains more than a failed login.
     if (!session && (may_use_sockets_of_ip(settings_) || search.found()))
         return propagate(std::move(session));

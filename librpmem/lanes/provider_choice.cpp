@@ -134,23 +134,26 @@ bool may_use_rdma(const Settings& settings) {
 
 ProviderSearch::ProviderSearch(const std::string& host, const LocalMemory& memory,
                                const Settings& settings)
-    : thread_(
-          start_without_signals([this, host, settings, preparation = prepare(memory, settings)] {
-              try {
-                  found_.emplace(find_providers(host, settings, preparation));
-              } catch (const std::exception& exception) {
-                  found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
-              }
-          })) {}
+    : search_([this, host, settings, preparation = prepare(memory, settings)] {
+          try {
+              found_.emplace(find_providers(host, settings, preparation));
+          } catch (const std::exception& exception) {
+              found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
+          }
+      }) {}
 
 ProviderSearch::~ProviderSearch() {
     if (thread_.joinable())
         thread_.join();
 }
 
+void ProviderSearch::start_thread() { thread_ = start_without_signals(search_); }
+
 const Result<Providers>& ProviderSearch::found() {
     if (thread_.joinable())
         thread_.join();
+    if (!found_)
+        search_();
     return *found_;
 }
 

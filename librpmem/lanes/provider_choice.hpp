@@ -8,6 +8,7 @@
 #include "wire/hello.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -30,9 +31,9 @@ struct LocalMemory {
 // Whether a search may find a device for RDMA; without loading libfabric.
 bool may_use_rdma(const Settings& settings);
 
-// Looks for all providers that the settings allow and that reach HOST, while the caller does
-// something else. ENOMEDIUM, with the reason for each, if there is none; ENOTSUP if RDMA reaches
-// it, and may not be used as the settings have it.
+// Looks for all providers that the settings allow and that reach HOST. ENOMEDIUM, with the reason
+// for each, if there is none; ENOTSUP if RDMA reaches it, and may not be used as the settings have
+// it.
 class ProviderSearch {
 public:
     // What changes the environment of the process is done before this returns.
@@ -41,11 +42,15 @@ public:
     ProviderSearch(const ProviderSearch&) = delete;
     ProviderSearch& operator=(const ProviderSearch&) = delete;
 
-    // Waits for the end of the search.
+    // The search takes place in a thread of its own, while the caller does something else. A
+    // process that had a second thread once stays a little slower, see docs/performance.md.
+    void start_thread();
+    // Waits for the end of the search; without start_thread() it takes place here.
     const Result<Providers>& found();
     Result<Providers> take();
 
 private:
+    std::function<void()> search_;
     std::optional<Result<Providers>> found_;
     std::thread thread_;
 };

@@ -39,13 +39,15 @@ std::string advice_for(const ExitStatus& status) {
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
-                                                bool force_ipv4, const Settings& settings) {
+                                                bool force_ipv4, const Settings& settings,
+                                                const std::function<void()>& meanwhile) {
     const Deadline deadline(settings.connect_timeout);
     auto channel = start_channel(target, wire::with_offer(command), force_ipv4, settings, deadline);
     if (!channel)
         return Failure(in_context("out-of-band connection to " + target.host + " failed",
                                   std::move(channel).error()));
     std::unique_ptr<Session> session(new Session(std::move(*channel), target, settings));
+    meanwhile();
     RPMEM_TRY(session->await_ready(deadline));
     return session;
 }

@@ -2,6 +2,7 @@
 #include "environment.hpp"
 
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -160,6 +161,23 @@ TEST_F(Lanes, NeedNoThreadHere) {
         EXPECT_EQ(own_threads(), before);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
     EXPECT_EQ(own_threads(), before);
+}
+
+// In a process of its own: libc does not forget that there was another thread once.
+class OneThread : public Lanes {};
+
+TEST_F(OneThread, OpensAPoolAlone) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ASSERT_TRUE(__libc_single_threaded) << "the test itself has started a thread";
+#endif
+    const bool alone = __libc_single_threaded;
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(static_cast<bool>(__libc_single_threaded),
+              alone && daemon_log().find("libfabric's net") != std::string::npos);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
 // A lane that lacks descriptors, at whatever point of its making, says so, keeps none, harms no
