@@ -114,12 +114,13 @@ int AdaptiveWait::spin_blindly(const CompletionQueue& queue, std::span<Completio
     const auto start = Deadline::Clock::now();
     auto now = start;
     auto yield_at = yields_at_once_ ? start : start + before_yielding;
+    const auto not_again_before = yields_at_once_ ? start + usual_answer : start;
     while (now - start < time) {
         if (now >= yield_at) {
             now = yield(now);
             yield_at = shared_processor_ != 0
                            ? now + before_yielding_again
-                           : std::max(now + after_yielding_in_vain, start + usual_answer);
+                           : std::max(now + after_yielding_in_vain, not_again_before);
         }
         if (const int got = queue.read(entries); got != 0) {
             yields_at_once_ = shared_processor_ != 0 || now - start >= before_yielding;
