@@ -144,7 +144,7 @@ std::string Lane::take(const MessageBuffer& buffer, std::size_t received,
     // The answer lets the next message come: be ready before, unless there are other buffers and
     // what finds none waits; then the answer is sooner on its way. If this fails the lane is gone,
     // and the control loop is told by the event queue.
-    if (posts_late_ && !spent_)
+    if (posts_late_ && answer_wanted_ && !spent_)
         spent_ = &buffer;
     else
         static_cast<void>(post(buffer));
