@@ -73,14 +73,14 @@ int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completi
     for (auto start = asleep_since;; start = Deadline::Clock::now()) {
         const bool woken = !queue.sleep(deadline.poll_timeout(), wake);
         const int got = queue.read(entries);
-        const auto now = Deadline::Clock::now();
-        if (got > 0 && length != Length::none && now - asleep_since < soon_after(usual))
+        if (got > 0 && length != Length::none &&
+            Deadline::Clock::now() - asleep_since < soon_after(usual))
             choice_.was_missed();
         if (got != 0 || woken)
             return got;
         // The peer reads or writes memory, which leaves no entry here. It may go on, and who sleeps
         // in between is woken late, and maybe where the peer runs.
-        if (now - start < longer_than(usual))
+        if (Deadline::Clock::now() - start < longer_than(usual))
             if (const int more = spin(queue, entries, wake, longer_than(usual)); more != 0)
                 return more;
         if (deadline.passed())
