@@ -1,13 +1,12 @@
 #include "pool.hpp"
 
+#include "fabric/library.hpp"
 #include "lanes/appliance.hpp"
 #include "lanes/general_purpose.hpp"
 #include "lanes/messages.hpp"
 #include "lanes/provider_choice.hpp"
 
-#include <netdb.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <climits>
@@ -57,19 +56,6 @@ bool may_use_sockets_of_ip(const Settings& settings) {
     return settings.enable_tcp || settings.enable_sockets;
 }
 
-// The lanes arrive where ssh does, on the address of the same family; and all providers take the
-// first address of a name.
-bool resolves_to_ipv4(const std::string& host) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0)
-        return false; // ssh may know the name, and says so if it does not
-    const bool ipv4 = found->ai_family == AF_INET;
-    ::freeaddrinfo(found);
-    return ipv4;
-}
-
 } // namespace
 
 Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
@@ -80,10 +66,11 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     ProviderSearch search(host_, {arguments.address, arguments.size}, settings_);
     if (settings_.ssh_transport == SshTransport::libssh2)
         search.start_thread(); // this one logs in
-    if (!may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_) && !search.found())
+    const bool hopeless = !may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_);
+    if (hopeless && !search.found())
         return Failure(search.found().error());
     auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_,
-                                  [&] { static_cast<void>(search.found()); });
+                                  fabric::start_library);
     // Where only RDMA may serve, what keeps it from that explains more than a failed login.
     if (!session && (may_use_sockets_of_ip(settings_) || search.found()))
         return propagate(std::move(session));

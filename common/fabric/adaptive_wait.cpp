@@ -81,8 +81,8 @@ int AdaptiveWait::wait_for_more(const CompletionQueue& queue, std::span<Completi
         // The peer reads or writes memory, which leaves no entry here. It may go on, and who sleeps
         // in between is woken late, and maybe where the peer runs.
         if (Deadline::Clock::now() - start < longer_than(usual))
-            if (const int more = spin(queue, entries, wake, longer_than(usual)); more != 0)
-                return more;
+            if (const int late = spin(queue, entries, wake, longer_than(usual)); late != 0)
+                return late;
         if (deadline.passed())
             return -ETIMEDOUT;
     }

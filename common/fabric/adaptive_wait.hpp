@@ -46,7 +46,7 @@ private:
 
     WaitPolicy policy_;
     SpinChoice choice_;
-    bool yields_at_once_ = false;
+    bool yields_at_once_ = false; // the last wait was long enough for it to cost nothing
     unsigned shared_processor_ = 0;
     bool kept_away_ = false;
 };

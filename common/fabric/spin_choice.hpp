@@ -13,14 +13,16 @@ public:
     // cannot tell a peer that sleeps from one that has nothing to ask.
     explicit SpinChoice(bool is_for_answers) : is_for_answers_(is_for_answers) {}
 
-    // For the wait that begins; then one of the others is called, unless it is `none`.
+    // For the wait that begins. Unless it is `none`, was_quick(), was_late() or was_in_vain() is
+    // called then; and was_missed() after the last, where that is so.
     Length next() {
         if (in_vain_ < patience) [[likely]]
             return eager_ == 0 ? Length::usual : Length::longer;
         if (++slept_ < retry_after_)
             return Length::none;
         slept_ = 0;
-        retry_after_ = std::max(retry_after_, std::min(2 * retry_after_, retry_at_least));
+        if (retry_after_ < retry_at_least)
+            retry_after_ *= 2;
         return Length::longer;
     }
     // It came within the usual time.

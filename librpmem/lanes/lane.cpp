@@ -120,7 +120,7 @@ inline int Lane::take_answer(const fabric::Completion& completion) {
         count > requested_ - answered_)
         return EBADMSG;
     answered_ += count;
-    if (!spent_answer_ && limits_.messages.in_flight > 1) {
+    if (!spent_answer_ && limits_.messages.in_flight > 1) { // those posted do for the others
         spent_answer_ = answer;
         return 0;
     }
@@ -161,6 +161,14 @@ int Lane::write(std::size_t offset, std::size_t length) {
     return 0;
 }
 
+// A message has been posted.
+inline int Lane::count_request() {
+    ++requested_;
+    return spent_answer_ && post_answer_buffer(std::exchange(spent_answer_, nullptr)) != 0
+               ? ECONNRESET
+               : 0;
+}
+
 inline int Lane::await_room_for_message() {
     while (requested_ - answered_ >= limits_.messages.in_flight)
         if (const int code = make_progress())
@@ -192,11 +200,8 @@ int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length
     const bool carries_data = mode == wire::PersistMode::inline_data;
     if (const int code = post_message(slot, memory_.local + offset, carries_data ? length : 0))
         return code;
-    ++requested_;
     next_slot_ = next_slot_ + 1 < limits_.messages.in_flight ? next_slot_ + 1 : 0;
-    if (spent_answer_ && post_answer_buffer(std::exchange(spent_answer_, nullptr)) != 0)
-        return ECONNRESET;
-    return 0;
+    return count_request();
 }
 
 int Lane::gather(std::size_t offset, std::size_t length) {
@@ -228,8 +233,7 @@ int Lane::send_gathered(Answer answer) {
         return code;
     next_gathered_ = (next_gathered_ + 1) % gathered_places;
     ++in_flight_;
-    ++requested_;
-    return 0;
+    return count_request();
 }
 
 std::uint32_t Lane::processor_flags() const {

@@ -99,6 +99,7 @@ private:
     template <typename Post>
     int post(Post post_operation);
     inline int await_room_for_message();
+    inline int count_request();
     inline std::uint32_t flags_of_request(Answer answer, std::size_t length);
     int send_gathered(Answer answer);
     [[nodiscard]] std::uint32_t processor_flags() const;
@@ -138,7 +139,7 @@ private:
     std::byte* slots_ = nullptr; // one for each message in flight
     std::size_t next_slot_ = 0;
     wire::PersistResponse* answers_ = nullptr; // where answers land, one for each message
-    // To be posted again when the next message is on its way, which is sooner on its way so.
+    // To be posted again when the next message has been, which is sooner on its way so.
     wire::PersistResponse* spent_answer_ = nullptr;
     std::byte* landing_ = nullptr;
     std::array<bool, landing_places> landed_{}; // the pieces of a read that have come

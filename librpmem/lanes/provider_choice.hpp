@@ -45,7 +45,7 @@ public:
     // The search takes place in a thread of its own, while the caller does something else. A
     // process that had a second thread once stays a little slower, see docs/performance.md.
     void start_thread();
-    // Waits for the end of the search; without start_thread() it takes place here.
+    // Waits for the end of the search; without start_thread() it takes place in the first call.
     const Result<Providers>& found();
     Result<Providers> take();
 

@@ -40,7 +40,7 @@ std::string advice_for(const ExitStatus& status) {
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
                                                 bool force_ipv4, const Settings& settings,
-                                                const std::function<void()>& meanwhile) {
+                                                void (*meanwhile)()) {
     const Deadline deadline(settings.connect_timeout);
     auto channel = start_channel(target, wire::with_offer(command), force_ipv4, settings, deadline);
     if (!channel)

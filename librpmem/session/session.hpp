@@ -7,7 +7,6 @@
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,10 +17,11 @@ namespace rpmem {
 class Session {
 public:
     // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready.
-    // MEANWHILE: what can be done before it is.
+    // MEANWHILE: what can be done before it is. The daemon waits for an answer to its hello:
+    // nothing that may take long.
     static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
                                                   bool force_ipv4, const Settings& settings,
-                                                  const std::function<void()>& meanwhile);
+                                                  void (*meanwhile)());
 
     // The target's refusal is an Error with the errno of its status, and with its reason if it
     // gave one.

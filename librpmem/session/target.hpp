@@ -1,4 +1,4 @@
-// The target string of the API: [user@]host[:port].
+// The target string of the API, [user@]host[:port], and where that is.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,5 +22,9 @@ struct Target {
 // An IPv6 address with a port is written [address]:port; a bare one is a host without a port.
 // EINVAL with the reason.
 Result<Target> parse_target(std::string_view text);
+
+// Whether the first address of HOST is of IPv4. The lanes arrive where ssh does, on the address of
+// the same family; and all providers take the first address of a name.
+bool resolves_to_ipv4(const std::string& host);
 
 } // namespace rpmem

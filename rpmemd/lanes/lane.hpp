@@ -52,8 +52,8 @@ public:
     }
 
     // Does what the message of RECEIVED bytes in BUFFER says, except for making its range durable,
-    // and gets ready for the next one. Returns a text if the peer broke the rules or the medium
-    // failed: there must be no answer then.
+    // and gets ready for the next one, now or when it has answered. Returns a text if the peer
+    // broke the rules or the medium failed: there must be no answer then.
     [[nodiscard]] std::string take(const MessageBuffer& buffer, std::size_t received,
                                    const ServedMemory& memory, const Persister& persister);
     // What was taken must be durable now: its answer is due, or the time until then is well used.
@@ -88,7 +88,7 @@ private:
     fabric::MemoryRegion region_;
     std::vector<MessageBuffer> buffers_;
     const MessageBuffer* spent_ = nullptr; // to be posted again when the answer is on its way
-    bool posts_late_ = false;
+    bool posts_late_ = false;              // what finds no buffer waits, and there is more than one
     fabric::Endpoint endpoint_;
     unsigned unanswered_ = 0;
     std::uint32_t last_flags_ = 0;
