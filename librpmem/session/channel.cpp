@@ -50,6 +50,15 @@ Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline
     return done;
 }
 
+std::string Channel::output_there(std::size_t most) {
+    std::string text(most, '\0');
+    const auto ready = wait_readable(streams_.output.get(), Deadline(std::chrono::seconds(0)));
+    const ssize_t got =
+        ready && *ready ? ::read(streams_.output.get(), text.data(), text.size()) : 0;
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text;
+}
+
 void Channel::collect_error_text() {
     // There may be no end to it. Who waits for more comes again.
     constexpr int most_reads = 16;

@@ -42,6 +42,9 @@ public:
     // Reads until BUFFER is full or the command's output ends; returns the bytes read.
     Result<std::size_t> receive(std::span<std::byte> buffer, const Deadline& deadline);
 
+    // The output that has come, MOST bytes of it at most, without waiting.
+    std::string output_there(std::size_t most);
+
     // Readable when output has come or has ended.
     [[nodiscard]] int output_fd() const { return streams_.output.get(); }
     // Readable when error text has come or has ended; -1: never (any more).
@@ -51,6 +54,8 @@ public:
     // The error text so far (bounded), its lines joined by "; ".
     [[nodiscard]] std::string error_text() const;
 
+    // How the command ended, if it has by then; the channel stays as it is.
+    std::optional<ExitStatus> status(const Deadline& deadline) { return carrier_->wait(deadline); }
     // Ends the input, waits for the command to end, and returns how it did. ETIMEDOUT: it did not,
     // and is cut off when the channel is destroyed.
     Result<ExitStatus> finish(const Deadline& deadline);

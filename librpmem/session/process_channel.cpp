@@ -2,6 +2,9 @@
 
 #include "base/io.hpp"
 
+#include <cerrno>
+#include <cstdlib>
+
 namespace rpmem {
 namespace {
 
@@ -16,6 +19,17 @@ public:
 private:
     ChildProcess process_;
 };
+
+Failure not_started(Error error) {
+    const char* const path = std::getenv("PATH");
+    if (error.code == ENOENT)
+        error.text += fmt::format(" (RPMEM_SSH names the program; without a '/' it is looked for "
+                                  "in PATH={})",
+                                  path ? path : "");
+    else
+        error.text += " (RPMEM_SSH names the program)";
+    return Failure(std::move(error));
+}
 
 } // namespace
 
@@ -32,7 +46,7 @@ Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::st
     auto process = ChildProcess::start(arguments, input->theirs.get(), output->write_end.get(),
                                        error->write_end.get());
     if (!process)
-        return propagate(std::move(process));
+        return not_started(std::move(process).error());
     ChannelStreams streams{std::move(input->ours), std::move(output->read_end),
                            std::move(error->read_end)};
     return std::make_unique<Channel>(std::move(streams),

@@ -19,21 +19,17 @@ constexpr std::chrono::seconds last_words_time(2);
 // What has failed is not to take much longer because of what it leaves.
 constexpr std::chrono::milliseconds undo_time(5000);
 
-// What a shell returns for a command that it does not find; see sh(1).
-constexpr int shell_not_found = 127;
-// What ssh returns for its own failures; see ssh(1).
-constexpr int ssh_failed = 255;
+// A value of errno, as the initial status may be one; what a shell prints is another number.
+constexpr int last_errno = 4095;
+
+// The least that is not an errno in the exit status of rpmemd --remove: a shell's own.
+constexpr int first_of_shell = 126;
+
+// Of what came instead of rpmemd's first words, to be quoted.
+constexpr std::size_t most_noise = 1024;
 
 std::string with_text(const std::string& message, const std::string& remote_text) {
     return remote_text.empty() ? message : message + ": " + remote_text;
-}
-
-std::string advice_for(const ExitStatus& status) {
-    if (status.known && status.signal == 0 && status.code == shell_not_found)
-        return " (install rpmemd on the target, or name it in RPMEM_CMD)";
-    if (status.known && status.signal == 0 && status.code == ssh_failed)
-        return " (try the same login by hand: it must work without a password)";
-    return "";
 }
 
 } // namespace
@@ -46,7 +42,8 @@ Result<std::unique_ptr<Session>> Session::start(const Target& target, const std:
     if (!channel)
         return Failure(in_context("out-of-band connection to " + target.host + " failed",
                                   std::move(channel).error()));
-    std::unique_ptr<Session> session(new Session(std::move(*channel), target, settings));
+    std::unique_ptr<Session> session(new Session(
+        std::move(*channel), remote_command(target, command, settings), target.host, settings));
     meanwhile();
     RPMEM_TRY(session->await_ready(deadline));
     return session;
@@ -57,19 +54,32 @@ Result<> Session::await_ready(const Deadline& deadline) {
     const auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for rpmemd to start", login_time_, "RPMEM_CONNECT_TIMEOUT");
-    if (*got < bytes.size())
-        return ended_early("rpmemd was ready");
+    const auto came = std::span(bytes).first(*got);
+    if (*got > 0 && *got < bytes.size())
+        return noise(came);
+    if (*got == 0)
+        return ended_early("before rpmemd was ready");
     const auto status = wire::decode_initial_status(bytes);
     if (!status)
         return Failure(status.error());
+    if (*status != 0 && *status != wire::hello_status && (*status < 0 || *status > last_errno))
+        return noise(came);
+    spoke_ = true;
     if (*status == 0)
         return {};
     if (*status == wire::hello_status)
         return exchange_hellos(deadline);
-    const int code = *status > 0 && *status < 4096 ? *status : EREMOTEIO;
     return fail(
-        ErrorClass::target_refused, code, "{}",
-        with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(code))));
+        ErrorClass::target_refused, *status, "{}",
+        with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(*status))));
+}
+
+// BEGINNING stands where the initial status should be.
+Failure Session::noise(std::span<const std::byte> beginning) {
+    std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+    text += channel_->output_there(most_noise);
+    return fail(ErrorClass::target_refused, EPROTO, "{}",
+                with_text(describe_noise(command_, text), channel_->error_text()));
 }
 
 Result<> Session::exchange_hellos(const Deadline& deadline) {
@@ -93,19 +103,21 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     if (!channel_->send(wire::encode(answer), deadline))
         return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",
                                              login_time_, "RPMEM_CONNECT_TIMEOUT")
-                                 : ended_early("it took the answer to its hello");
+                                 : ended_early("before it took the answer to its hello");
     return {};
 }
 
 Failure Session::ended_early(std::string_view when) {
     const auto status = channel_->finish(Deadline(last_words_time));
-    const std::string how = status ? status->text() : "does not end";
-    return fail(ErrorClass::link_lost, ECONNRESET, "{}{}",
-                with_text(fmt::format("out-of-band connection to {} failed: the remote command {} "
-                                      "before {}",
-                                      host_, how, when),
-                          channel_->error_text()),
-                status ? advice_for(*status) : "");
+    const std::string context = fmt::format("out-of-band connection to {} failed", host_);
+    if (!status)
+        return fail(ErrorClass::link_lost, ECONNRESET, "{}",
+                    with_text(fmt::format("{}: the remote command '{}' does not end, and its "
+                                          "output ended {}",
+                                          context, command_.command, when),
+                              channel_->error_text()));
+    return fail(ErrorClass::link_lost, ECONNRESET, "{}: {}", context,
+                describe_end(command_, *status, when, {spoke_, channel_->error_text()}));
 }
 
 Failure Session::timed_out(std::string_view when, std::chrono::milliseconds time,
@@ -142,13 +154,13 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
     if (!channel_->send(request, deadline))
         return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,
                                              "RPMEM_OPERATION_TIMEOUT")
-                                 : ended_early("it took the request");
+                                 : ended_early("before it took the request");
     wire::Bytes bytes(wire::response_header_size);
     auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
     if (*got < bytes.size())
-        return ended_early("it answered");
+        return ended_early("before it answered");
     const auto decoded = wire::decode_response_header(bytes, response);
     if (!decoded)
         return Failure(in_context("answer of rpmemd on " + host_, decoded.error()));
@@ -159,7 +171,7 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
         return timed_out("for the rest of an answer of rpmemd", request_time_,
                          "RPMEM_OPERATION_TIMEOUT");
     if (*got < body.size())
-        return ended_early("its answer was complete");
+        return ended_early("before its answer was complete");
     return body;
 }
 
@@ -248,10 +260,14 @@ std::string Session::look() {
         return {};
     std::byte byte;
     const auto got = channel_->receive(std::span(&byte, 1), Deadline(std::chrono::seconds(1)));
-    const bool spoke = got && *got == 1;
-    return with_error_text(fmt::format("the session with {} is lost: {}", host_,
-                                       spoke ? "rpmemd sent something that nobody asked for"
-                                             : "rpmemd, or the ssh connection to it, has ended"));
+    if (got && *got == 1)
+        return with_error_text(fmt::format(
+            "the session with {} is lost: rpmemd sent something that nobody asked for", host_));
+    const std::string text = with_error_text(fmt::format(
+        "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
+    const auto status = channel_->status(Deadline(last_words_time));
+    return status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
+                  : text;
 }
 
 std::string Session::ending(std::string_view what) {
@@ -279,17 +295,14 @@ Result<> run_remote(const Target& target, const std::string& command, const Sett
         return Failure(in_context("command on " + target.host, status.error()));
     if (status->known && status->signal == 0 && status->code == 0)
         return {};
-    const bool is_errno =
-        status->known && status->signal == 0 && status->code < shell_not_found && status->code > 0;
-    const int code = is_errno                                           ? status->code
-                     : status->known && status->code == shell_not_found ? ENOENT
-                                                                        : ECONNRESET;
-    return fail(is_errno ? ErrorClass::target_refused : ErrorClass::link_lost, code, "{}{}",
-                with_text(is_errno ? fmt::format("{} reports: {}", target.host, strerror(code))
-                                   : fmt::format("the remote command on {} {}", target.host,
-                                                 status->text()),
-                          channel.error_text()),
-                advice_for(*status));
+    // A command that is not there is no lack of a pool set: ECONNRESET, as create and open say.
+    if (status->known && status->signal == 0 && status->code > 0 && status->code < first_of_shell)
+        return fail(ErrorClass::target_refused, status->code, "{}",
+                    with_text(fmt::format("{} reports: {}", target.host, strerror(status->code)),
+                              channel.error_text()));
+    return fail(ErrorClass::link_lost, ECONNRESET, "{}",
+                describe_end(remote_command(target, command, settings), *status, "",
+                             {false, channel.error_text()}));
 }
 
 } // namespace rpmem

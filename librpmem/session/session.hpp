@@ -3,6 +3,7 @@
 
 #include "base/settings.hpp"
 #include "session/channel.hpp"
+#include "session/remote_end.hpp"
 #include "session/target.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
@@ -52,9 +53,10 @@ public:
     void let_go();
 
 private:
-    Session(std::unique_ptr<Channel> channel, const Target& target, const Settings& settings)
-        : channel_(std::move(channel)), host_(target.host), login_time_(settings.connect_timeout),
-          request_time_(settings.operation_timeout) {}
+    Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
+            const Settings& settings)
+        : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
+          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {}
 
     std::string look();
     Result<> await_ready(const Deadline& deadline);
@@ -62,13 +64,16 @@ private:
     Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,
                                  wire::ResponseHeader& header);
     Failure refused(wire::Status status, const char* request);
+    Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
     Failure timed_out(std::string_view when, std::chrono::milliseconds time, const char* setting);
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
     std::mutex mutex_; // the channel: requests, and looks at whether it is lost
     std::unique_ptr<Channel> channel_;
+    RemoteCommand command_;
     std::string host_;
+    bool spoke_ = false; // rpmemd has answered: the login and the command were right
     std::optional<wire::Hello> hello_;
     std::chrono::milliseconds login_time_;
     std::chrono::milliseconds request_time_;

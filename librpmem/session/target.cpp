@@ -39,6 +39,10 @@ Result<Target> parse_target(std::string_view text) {
         target.user = rest.substr(0, at);
         if (target.user.empty())
             return bad_target(text, "there is no user before '@'");
+        // Ssh would take what is before the last one for the user, and only fail after its time.
+        if (target.user.find('@') != std::string::npos)
+            return bad_target(text, "there is more than one '@' (a user's name with '@' can be "
+                                    "given as User in ssh_config)");
         rest.remove_prefix(at + 1);
     }
     std::optional<std::string_view> port;

@@ -78,9 +78,13 @@ no_provider() {
 login_fails() {
     daemon
     RPMEM_SSH=/nonexistent/ssh probe 1 "$RPMEM_TEST_TARGET"
-    says 'could not be created' "cannot start '/nonexistent/ssh'"
+    says 'could not be created' "cannot start '/nonexistent/ssh'" 'RPMEM_SSH' 'PATH='
+    RPMEM_SSH=/bin/false probe 1 "$RPMEM_TEST_TARGET"
+    says "RPMEM_SSH names '/bin/false'" "$daemon"
     probe 1 "$(id -un)@127.0.0.1:1" # nobody listens there
-    says 'status 255' 'the login failed'
+    says 'status 255' 'does sshd run on the target'
+    probe 1 "nobody-of-that-name@${RPMEM_TEST_TARGET#*@}"
+    says 'status 255' 'try the same login by hand'
     probe 1 "$(id -un)@127.0.0.1:1" --json
     has /verdict/possible=false /target/report=null '/target/problem~status 255'
     : >"$dir/nobody"
@@ -117,7 +121,9 @@ daemon_fails() {
 # What comes from the target is not trusted: nonsense, other types, control characters, no end.
 target_lies() {
     RPMEM_CMD='echo nonsense; true' probe 1 "$RPMEM_TEST_TARGET"
-    says 'could not be created'
+    says 'could not be created' 'begins with "nonsense\n"' '~/.bashrc'
+    RPMEM_CMD="printf 'Good \\033[1mday\\n'; $daemon" probe 1 "$RPMEM_TEST_TARGET"
+    says 'begins with "Good \x1b[1mday\n"' ' true'"'"' must print nothing'
     RPMEM_CMD="echo '{\"providers\": 7, \"limits\": [], \"host\": {}}'; true" probe 1 "$RPMEM_TEST_TARGET"
     says 'no provider is common'
     cat >"$dir/lie" <<'END'

@@ -86,8 +86,16 @@ TEST_F(Settings, TheNewerTcpIsTaken) {
 // RPMEM_SSH=/nonexistent/ssh
 TEST_F(Settings, SshIsMissing) {
     expect_failed(create(local, 1), ENOENT, "/nonexistent/ssh");
+    for (const std::string words : {"RPMEM_SSH", "PATH="})
+        expect_failed(create(local, 1), ENOENT, words);
     EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
     EXPECT_EQ(errno, ENOENT) << rpmem_errormsg();
+}
+
+// RPMEM_SSH=/bin/false
+TEST_F(Settings, SshIsNoSsh) {
+    expect_failed(create(local, 1), ECONNRESET, "RPMEM_SSH names '/bin/false'");
+    expect_failed(create(local, 1), ECONNRESET, variable("RPMEM_TEST_COMMAND_FILE"));
 }
 
 // RPMEM_CMD=COMMAND first|COMMAND second

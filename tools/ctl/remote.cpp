@@ -1,6 +1,7 @@
 #include "remote.hpp"
 
 #include "rdma/local_end.hpp"
+#include "session/remote_end.hpp"
 #include "session/transport.hpp"
 
 #include <nlohmann/json.hpp>
@@ -15,9 +16,6 @@ using nlohmann::json;
 
 // Of a report; what is longer is none.
 constexpr std::size_t largest_output = std::size_t{1} << 20;
-
-constexpr int shell_not_found = 127;
-constexpr int ssh_failed = 255;
 
 struct Output {
     std::string text;
@@ -53,15 +51,14 @@ Result<Output> run(const Target& target, const std::string& command, const Setti
     return output;
 }
 
-std::string explain(const Target& target, const std::string& command, const Output& output) {
-    std::string text = fmt::format("\"{}\" on {} {}", command, target.host, output.status.text());
-    if (!output.error_text.empty())
-        text += ": " + output.error_text;
-    if (output.status.known && output.status.code == ssh_failed)
-        text += " (the login failed; try the same by hand: it must work without a password)";
-    if (output.status.known && output.status.code == shell_not_found)
-        text += " (install rpmemd on the target, or name it in RPMEM_CMD)";
-    return text;
+// Why OUTPUT is no report.
+std::string explain(const RemoteCommand& command, const Output& output) {
+    const bool succeeded = output.status.code == 0 && output.status.signal == 0;
+    // A report that something stands before.
+    if (succeeded && !output.text.empty())
+        return describe_noise(command,
+                              std::string_view(output.text).substr(0, output.text.find("{", 1)));
+    return describe_end(command, output.status, "", {!output.text.empty(), output.error_text});
 }
 
 // A daemon that does not know --probe still knows --version. One that does has another reason to
@@ -94,8 +91,9 @@ RemoteAnswer ask_target(const Target& target, const Settings& settings) {
         if (report->is_object() && report->contains("providers"))
             return {RemoteAnswer::Kind::report, std::move(report), {}, {}};
     }
-    const std::string problem = explain(target, command + " --probe", *output);
-    if (output->status.known && output->status.code == shell_not_found)
+    const RemoteCommand shown = remote_command(target, command + " --probe", settings);
+    const std::string problem = explain(shown, *output);
+    if (was_not_found(output->status))
         return {RemoteAnswer::Kind::none, nullptr, {}, problem};
     return ask_old_daemon(target, command, settings, problem);
 }

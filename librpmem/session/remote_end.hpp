@@ -1,0 +1,40 @@
+// What the end of a remote command tells: how it came about, and what to do. For the library and
+// for rpmemctl.
+#pragma once
+
+#include "base/child_process.hpp"
+#include "base/settings.hpp"
+#include "session/target.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace rpmem {
+
+// What was started, as messages name it.
+struct RemoteCommand {
+    std::string target;  // [user@]host
+    std::string command; // as RPMEM_CMD has it
+    std::string ssh;     // as RPMEM_SSH has it; empty: libssh2 logs in
+};
+RemoteCommand remote_command(const Target& target, const std::string& command,
+                             const Settings& settings);
+
+// What has come from the command before it ended.
+struct LastWords {
+    bool spoke;        // it had answered as rpmemd does: the login and the command were right
+    std::string error; // its standard error, and that of ssh
+};
+
+// Whether ssh(1), or the remote shell for it, could not run the command at all.
+bool was_not_found(const ExitStatus& status);
+
+// "the remote command 'rpmemd' ended with status 3 WHEN: ERROR (ADVICE)". WHEN: "before it
+// answered"; may be empty.
+std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
+                         std::string_view when, const LastWords& words);
+
+// NOISE stood where the first words of rpmemd should be. The text quotes its beginning.
+std::string describe_noise(const RemoteCommand& command, std::string_view noise);
+
+} // namespace rpmem

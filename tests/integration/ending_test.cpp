@@ -1,0 +1,132 @@
+// What the text says of a remote command that ends, or that prints something of its own.
+#include "environment.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+class Endings : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+
+    static void expect_text(int code, const std::vector<std::string>& said,
+                            const std::vector<std::string>& not_said) {
+        EXPECT_EQ(errno, code) << rpmem_errormsg();
+        const std::string text = rpmem_errormsg();
+        for (const std::string& words : said)
+            EXPECT_NE(text.find(words), std::string::npos) << words << " is not in: " << text;
+        for (const std::string& words : not_said)
+            EXPECT_EQ(text.find(words), std::string::npos) << words << " is in: " << text;
+    }
+
+    // Of TARGET, by create and by remove.
+    void expect_no_login(const std::string& other, const std::string& said) {
+        unsigned lanes = 1;
+        const std::vector<std::string> login_hint{"by hand"};
+        EXPECT_EQ(
+            rpmem_create(other.c_str(), "pool.set", local.data(), local.size(), &lanes, nullptr),
+            nullptr);
+        expect_text(ECONNRESET, {said}, login_hint);
+        EXPECT_EQ(rpmem_remove(other.c_str(), "pool.set", 0), -1);
+        expect_text(ECONNRESET, {said}, login_hint);
+    }
+
+    LocalPool local{8 * mebibyte};
+    const std::string command = variable("RPMEM_TEST_COMMAND_FILE");
+    const bool by_libssh2 = std::getenv("RPMEM_SSH_TRANSPORT") != nullptr;
+};
+
+TEST_F(Endings, NoiseOfTheShellIsQuoted) {
+    const std::string daemon = variable("RPMEM_TEST_DAEMON");
+    const struct {
+        const char* script;
+        const char* quoted;
+    } cases[] = {
+        {"printf 'Welcome to \"db\"\\n\\033[1mnews\\n'; exec ",
+         "begins with \"Welcome to \\\"db\\\"\\n\\x1b[1mnews\\n"},
+        {"printf hi; exec true ", "begins with \"hi\""},
+        {"head -c 5000 /dev/zero | tr '\\0' x; exec ", "xxx\"..."},
+        {"printf '\\377\\376\\375\\374\\001'; exec ", "\"\\xff\\xfe\\xfd\\xfc"},
+    };
+    for (const auto& one : cases) {
+        SCOPED_TRACE(one.script);
+        set_command(one.script + daemon);
+        EXPECT_EQ(create(local, 1), nullptr);
+        expect_text(EPROTO,
+                    {one.quoted, "~/.bashrc", " true' must print nothing", "'" + command + "'"},
+                    {"\033", "Remote I/O", "Protocol error"});
+        EXPECT_LT(std::string(rpmem_errormsg()).size(), 2000U);
+    }
+}
+
+// By the shell that starts it, as ssh has no word for it; or by ssh itself.
+TEST_F(Endings, ASignalIsToldAsSuch) {
+    const std::vector<std::string> login_hint{"by hand", "password"};
+    for (const std::string before :
+         {"", "printf '\\000\\000\\000\\000'; head -c 148 >/dev/null; "}) {
+        SCOPED_TRACE(before);
+        set_command(before + "kill -KILL $$");
+        EXPECT_EQ(create(local, 1), nullptr);
+        expect_text(ECONNRESET, {by_libssh2 ? "signal 9 (SIGKILL)" : "a signal ended it"},
+                    login_hint);
+        set_command(before + "sh -c 'kill -SEGV $$'; exit $?");
+        EXPECT_EQ(create(local, 1), nullptr);
+        expect_text(ECONNRESET, {"signal 11 (SIGSEGV) on the target"}, login_hint);
+    }
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+    ASSERT_TRUE(part_gets_unlocked(0));
+    EXPECT_EQ(rpmem_set_attr(pool, nullptr), -1);
+    expect_text(ECONNRESET, {"lost", by_libssh2 ? "signal 9 (SIGKILL)" : "a signal ended it"},
+                login_hint);
+    EXPECT_EQ(rpmem_close(pool), -1);
+}
+
+TEST_F(Endings, ACommandThatIsNoDaemonIsNamed) {
+    for (const std::string status : {"0", "3"}) {
+        set_command("exit " + status);
+        EXPECT_EQ(create(local, 1), nullptr);
+        expect_text(ECONNRESET,
+                    {"'" + command + "' ended with status " + status, "RPMEM_CMD names the command",
+                     by_libssh2 ? "" : "RPMEM_SSH names '"},
+                    {"by hand"});
+    }
+}
+
+TEST_F(Endings, ACommandThatIsNotThereHasOneErrno) {
+    set_command("exec /nonexistent/rpmemd");
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
+    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
+    expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
+}
+
+class EndingsOfSsh : public Endings {};
+
+TEST_F(EndingsOfSsh, TheHintIsThatOfTheFailure) {
+    expect_no_login("no-such-host.invalid", "neither to ssh_config nor to the resolver");
+    expect_no_login("127.0.0.1:1", "does sshd run on the target");
+    const std::string without_user = target.substr(target.find('@') + 1);
+    EXPECT_EQ(rpmem_remove(("nobody-of-that-name@" + without_user).c_str(), "pool.set", 0), -1);
+    expect_text(ECONNRESET, {"Permission denied", "by hand"}, {});
+}
+
+TEST_F(EndingsOfSsh, TwoAtSignsAreRefusedAtOnce) {
+    unsigned lanes = 1;
+    for (const char* bad : {"user@@127.0.0.1", "user@127.0.0.1@22"}) {
+        EXPECT_EQ(rpmem_create(bad, "pool.set", local.data(), local.size(), &lanes, nullptr),
+                  nullptr);
+        expect_text(EINVAL, {"more than one '@'"}, {});
+        EXPECT_EQ(rpmem_remove(bad, "pool.set", 0), -1);
+        expect_text(EINVAL, {"more than one '@'"}, {});
+    }
+}
+
+} // namespace
+} // namespace rpmem::test
