@@ -30,10 +30,11 @@ struct Ending {
 class DaemonProcess {
 public:
     // SSH_CONNECTION: nothing leaves it out of the environment. OFFER: the value of RPMEMD_OFFER;
-    // the same.
+    // the same. VARIABLES: more of the environment, as NAME=VALUE.
     DaemonProcess(const std::vector<std::string>& arguments, const std::filesystem::path& home,
                   const std::optional<std::string>& ssh_connection,
-                  const std::optional<std::string>& offer = std::nullopt);
+                  const std::optional<std::string>& offer = std::nullopt,
+                  const std::vector<std::string>& variables = {});
     ~DaemonProcess(); // kills what still runs
     DaemonProcess(const DaemonProcess&) = delete;
     DaemonProcess& operator=(const DaemonProcess&) = delete;

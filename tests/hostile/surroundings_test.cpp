@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <iterator>
 
 namespace rpmem::hostile {
 namespace {
@@ -83,6 +84,26 @@ TEST_F(Surroundings, NobodyReadsTheAnswer) {
         EXPECT_EQ(directory_.damage(), "");
         EXPECT_NE(directory_.read_log(), "");
     }
+}
+
+// The recorder stands in the real daemon for the functions that make data durable.
+TEST_F(Surroundings, AHeaderThatCannotBeSyncedMakesNoPool) {
+    const auto recording = directory_.path() / "recording";
+    DaemonProcess daemon(
+        directory_.daemon_arguments(), directory_.path(), loopback_connection, std::nullopt,
+        {"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_LOG=" + recording.string(),
+         "RPMEM_RECORDER_FAULTS=fdatasync:parts:2:28", "ASAN_OPTIONS=verify_asan_link_order=0"});
+    ASSERT_TRUE(daemon.send(encode(create_request())));
+    const Ending ending = daemon.wait();
+    ASSERT_TRUE(ending.in_time) << "the daemon hangs";
+    EXPECT_NE(ending.error_text.find("No space left"), std::string::npos) << ending.error_text;
+    const auto responses = parse_output(ending.output);
+    ASSERT_EQ(responses.size(), 1U);
+    EXPECT_NE(responses[0].status, Status::success);
+    std::ifstream file(recording);
+    const std::string calls(std::istreambuf_iterator<char>(file), {});
+    EXPECT_NE(calls.find("fdatasync "), std::string::npos) << calls;
+    EXPECT_EQ(directory_.damage(), "");
 }
 
 // Every refusal writes a line to standard error: many more than a pipe holds.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 namespace rpmem::target {
 
@@ -18,10 +19,18 @@ inline constexpr std::size_t pool_size = std::size_t{64} * 1024;
 inline constexpr std::size_t guard_size = pool_size;
 inline constexpr auto untouched = std::byte{0x5a};
 
+// A share of the pool, as if it were a part of its own.
+struct Share {
+    std::size_t size;
+    bool is_pmem;
+};
+inline const std::vector<Share> one_file{{pool_size, false}};
+
 // A pool between two guards. All of it is a file of its own, of bytes that nobody sends.
 class GuardedPool {
 public:
-    GuardedPool() : file_(::memfd_create("pool", MFD_CLOEXEC)) {
+    explicit GuardedPool(const std::vector<Share>& shares = one_file)
+        : file_(::memfd_create("pool", MFD_CLOEXEC)) {
         constexpr std::size_t size = pool_size + 2 * guard_size;
         if (file_.get() < 0 || ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
             throw std::runtime_error("no file in memory");
@@ -31,8 +40,12 @@ public:
             throw std::runtime_error("the file cannot be mapped");
         all_ = {static_cast<std::byte*>(place), size};
         std::fill(all_.begin(), all_.end(), untouched);
-        if (!medium_.add(file_.get(), "pool", begin(), pool_size, false))
-            throw std::runtime_error("no medium");
+        std::byte* next = begin();
+        for (const Share& share : shares) {
+            if (!medium_.add(file_.get(), "pool", next, share.size, share.is_pmem))
+                throw std::runtime_error("no medium");
+            next += share.size;
+        }
     }
     ~GuardedPool() { ::munmap(all_.data(), all_.size()); }
     GuardedPool(const GuardedPool&) = delete;
@@ -40,6 +53,7 @@ public:
 
     [[nodiscard]] std::byte* begin() const { return all_.data() + guard_size; }
     [[nodiscard]] const Medium& medium() const { return medium_; }
+    [[nodiscard]] int fd() const { return file_.get(); }
     // Nothing was written, but perhaps to the COUNT bytes at OFFSET of the pool.
     [[nodiscard]] bool is_untouched_but(std::size_t offset, std::size_t count) const {
         const auto is = [](std::byte byte) { return byte == untouched; };

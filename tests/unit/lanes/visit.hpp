@@ -30,8 +30,10 @@ inline constexpr std::size_t inline_size = 1024;
 class Visit {
 public:
     explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
-                   unsigned window_count = 1, bool gathering = true)
-        : server_(value_of(LaneServer::start(
+                   unsigned window_count = 1, bool gathering = true,
+                   const std::vector<Share>& shares = one_file)
+        : pool(shares),
+          server_(value_of(LaneServer::start(
               options(access, {data, 4, true, late_answers, window_count, true, gathering}),
               pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           thread_(*server_),
@@ -92,6 +94,9 @@ public:
     bool is_answered() const { return peer_.await_completions(1); }
     // How many messages the last answer was for.
     [[nodiscard]] std::uint32_t count_answered() const { return answer_.flags; }
+
+    // The connection's end of the peer.
+    fabric::Endpoint& end() { return peer_.endpoint; }
 
     // What the workers say of it; empty if they have nothing to say for a long time.
     std::string failure() const {

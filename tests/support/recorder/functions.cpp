@@ -1,0 +1,206 @@
+// The functions that take the place of libpmem's and the kernel's. See recorder.hpp.
+#include "recorder.hpp"
+
+#include <dlfcn.h>
+#include <libpmem.h>
+#include <libpmem2.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+namespace rpmem::test {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t page = 4096;
+
+// Calls that a recorded call makes, or the test's own action, are no events.
+thread_local bool inside = false;
+
+// What this thread has flushed, and not drained.
+thread_local std::vector<Recorder::Copy> flushed;
+
+class Inside {
+public:
+    Inside() { inside = true; }
+    ~Inside() { inside = false; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+};
+
+// The function that the program would have called.
+template <typename Function>
+Function* next(const char* name) {
+    auto* const found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+    if (!found)
+        std::abort();
+    return found;
+}
+
+std::string path_of(int fd) {
+    std::array<char, 4096> path{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "-";
+}
+
+void note_flushed(const void* address, std::size_t size, std::size_t unit) {
+    auto copies = Recorder::instance().copies_of(address, size, unit);
+    flushed.insert(flushed.end(), std::make_move_iterator(copies.begin()),
+                   std::make_move_iterator(copies.end()));
+}
+
+void put_flushed() { Recorder::instance().put(std::exchange(flushed, {})); }
+
+// A call that fails with -1 and errno, or succeeds with another value.
+template <typename Value, typename Real>
+Value record(Event event, bool waits, Real real) {
+    const Inside guard;
+    Recorder& recorder = Recorder::instance();
+    const int planned = recorder.begin(event, waits);
+    Value value = -1;
+    if (planned == 0)
+        value = real();
+    const int code = planned != 0 ? planned : value == -1 ? errno : 0;
+    recorder.end(std::move(event), code);
+    if (code != 0)
+        errno = code;
+    return value;
+}
+
+// A call that cannot fail.
+template <typename Real>
+void record_always(Event event, bool waits, Real real) {
+    const Inside guard;
+    static_cast<void>(Recorder::instance().begin(event, waits));
+    real();
+    Recorder::instance().end(std::move(event), 0);
+}
+
+template <typename Real>
+int record_sync(const char* call, const void* address, std::size_t size, Real real) {
+    Recorder& recorder = Recorder::instance();
+    // What is written from here on need not be durable afterwards.
+    const auto copies = recorder.copies_of(address, size, page);
+    return record<int>(recorder.event_of(call, address, size), true, [&] {
+        const int status = real();
+        if (status == 0)
+            recorder.put(copies);
+        return status;
+    });
+}
+
+} // namespace
+} // namespace rpmem::test
+
+using namespace rpmem::test;
+
+#define STANDS_FOR_ANOTHER extern "C" __attribute__((visibility("default")))
+
+STANDS_FOR_ANOTHER void pmem_flush(const void* address, size_t size) {
+    static auto* const real = next<decltype(pmem_flush)>("pmem_flush");
+    if (inside)
+        return real(address, size);
+    record_always(Recorder::instance().event_of("pmem_flush", address, size), false, [&] {
+        real(address, size);
+        note_flushed(address, size, cache_line);
+    });
+}
+
+STANDS_FOR_ANOTHER void pmem_drain() {
+    static auto* const real = next<decltype(pmem_drain)>("pmem_drain");
+    if (inside)
+        return real();
+    record_always({"pmem_drain", "-"}, true, [&] {
+        real();
+        put_flushed();
+    });
+}
+
+STANDS_FOR_ANOTHER void pmem_persist(const void* address, size_t size) {
+    static auto* const real = next<decltype(pmem_persist)>("pmem_persist");
+    if (inside)
+        return real(address, size);
+    record_always(Recorder::instance().event_of("pmem_persist", address, size), true, [&] {
+        real(address, size);
+        note_flushed(address, size, cache_line);
+        put_flushed();
+    });
+}
+
+STANDS_FOR_ANOTHER void* pmem_memcpy(void* destination, const void* source, size_t size,
+                                     unsigned flags) {
+    static auto* const real = next<decltype(pmem_memcpy)>("pmem_memcpy");
+    if (inside)
+        return real(destination, source, size, flags);
+    record_always(Recorder::instance().event_of("pmem_memcpy", destination, size), false, [&] {
+        real(destination, source, size, flags);
+        if ((flags & PMEM_F_MEM_NOFLUSH) == 0)
+            note_flushed(destination, size, 1);
+        if ((flags & (PMEM_F_MEM_NOFLUSH | PMEM_F_MEM_NODRAIN)) == 0)
+            put_flushed();
+    });
+    return destination;
+}
+
+STANDS_FOR_ANOTHER int pmem_msync(const void* address, size_t size) {
+    static auto* const real = next<decltype(pmem_msync)>("pmem_msync");
+    if (inside)
+        return real(address, size);
+    return record_sync("pmem_msync", address, size, [&] { return real(address, size); });
+}
+
+// Fails with a negative errno value.
+STANDS_FOR_ANOTHER int pmem2_deep_flush(pmem2_map* map, void* address, size_t size) {
+    static auto* const real = next<decltype(pmem2_deep_flush)>("pmem2_deep_flush");
+    if (inside)
+        return real(map, address, size);
+    const Inside guard;
+    Recorder& recorder = Recorder::instance();
+    Event event = recorder.event_of("pmem2_deep_flush", address, size);
+    const int planned = recorder.begin(event, true);
+    const int status = planned != 0 ? -planned : real(map, address, size);
+    recorder.end(std::move(event), -status);
+    return status;
+}
+
+STANDS_FOR_ANOTHER int msync(void* address, size_t size, int flags) {
+    static auto* const real = next<decltype(msync)>("msync");
+    if (inside)
+        return real(address, size, flags);
+    return record_sync("msync", address, size, [&] { return real(address, size, flags); });
+}
+
+STANDS_FOR_ANOTHER int fsync(int fd) {
+    static auto* const real = next<decltype(fsync)>("fsync");
+    if (inside)
+        return real(fd);
+    return record<int>({"fsync", path_of(fd)}, true, [&] { return real(fd); });
+}
+
+STANDS_FOR_ANOTHER int fdatasync(int fd) {
+    static auto* const real = next<decltype(fdatasync)>("fdatasync");
+    if (inside)
+        return real(fd);
+    return record<int>({"fdatasync", path_of(fd)}, true, [&] { return real(fd); });
+}
+
+STANDS_FOR_ANOTHER int flock(int fd, int operation) noexcept {
+    static auto* const real = next<int(int, int)>("flock");
+    if (inside)
+        return real(fd, operation);
+    return record<int>({"flock", path_of(fd)}, false, [&] { return real(fd, operation); });
+}
+
+STANDS_FOR_ANOTHER ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
+    static auto* const real = next<decltype(pwrite)>("pwrite");
+    if (inside)
+        return real(fd, bytes, size, offset);
+    return record<ssize_t>({"pwrite", path_of(fd), static_cast<std::uint64_t>(offset), size}, false,
+                           [&] { return real(fd, bytes, size, offset); });
+}

@@ -1,0 +1,327 @@
+// What the peer was told is durable must be so, whatever the page cache and the caches of the
+// processor hide. The recorder stands for libpmem and the kernel: see
+// support/recorder/recorder.hpp.
+#include "support/recorder/recorder.hpp"
+#include "visit.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace rpmem::target {
+namespace {
+
+using test::Recorder;
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t most_data = 8 * inline_size; // that a message of these tests has
+// Long enough for an answer that does not wait to come before.
+constexpr std::chrono::milliseconds slow(20);
+
+const std::vector<Share> one_pmem{{pool_size, true}};
+const std::vector<Share> two_files{{pool_size / 2, false}, {pool_size / 2, false}};
+const std::vector<Share> pmem_and_file{{pool_size / 2, true}, {pool_size / 2, false}};
+const std::vector<Share> file_and_pmem{{pool_size / 2, false}, {pool_size / 2, true}};
+
+struct Medium {
+    const char* name;
+    const std::vector<Share>& shares;
+};
+const Medium media[] = {{"one file", one_file},
+                        {"pmem", one_pmem},
+                        {"two files", two_files},
+                        {"pmem and a file", pmem_and_file},
+                        {"a file and pmem", file_and_pmem}};
+
+struct Range {
+    std::size_t offset;
+    std::size_t size;
+};
+
+// A lane to a pool of which the recorder keeps an image.
+class RecordedVisit : public Visit {
+public:
+    explicit RecordedVisit(const std::vector<Share>& shares, bool late_answers = false)
+        : Visit(PoolAccess::direct, late_answers, most_data, 1, true, shares) {
+        Recorder::instance().reset();
+        Recorder::instance().watch(pool.begin(), pool_size);
+    }
+    ~RecordedVisit() { Recorder::instance().reset(); }
+    RecordedVisit(const RecordedVisit&) = delete;
+    RecordedVisit& operator=(const RecordedVisit&) = delete;
+
+    // Sends a message for RANGE, which it brings, or which the peer has written before.
+    void send_for(PersistMode mode, const Range& range, std::uint32_t flags = 0) {
+        const bool brings = mode == PersistMode::inline_data;
+        if (!brings)
+            std::memset(pool.begin() + range.offset, 1, range.size);
+        PersistMessage sent = message(mode, range.offset, range.size);
+        sent.flags |= flags;
+        send(sent, message_header + (brings ? range.size : 0));
+    }
+    [[nodiscard]] bool is_durable(const Range& range) const {
+        return pool.begin()[range.offset] == std::byte{1} &&
+               Recorder::instance().is_durable(range.offset, range.size);
+    }
+};
+
+// Sizes on both sides of what is streamed; offsets that leave a head and a tail of a cache line,
+// and half of the pool at either side.
+constexpr Range ranges[] = {{0, 8},
+                            {130, 13},
+                            {page - 3, 7},
+                            {64, 1024},
+                            {3 * page + 53, 1024},
+                            {5, 3000},
+                            {pool_size / 2 - 4, 8},
+                            {pool_size / 2 - 600, 1500},
+                            {pool_size - most_data, most_data}};
+
+TEST(RecordedLane, WhatAnAnswerConfirmsIsDurableWhenItComes) {
+    for (const Medium& medium : media)
+        for (const PersistMode mode :
+             {PersistMode::inline_data, PersistMode::persist_written, PersistMode::deep_persist}) {
+            SCOPED_TRACE(medium.name);
+            SCOPED_TRACE(static_cast<unsigned>(mode));
+            RecordedVisit visit(medium.shares);
+            Recorder::instance().delay(slow);
+            for (const Range& range : ranges) {
+                std::memset(visit.pool.begin(), 0, pool_size);
+                visit.send_for(mode, range);
+                ASSERT_TRUE(visit.is_answered());
+                ASSERT_TRUE(visit.is_durable(range)) << range.size << " bytes at " << range.offset;
+            }
+        }
+}
+
+// Each list is sent with one answer for all of it. Ranges far apart, the later one before the
+// earlier, one inside another, overlapping, the same again.
+const std::vector<std::vector<Range>> lists = {
+    {{0, 64}, {8 * page, 64}, {4 * page, 64}},
+    {{8 * page, 64}, {0, 64}},
+    {{page, 3 * page}, {2 * page, 64}},
+    {{page, 64}, {0, 4 * page}},
+    {{2 * page, 2 * page}, {page, 2 * page}},
+    {{page, 2 * page}, {2 * page, 2 * page}},
+    {{page, 100}, {page, 100}, {page + 100, 5 * page}},
+    {{0, 7}, {7, 9}, {pool_size / 2 - 1, 2}, {16, 3 * page}, {pool_size - 1, 1}}};
+
+TEST(RecordedLane, OneAnswerConfirmsAllThatItCounts) {
+    for (const Medium& medium : media)
+        for (const bool deep_at_last : {false, true})
+            for (std::size_t list = 0; list < lists.size(); ++list) {
+                SCOPED_TRACE(medium.name);
+                SCOPED_TRACE(list);
+                RecordedVisit visit(medium.shares, true);
+                for (const Range& range : lists[list])
+                    visit.send_for(PersistMode::persist_written, range, wire::answer_may_wait);
+                visit.send_for(deep_at_last ? PersistMode::deep_persist
+                                            : PersistMode::persist_written,
+                               {15 * page, 1});
+                ASSERT_TRUE(visit.is_answered());
+                EXPECT_EQ(visit.count_answered(), lists[list].size() + 1);
+                for (const Range& range : lists[list])
+                    EXPECT_TRUE(visit.is_durable(range))
+                        << range.size << " bytes at " << range.offset;
+            }
+}
+
+TEST(RecordedLane, GatheredMessagesAreDurable) {
+    for (const Medium& medium : media) {
+        SCOPED_TRACE(medium.name);
+        RecordedVisit visit(medium.shares);
+        Recorder::instance().delay(slow);
+        std::vector<PersistMessage> messages;
+        const std::vector<Range> sent{{64, 5}, {9 * page, 64}, {69, 59}, {3 * page - 1, 2}};
+        for (const Range& range : sent) {
+            messages.push_back(visit.message(PersistMode::inline_data, range.offset, range.size));
+            messages.back().flags |= wire::another_follows;
+        }
+        messages.back().flags &= ~wire::another_follows;
+        visit.send_together(messages);
+        ASSERT_TRUE(visit.is_answered());
+        for (const Range& range : sent)
+            EXPECT_TRUE(visit.is_durable(range)) << range.size << " bytes at " << range.offset;
+    }
+}
+
+// Past the caches of the platform: flush and drain are not enough.
+TEST(RecordedLane, DeepPersistAsksTheDeviceOfEachPart) {
+    for (const Medium& medium : media) {
+        SCOPED_TRACE(medium.name);
+        RecordedVisit visit(medium.shares);
+        const Range range{pool_size / 2 - 100, 200};
+        visit.send_for(PersistMode::persist_written, range);
+        ASSERT_TRUE(visit.is_answered());
+        EXPECT_EQ(Recorder::instance().count("pmem2_deep_flush"), 0U);
+        visit.send_for(PersistMode::deep_persist, range);
+        ASSERT_TRUE(visit.is_answered());
+        std::size_t deep = 0;
+        for (const auto& event : Recorder::instance().events())
+            if (event.call == "pmem2_deep_flush") {
+                EXPECT_GE(event.offset, range.offset);
+                deep += event.length;
+            }
+        std::size_t wanted = 0;
+        std::size_t begin = 0;
+        for (const Share& share : medium.shares) {
+            const std::size_t from = std::max(begin, range.offset);
+            const std::size_t to = std::min(begin + share.size, range.offset + range.size);
+            wanted += share.is_pmem && to > from ? to - from : 0;
+            begin += share.size;
+        }
+        EXPECT_EQ(deep, wanted);
+    }
+}
+
+struct Refusal {
+    const char* call;
+    const std::vector<Share>& shares;
+    PersistMode mode;
+};
+
+// Data in the first part and in the second one, as the last thing that fails.
+TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
+    const Refusal refusals[] = {{"pmem_msync", one_file, PersistMode::inline_data},
+                                {"pmem_msync", one_file, PersistMode::persist_written},
+                                {"pmem_msync", one_file, PersistMode::deep_persist},
+                                {"pmem_msync", pmem_and_file, PersistMode::inline_data},
+                                {"pmem_msync", pmem_and_file, PersistMode::persist_written},
+                                {"pmem_msync", file_and_pmem, PersistMode::deep_persist},
+                                {"pmem2_deep_flush", one_pmem, PersistMode::deep_persist},
+                                {"pmem2_deep_flush", pmem_and_file, PersistMode::deep_persist}};
+    for (const Refusal& refusal : refusals) {
+        SCOPED_TRACE(refusal.call);
+        SCOPED_TRACE(static_cast<unsigned>(refusal.mode));
+        RecordedVisit visit(refusal.shares);
+        Recorder::instance().fail({refusal.call, "", 1, EIO});
+        visit.send_for(refusal.mode, {pool_size / 2 - 100, 200});
+        EXPECT_NE(visit.failure().find(strerror(EIO)), std::string::npos) << visit.failure();
+        EXPECT_EQ(visit.count_answered(), 0U);
+    }
+}
+
+// What other pages of the same file need is asked of the second call: it fails, too.
+TEST(RecordedLane, AnErrorOfTheSecondPartIsNoAnswer) {
+    RecordedVisit visit(two_files);
+    Recorder::instance().fail({"pmem_msync", "", 2, ENOSPC});
+    visit.send_for(PersistMode::persist_written, {pool_size / 2 - 100, 200});
+    EXPECT_NE(visit.failure().find(strerror(ENOSPC)), std::string::npos) << visit.failure();
+    EXPECT_EQ(visit.count_answered(), 0U);
+}
+
+// As a kernel that writes back only pages which the processor has stored to: while this lives, the
+// pool is write-protected, and a store makes its page one of those. What a device writes, here by
+// another mapping of the file, does not.
+class ChangedPages {
+public:
+    explicit ChangedPages(std::byte* pool) : pool_(pool) {
+        instance = this;
+        struct sigaction action {};
+        action.sa_sigaction = [](int, siginfo_t* info, void*) { instance->note(info->si_addr); };
+        action.sa_flags = SA_SIGINFO;
+        ::sigaction(SIGSEGV, &action, &before_);
+        ::mprotect(pool_, pool_size, PROT_READ);
+    }
+    ~ChangedPages() {
+        ::mprotect(pool_, pool_size, PROT_READ | PROT_WRITE);
+        ::sigaction(SIGSEGV, &before_, nullptr);
+    }
+    ChangedPages(const ChangedPages&) = delete;
+    ChangedPages& operator=(const ChangedPages&) = delete;
+
+    [[nodiscard]] bool has(std::size_t offset) const { return changed_.at(offset / page); }
+
+private:
+    void note(void* address) {
+        const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(address) - pool_);
+        if (offset >= pool_size) { // another fault, which nobody has asked for
+            ::sigaction(SIGSEGV, &before_, nullptr);
+            return;
+        }
+        changed_[offset / page] = true;
+        ::mprotect(pool_ + offset / page * page, page, PROT_READ | PROT_WRITE);
+    }
+
+    std::byte* pool_;
+    std::array<std::atomic<bool>, pool_size / page> changed_{};
+    struct sigaction before_ {};
+    static inline ChangedPages* instance = nullptr;
+};
+
+TEST(RecordedLane, PagesThatADeviceWroteAreMarkedBeforeTheyAreSynced) {
+    for (const PersistMode mode : {PersistMode::persist_written, PersistMode::deep_persist}) {
+        RecordedVisit visit(one_file);
+        const ChangedPages changed(visit.pool.begin());
+        std::array<std::atomic<bool>, pool_size / page> marked_in_time{};
+        Recorder::instance().before_each([&](const test::Event& event) {
+            if (event.call == "pmem_msync")
+                for (std::size_t i = 0; i < marked_in_time.size(); ++i)
+                    marked_in_time[i] = changed.has(i * page);
+        });
+        const Range range{2 * page - 8, page + 16}; // all of a page, and a bit of its neighbours
+        const std::vector<std::byte> written(range.size, std::byte{1});
+        ASSERT_EQ(::pwrite(visit.pool.fd(), written.data(), written.size(),
+                           static_cast<off_t>(guard_size + range.offset)),
+                  static_cast<ssize_t>(written.size()));
+        visit.send(visit.message(mode, range.offset, range.size), message_header);
+        ASSERT_TRUE(visit.is_answered());
+        for (std::size_t i = 0; i < marked_in_time.size(); ++i)
+            EXPECT_EQ(marked_in_time[i], i >= 1 && i <= 3) << i;
+        EXPECT_TRUE(visit.is_durable(range));
+    }
+}
+
+// While it lives, libfabric has no room for the first COUNT answers. Both ends call through the
+// same table.
+class FullQueue {
+public:
+    FullQueue(fabric::Endpoint& end, int count)
+        : table_(const_cast<fi_ops_msg*>(reinterpret_cast<fid_ep*>(end.id())->msg)),
+          usual_(table_->inject) {
+        left = count;
+        put([](fid_ep* endpoint, const void* bytes, std::size_t size, fi_addr_t peer) -> ssize_t {
+            return left-- > 0 ? -FI_EAGAIN : real(endpoint, bytes, size, peer);
+        });
+    }
+    ~FullQueue() { put(usual_); }
+    FullQueue(const FullQueue&) = delete;
+    FullQueue& operator=(const FullQueue&) = delete;
+
+    static inline std::atomic<int> left = 0;
+
+private:
+    using Inject = decltype(fi_ops_msg::inject);
+    void put(Inject function) {
+        real = usual_;
+        // Tables of libfabric may lie in pages that the loader has made read-only.
+        auto* const begin =
+            reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(table_) / page * page);
+        ::mprotect(begin, 2 * page, PROT_READ | PROT_WRITE);
+        table_->inject = function;
+    }
+
+    fi_ops_msg* table_;
+    Inject usual_;
+    static inline Inject real = nullptr;
+};
+
+TEST(RecordedLane, AnAnswerThatFindsNoRoomIsSentLater) {
+    for (const std::vector<Share>& shares : {one_file, one_pmem}) {
+        RecordedVisit visit(shares);
+        const FullQueue full(visit.end(), 3);
+        for (int round = 0; round < 2; ++round) {
+            visit.send_for(PersistMode::inline_data, {64, 8});
+            ASSERT_TRUE(visit.is_answered());
+            EXPECT_EQ(visit.count_answered(), 1U);
+            EXPECT_LT(FullQueue::left, 0);
+        }
+    }
+}
+
+} // namespace
+} // namespace rpmem::target
