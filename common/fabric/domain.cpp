@@ -20,6 +20,18 @@ Result<std::uint64_t> random_key(std::size_t key_size) {
     return key_size >= sizeof(key) ? key : key & ((std::uint64_t{1} << (8 * key_size)) - 1);
 }
 
+std::uint64_t rights_of(Access access) {
+    switch (access) {
+    case Access::local:
+        return FI_READ | FI_WRITE | FI_SEND | FI_RECV;
+    case Access::remote:
+        return FI_REMOTE_READ | FI_REMOTE_WRITE;
+    case Access::remote_read:
+        break;
+    }
+    return FI_REMOTE_READ;
+}
+
 // What the kernel says of memory that it does not pin is one word, and leads nobody on.
 std::string pinning_advice(int code, const void* address, std::size_t size) {
     switch (code) {
@@ -71,8 +83,7 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
                                      std::size_t size, Access access, const MemoryRegion* like) {
     if (access == Access::local && !provider.local_registration)
         return MemoryRegion();
-    const std::uint64_t rights = access == Access::local ? FI_READ | FI_WRITE | FI_SEND | FI_RECV
-                                                         : FI_REMOTE_READ | FI_REMOTE_WRITE;
+    const std::uint64_t rights = rights_of(access);
     const bool pins = provider.pins_memory && !provider.pages_on_demand;
     if (pins)
         if (auto room = rdma::make_room_to_lock(address, size); !room)

@@ -22,8 +22,9 @@ struct Domain {
 Result<Domain> open_domain(const Provider& provider);
 
 enum class Access {
-    local,  // source and destination of own operations
-    remote, // target of the peer's reads and writes
+    local,       // source and destination of own operations
+    remote,      // target of the peer's reads and writes
+    remote_read, // of the peer's reads only
 };
 
 // Registered memory; empty where the provider needs no registration for local access.

@@ -164,6 +164,8 @@ std::string Lane::act(const PersistMessage& message, std::span<const std::byte> 
         return fmt::format("the range of {} bytes at {:#x} is not within the pool of {} bytes at "
                            "{:#x}",
                            message.size, message.addr, memory.size, memory.remote_base);
+    if (memory.read_only && mode_of(message) != PersistMode::fetch)
+        return "a message that writes came, and this session may only read (read-only)";
     std::byte* const address = memory.address + offset;
     switch (mode_of(message)) {
     case PersistMode::persist_written:

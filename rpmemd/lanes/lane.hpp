@@ -23,6 +23,7 @@ struct ServedMemory {
     // Where peers read what they cannot reach: the windows of all lanes. Null: they reach it all.
     std::byte* windows = nullptr;
     std::size_t window_size = 0;
+    bool read_only = false; // the memory must not be stored to: messages that write are refused
 };
 
 class Lane {

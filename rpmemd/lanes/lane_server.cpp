@@ -73,12 +73,14 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     shared_ = std::move(*place);
     lane_count_ = std::min(
         {options.lanes, provider_.max_lanes, affordable_lanes(provider_, options.messages, 0)});
+    rights_ = options.read_only ? fabric::Access::remote_read : fabric::Access::remote;
     RPMEM_TRY(expose(options, pool, pool_size));
     lanes_.resize(lane_count_);
     token_ = options.token;
     messages_ = options.messages;
-    RPMEM_TRY(make_workers(options, {pool, pool_size, remote_base(), windows_.get(), window_size_},
-                           persister));
+    RPMEM_TRY(make_workers(
+        options, {pool, pool_size, remote_base(), windows_.get(), window_size_, options.read_only},
+        persister));
     auto passive = fabric::PassiveEndpoint::listen(shared_.domain, provider_, *shared_.events);
     if (!passive)
         return propagate(std::move(passive));
@@ -124,8 +126,7 @@ Result<> LaneServer::expose(const LaneServerOptions& options, std::byte* pool,
 // With the same key in all places.
 Result<> LaneServer::register_in(Place& place) const {
     auto region = fabric::register_memory(place.domain, provider_, exposed_.data(), exposed_.size(),
-                                          fabric::Access::remote,
-                                          &place == &shared_ ? nullptr : &shared_.region);
+                                          rights_, &place == &shared_ ? nullptr : &shared_.region);
     if (!region)
         return propagate(std::move(region));
     place.region = std::move(*region);

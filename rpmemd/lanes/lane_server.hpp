@@ -43,6 +43,7 @@ struct LaneServerOptions {
     PagingPolicy paging;
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
     PoolAccess access;
+    bool read_only = false; // the pool is mapped so, and peers get no right to write to it
 };
 
 class LaneServer {
@@ -123,8 +124,9 @@ private:
     std::unique_ptr<std::byte[], Freed> windows_; // null: the pool itself is registered
     std::size_t window_size_ = 0;
     std::span<std::byte> exposed_; // what is registered
-    Place shared_;                 // listens
-    std::vector<Place> places_;    // of the workers, where they share none
+    fabric::Access rights_ = fabric::Access::remote;
+    Place shared_;              // listens
+    std::vector<Place> places_; // of the workers, where they share none
     unsigned lane_count_ = 0;
     wire::MessageRules messages_{};
     bool first_has_thread_ = false; // worker

@@ -20,7 +20,7 @@ constexpr int synchronous = MAP_SHARED_VALIDATE | MAP_SYNC;
 // ask with a mapping elsewhere.
 bool maps_synchronously(const PartFile& part) {
     const auto length = std::max<std::size_t>(part.alignment(), layout_page);
-    void* probe = mmap(nullptr, length, PROT_READ | PROT_WRITE, synchronous, part.fd(), 0);
+    void* probe = mmap(nullptr, length, part.protection(), synchronous, part.fd(), 0);
     if (probe == MAP_FAILED)
         return false;
     munmap(probe, length);
@@ -44,7 +44,7 @@ Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std:
     std::byte* address = base + placement.pool_offset;
     RPMEM_TRY(check_alignment(part, placement, address));
     const bool sync = maps_synchronously(part);
-    void* mapped = mmap(address, placement.length, PROT_READ | PROT_WRITE,
+    void* mapped = mmap(address, placement.length, part.protection(),
                         MAP_FIXED | (sync ? synchronous : MAP_SHARED), part.fd(),
                         static_cast<off_t>(placement.file_offset));
     if (mapped == MAP_FAILED)

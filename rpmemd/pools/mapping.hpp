@@ -39,6 +39,7 @@ private:
 
 struct MappedPool {
     std::string name;
+    bool read_only = false; // nothing may be written to the parts
     HeaderLayout header_layout = HeaderLayout::every_part;
     std::vector<PartFile> parts; // open, which keeps them locked
     Reservation memory;

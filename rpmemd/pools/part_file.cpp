@@ -20,7 +20,7 @@
 namespace rpmem::target {
 namespace {
 
-constexpr int open_flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+constexpr int open_flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 constexpr mode_t private_mode = 0600;
 constexpr mode_t published_mode = 0666;
 
@@ -30,7 +30,7 @@ class DeviceHeaderPage {
 public:
     static Result<DeviceHeaderPage> map(const PartFile& part) {
         const auto length = std::max<std::size_t>(part.alignment(), header_size);
-        void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, part.fd(), 0);
+        void* address = mmap(nullptr, length, part.protection(), MAP_SHARED, part.fd(), 0);
         if (address == MAP_FAILED)
             return fail_errno(ErrorClass::resource_limit, errno, "cannot map the header of {}",
                               part.path().native());
@@ -138,11 +138,13 @@ Failure path_failure(int code, const char* what, const std::filesystem::path& pa
 
 } // namespace
 
-Result<PartFile> PartFile::open(const std::filesystem::path& path) {
-    UniqueFd fd(::open(path.c_str(), open_flags));
+Result<PartFile> PartFile::open(const std::filesystem::path& path, Access access) {
+    UniqueFd fd(
+        ::open(path.c_str(), open_flags | (access == Access::read_only ? O_RDONLY : O_RDWR)));
     if (!fd)
         return path_failure(errno, "open", path);
     PartFile part(std::move(fd), path);
+    part.access_ = access;
     RPMEM_TRY(part.lock());
     RPMEM_TRY(part.examine());
     return part;
@@ -150,7 +152,7 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path) {
 
 Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size,
                                 const Cancelled& cancelled) {
-    UniqueFd fd(::open(path.c_str(), open_flags | O_CREAT | O_EXCL, private_mode));
+    UniqueFd fd(::open(path.c_str(), open_flags | O_RDWR | O_CREAT | O_EXCL, private_mode));
     if (!fd)
         return path_failure(errno, "make", path);
     PartFile part(std::move(fd), path);
@@ -168,13 +170,18 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
 }
 
 Result<> PartFile::lock() const {
-    if (flock(fd(), LOCK_EX | LOCK_NB) != 0)
+    const int kind = access_ == Access::read_only ? LOCK_SH : LOCK_EX;
+    if (flock(fd(), kind | LOCK_NB) != 0)
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());
     if (!is_still_at_path())
         return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
                     path_.native());
     return {};
+}
+
+int PartFile::protection() const {
+    return access_ == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
 }
 
 // Between opening and locking, another session may have removed the file, and made a new one.

@@ -16,8 +16,11 @@ using Cancelled = std::function<bool()>;
 
 class PartFile {
 public:
-    // Locks the part. ENOENT, EBUSY: locked by another; EINVAL: neither file nor Device DAX.
-    static Result<PartFile> open(const std::filesystem::path& path);
+    enum class Access { read_write, read_only };
+    // Locks the part, to read shared with others who do so. ENOENT, EBUSY: locked by another;
+    // EINVAL: neither file nor Device DAX.
+    static Result<PartFile> open(const std::filesystem::path& path,
+                                 Access access = Access::read_write);
     // Makes a new file of SIZE bytes, all of them allocated; only its owner may use it until
     // publish(). EEXIST, ECANCELED. Nothing is left behind on failure.
     static Result<PartFile> make(const std::filesystem::path& path, std::uint64_t size,
@@ -29,6 +32,7 @@ public:
     [[nodiscard]] bool is_device_dax() const { return device_dax_; }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
     [[nodiscard]] bool is_new() const { return new_; }                   // by make()
+    [[nodiscard]] int protection() const;                                // of its mappings
 
     // The header page; durable on return.
     [[nodiscard]] Result<PoolHeader> read_header() const;
@@ -44,7 +48,7 @@ public:
 private:
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
-    Result<> lock() const;
+    Result<> lock() const; // as ACCESS of open() needs it
     [[nodiscard]] bool is_still_at_path() const;
     Result<> examine();
 
@@ -54,6 +58,7 @@ private:
     std::uint64_t alignment_ = 1;
     bool device_dax_ = false;
     bool new_ = false;
+    Access access_ = Access::read_write;
 };
 
 // Makes a change of names in the directory of PATH durable.

@@ -4,6 +4,7 @@
 #include "pools/part_layout.hpp"
 #include "pools/pool_parts.hpp"
 
+#include <cerrno>
 #include <utility>
 
 namespace rpmem::target {
@@ -57,6 +58,10 @@ bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::
 const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+    if (mapped_->read_only)
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "cannot set the attributes of pool {}: this session may only read (read-only)",
+                    mapped_->name);
     RPMEM_TRY(check_attributes(attributes, mapped_->header_layout));
     if (!has_headers())
         return {};
@@ -77,7 +82,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 Result<> Pool::close() {
     if (!mapped_)
         return {};
-    auto result = write_shutdown_state(*mapped_, false);
+    auto result = mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, false);
     mapped_.reset();
     return result;
 }

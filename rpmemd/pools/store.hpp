@@ -21,6 +21,8 @@ struct StoreOptions {
     std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
     bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
     Cancelled cancelled;               // asked now and then while a pool is created
+    bool read_only =
+        false; // open_pool() locks parts shared, maps them PROT_READ and writes nothing
 };
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
@@ -38,8 +40,8 @@ public:
     [[nodiscard]] bool has_headers() const;                  // false for OPTION NOHDRS
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
-    // EINVAL without headers (unless ATTRIBUTES are all zero), with all-zero attributes, or if
-    // their feature SINGLEHDR does not suit the pool set.
+    // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with
+    // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
     Result<> close();  // marks a clean shutdown, unmaps, unlocks

@@ -73,6 +73,51 @@ TEST(LaneMessage, AnswersDoNotWaitUnlessThatWasAgreed) {
     EXPECT_EQ(visit.count_answered(), 1U);
 }
 
+// A store to the pool would end the process, as it would end a daemon that maps it PROT_READ.
+struct ReadOnlyVisit : Visit {
+    explicit ReadOnlyVisit(PoolAccess access)
+        : Visit(access, false, inline_size, 1, true, one_file, true) {
+        if (::mprotect(pool.begin(), pool_size, PROT_READ) != 0)
+            throw std::runtime_error("mprotect failed");
+    }
+};
+
+TEST(LaneMessage, NothingIsWrittenToAReadOnlyPool) {
+    struct Case {
+        PersistMode mode;
+        std::size_t data;
+    };
+    for (const Case& each : {Case{PersistMode::persist_written, 0},
+                             {PersistMode::deep_persist, 0},
+                             {PersistMode::inline_data, 64}})
+        for (const PoolAccess access : ways) {
+            SCOPED_TRACE(static_cast<int>(each.mode));
+            ReadOnlyVisit visit(access);
+            visit.send(visit.message(each.mode, 0, 64), message_header + each.data);
+            EXPECT_NE(visit.failure().find("may only read"), std::string::npos) << visit.failure();
+            EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
+        }
+}
+
+TEST(LaneMessage, AReadOnlyPoolCanBeRead) {
+    ReadOnlyVisit direct(PoolAccess::direct);
+    EXPECT_EQ(direct.in_windows(64), std::vector<std::byte>(64, untouched));
+    ReadOnlyVisit visit(PoolAccess::messages);
+    visit.send(visit.message(PersistMode::fetch, 0, 64), message_header);
+    ASSERT_TRUE(visit.is_answered());
+    EXPECT_EQ(visit.in_windows(64), std::vector<std::byte>(64, untouched));
+}
+
+TEST(LaneMessage, TheKeyOfAReadOnlyPoolIsNoneToWriteWith) {
+    for (const PoolAccess access : ways) {
+        ReadOnlyVisit visit(access);
+        EXPECT_FALSE(visit.write_directly(64));
+        EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
+    }
+    Visit writable(PoolAccess::direct);
+    EXPECT_TRUE(writable.write_directly(64));
+}
+
 TEST(LaneMessage, FetchFillsTheWindowOfPoolsServedByMessages) {
     Visit visit(PoolAccess::messages);
     visit.pool.begin()[pool_size - 1] = std::byte{7};

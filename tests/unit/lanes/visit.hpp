@@ -31,10 +31,11 @@ class Visit {
 public:
     explicit Visit(PoolAccess access, bool late_answers = false, std::size_t data = inline_size,
                    unsigned window_count = 1, bool gathering = true,
-                   const std::vector<Share>& shares = one_file)
+                   const std::vector<Share>& shares = one_file, bool read_only = false)
         : pool(shares),
           server_(value_of(LaneServer::start(
-              options(access, {data, 4, true, late_answers, window_count, true, gathering}),
+              options(access, {data, 4, true, late_answers, window_count, true, gathering},
+                      read_only),
               pool.begin(), pool_size, Persister(pool.medium()), Log()))),
           thread_(*server_),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
@@ -115,10 +116,20 @@ public:
         return bytes;
     }
 
+    // Writes ones to the first SIZE bytes of the pool, or the windows, as RDMA does. False: the
+    // server did not take them; it serves a read behind them if it did.
+    bool write_directly(std::size_t size) {
+        std::fill(sent_.begin(), sent_.end(), std::byte{1});
+        return peer_.endpoint.post_write(sent_.data(), size, nullptr,
+                                         {server_->remote_base(), server_->key()}, nullptr) == 0 &&
+               peer_.await_completions(1) && !in_windows(size).empty();
+    }
+
 private:
-    static LaneServerOptions options(PoolAccess access, const wire::MessageRules& rules) {
-        return {fabric::ProviderKind::tcp,    test::loopback,      "", 1,     rules, 1,
-                std::chrono::microseconds(0), PagingPolicy::never, {}, access};
+    static LaneServerOptions options(PoolAccess access, const wire::MessageRules& rules,
+                                     bool read_only) {
+        return {fabric::ProviderKind::tcp,    test::loopback,      "", 1,      rules,    1,
+                std::chrono::microseconds(0), PagingPolicy::never, {}, access, read_only};
     }
 
     std::unique_ptr<LaneServer> server_;

@@ -66,6 +66,24 @@ TEST_F(PoolLock, AnOpenPoolIsBusy) {
     EXPECT_TRUE(failed(open("pool.set"), EBUSY));
 }
 
+TEST_F(PoolLock, ReadersShareWithReadersOnly) {
+    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    options.read_only = true;
+    const auto reader = open("pool.set");
+    ASSERT_TRUE(succeeded(reader));
+    EXPECT_TRUE(succeeded(open("pool.set")));
+    options.read_only = false;
+    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
+    EXPECT_TRUE(failed(remove("pool.set"), EAGAIN));
+}
+
+TEST_F(PoolLock, ReadersWaitForWriters) {
+    const auto pool = create("pool.set", 0, golden_attributes(2));
+    ASSERT_TRUE(succeeded(pool));
+    options.read_only = true;
+    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
+}
+
 TEST_F(PoolLock, AnotherProcessMayHoldAnyPart) {
     ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
     {

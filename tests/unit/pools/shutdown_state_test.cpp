@@ -120,6 +120,25 @@ TEST_F(ShutdownStatePool, WithoutTheFeatureTheStateIsIgnored) {
     EXPECT_EQ(on_media().shutdown_state.unsafe_shutdown_count, 5U);
 }
 
+TEST_F(ShutdownStatePool, AReaderLeavesThePoolAsItIs) {
+    for (const bool dirty : {false, true}) {
+        make_pool(make_shutdown_state({}, dirty));
+        const auto before = read_file(part("part0"));
+        const auto changed = std::filesystem::last_write_time(part("part0"));
+        options.read_only = true;
+        auto pool = open("pool.set");
+        ASSERT_TRUE(succeeded(pool));
+        EXPECT_EQ(read_file(part("part0")), before) << "opening";
+        EXPECT_TRUE(
+            failed(pool->set_attributes(golden_attributes(6, 0x80)), EACCES, "may only read"));
+        EXPECT_TRUE(succeeded(pool->close()));
+        EXPECT_EQ(read_file(part("part0")), before) << "closing";
+        EXPECT_EQ(std::filesystem::last_write_time(part("part0")), changed);
+    }
+    make_pool(make_shutdown_state(then, true));
+    EXPECT_TRUE(failed(open("pool.set"), EINVAL, "lost power"));
+}
+
 TEST_F(ShutdownStatePool, WithoutChecksum2kTheHeaderStaysValid) {
     auto pool = create("pool.set", 0, golden_attributes(4));
     ASSERT_TRUE(succeeded(pool));
