@@ -100,7 +100,8 @@ int serve(const target::Configuration& configuration, Log& log) {
 // status is the answer, and nobody reads a status word.
 bool asks_for_no_session(int argc, const char* const argv[]) {
     return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
-        return argument == "-r" || argument.starts_with("--remove") || argument == "--probe";
+        return argument == "-r" || argument.starts_with("--remove") || argument == "--probe" ||
+               argument == "--check-config";
     });
 }
 
@@ -117,7 +118,7 @@ int run(int argc, char* argv[]) {
     }
     if (const auto* exit = std::get_if<target::ExitRequest>(&*parsed)) {
         fmt::print("{}", exit->text);
-        return EXIT_SUCCESS;
+        return exit->status;
     }
     const auto& configuration = std::get<target::Configuration>(*parsed);
     if (configuration.probe) {
@@ -127,6 +128,8 @@ int run(int argc, char* argv[]) {
         return EXIT_SUCCESS;
     }
     Log log = open_log(configuration);
+    for (const std::string& warning : configuration.warnings)
+        log.warning("{}", warning);
     return configuration.remove ? remove(configuration, log) : serve(configuration, log);
 }
 

@@ -1,11 +1,11 @@
-// The table of settings (RPMEM_*): one row feeds parsing, the manual and what tools print.
+// The settings of the library (RPMEM_*). Each is one row of a table, see base/setting.hpp.
 #pragma once
 
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
+#include "base/setting.hpp"
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,22 +14,8 @@
 
 namespace rpmem {
 
-enum class SettingKind { text, boolean, number, choice };
-
 // What logs in to the target: ssh(1) in a process of its own, or libssh2 within this one.
 enum class SshTransport { process, libssh2 };
-
-struct SettingRow {
-    const char* name;
-    SettingKind kind;
-    const char* default_value; // as text; "" = none
-    std::uint64_t minimum;     // of numbers
-    std::uint64_t maximum;
-    const char* unit; // of numbers; of choices: the words, separated by '|'
-    const char* help;
-};
-
-std::span<const SettingRow> setting_table();
 
 struct Settings {
     std::string ssh;
@@ -37,6 +23,7 @@ struct Settings {
     std::string ssh_key;               // of libssh2; empty: the agent's keys and the usual files
     std::string ssh_known_hosts;       // of libssh2; empty: the usual files
     std::vector<std::string> commands; // taken round robin
+    std::string address;               // where lanes connect; empty: where ssh went
     bool enable_verbs;
     std::string device; // see rdma/choice.hpp; empty: all
     bool enable_tcp;
@@ -55,10 +42,19 @@ struct Settings {
     std::vector<std::string> warnings; // one line for each value that was not taken
 };
 
+[[nodiscard]] std::span<const SettingRow<Settings>> setting_table();
+
 // Returns the value of a variable, or nullptr. As std::getenv.
 using Environment = std::function<const char*(const char* name)>;
 
-// Values that make no sense are replaced by the default and named in `warnings`.
-Settings read_settings(const Environment& environment);
+// Values that make no sense are replaced by the default and named in `warnings`. A variable that is
+// empty counts as one that is not set.
+[[nodiscard]] Settings read_settings(const Environment& environment);
+
+// The value that ENVIRONMENT has for SETTING; empty: none.
+[[nodiscard]] std::string_view value_in(const Environment& environment, const Setting& setting);
+
+// "50 is used": what follows from a wrong value.
+[[nodiscard]] std::string used_instead(const Setting& setting);
 
 } // namespace rpmem

@@ -1,80 +1,59 @@
-// What the daemon is told to do: the keys of a configuration file, and how the layers (defaults,
-// files, command line) become one Configuration.
+// What the daemon is told to do. configuration/settings.hpp has the table of settings and tells how
+// files, environment and command line become one Configuration.
 #pragma once
 
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
-#include "base/result.hpp"
+
+#include <sys/types.h>
 
 #include <chrono>
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace rpmem::target {
 
-inline constexpr unsigned default_spin_time = 50; // microseconds
+// What to do about persistent memory whose deep flush this user may not ask for.
+enum class DeepFlush { warn, require };
 
-inline constexpr unsigned least_accept_timeout = 1000; // milliseconds
-inline constexpr unsigned most_accept_timeout = 3600000;
+// What to do about a pool on a medium that forgets, or whose durability is another machine's.
+enum class VolatileMedium { warn, refuse };
 
+// Defaults of the settings stand in the table.
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
-    bool persist_apm = false;
-    bool persist_general = true;
-    bool use_syslog = true;
-    std::string log_file = "/var/log/rpmemd.log"; // not used with syslog
-    LogLevel log_level = LogLevel::error;
+    bool allow_outside;                // pool set names may leave poolset_dir
+    mode_t part_mode;                  // permissions of parts that are created
+    VolatileMedium volatile_medium;
+    bool persist_apm;
+    bool persist_general;
+    DeepFlush deep_flush;
+    bool direct_access;                 // peers may read and write a pool's memory by RDMA
+    bool sockets;                       // the sockets provider may serve
+    std::string device;                 // see rdma/choice.hpp; empty: all RDMA devices may serve
+    std::vector<std::string> addresses; // told to the client, as places where lanes may connect
+    PagingPolicy paging;
     // How long the peer may take to connect its lanes once it has been told where to: among other
     // things it has to register its own memory first.
-    std::chrono::milliseconds accept_timeout{120000};
-    std::string device;   // RDMA devices that may serve: NAME or NAME:PORT, by commas; empty: all
-    unsigned threads = 0; // lane workers; 0: as many as fit
-    unsigned spin_time = default_spin_time;
-    PagingPolicy paging = PagingPolicy::when_needed;
+    std::chrono::milliseconds accept_timeout;
+    unsigned threads;   // lane workers; 0: as many as fit
+    unsigned spin_time; // microseconds
+    bool use_syslog;
+    std::string log_file; // not used with syslog
+    LogLevel log_level;
+
+    // Of the command line only:
     std::optional<std::string> remove; // a pool set whose pool is to be removed: no session then
-    bool probe = false;                // tell what there is: no session either
     bool force = false;
     bool remove_pool_set = false;
-    bool direct_access = true;  // peers may read and write a pool's memory by RDMA
-    bool allow_outside = false; // pool set names may leave poolset_dir
+    bool probe = false;        // tell what there is: no session either
+    bool restricted = false;   // do what this command line says, whatever the peer asks for
+    bool allow_remove = false; // a peer may delete pools although the command was given to it
+    bool read_only = false;    // nothing is written to any pool
+
+    std::vector<std::string> warnings; // one line for each value that was not taken
 };
-
-// One layer: what a file or the command line says, and nothing else.
-struct Settings {
-    std::optional<std::string> poolset_dir; // `$HOME` in it is not yet replaced
-    std::optional<bool> persist_apm;
-    std::optional<bool> persist_general;
-    std::optional<bool> use_syslog;
-    std::optional<std::string> log_file;
-    std::optional<LogLevel> log_level;
-    std::optional<bool> direct_access;
-    std::optional<bool> allow_outside;
-    std::optional<unsigned> accept_timeout; // milliseconds
-    std::optional<PagingPolicy> paging;
-    std::optional<std::string> device;
-};
-
-inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;
-inline constexpr std::size_t max_configuration_line_size = 4096;
-
-// Sets KEY from its text. EINVAL; the text of the error does not say where KEY and VALUE come from.
-Result<> apply_setting(Settings& settings, std::string_view key, std::string_view value);
-
-// FILE is only named in errors, with the number of the line and the line. EINVAL.
-Result<Settings> parse_configuration(std::string_view text, const std::filesystem::path& file);
-
-// As parse_configuration(); ENOENT, EACCES, ... if FILE cannot be read, EFBIG if it is too large.
-Result<Settings> read_configuration_file(const std::filesystem::path& file);
-
-// LOWER with all that UPPER sets. A layer that names a log file and does not mention syslog turns
-// syslog off.
-Settings overlay(const Settings& lower, const Settings& upper);
-
-// Fills in the defaults and replaces `$HOME` in the pool set directory. EINVAL if the outcome makes
-// no sense. HOME may be empty if it is not needed.
-Result<Configuration> resolve(const Settings& settings, std::string_view home);
 
 } // namespace rpmem::target

@@ -1,5 +1,7 @@
 #include "configuration/options.hpp"
 
+#include "configuration/configuration_file.hpp"
+
 #include <pwd.h>
 #include <unistd.h>
 
@@ -17,13 +19,14 @@ namespace {
 
 constexpr const char* description =
     "rpmemd serves one session of librpmem: it is started through ssh on the node that keeps the\n"
-    "replica, and speaks with the client on standard input and output. There is no need to start\n"
-    "it by hand, but for --remove and to try out a configuration.";
+    "replica, and speaks with the client on standard input and output. By hand it is of use with\n"
+    "--check-config, --probe and --remove.";
 
 constexpr const char* footer =
     "Configuration: --config FILE, or else ~/.rpmemd.conf over /etc/rpmemd/rpmemd.conf. One\n"
-    "\"key = value\" a line, # starts a comment. Keys are the long options from --poolset-dir on;\n"
-    "what is on or off here is yes or no there. The command line wins.\n"
+    "\"key = value\" a line, # starts a comment. Keys are the settings above. What is on or off "
+    "here\n"
+    "(--persist-apm, --persist-general=no) is yes or no there. The command line wins.\n"
     "\n"
     "Examples\n"
     "  what a client may put into RPMEM_CMD:\n"
@@ -33,47 +36,24 @@ constexpr const char* footer =
     "  /etc/rpmemd/rpmemd.conf:\n"
     "    poolset-dir = /srv/pools   # names of pool sets are looked up here\n"
     "    log-level = notice\n"
+    "  see what is in force, and why:\n"
+    "    rpmemd --check-config\n"
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
 
-constexpr unsigned max_threads = 1024;
-constexpr unsigned max_spin_time = 1000000;
-
-// What the command line says, as text where a configuration file could say it too.
+// What the command line says.
 struct Options {
     std::optional<std::string> config;
     std::optional<std::string> remove;
     bool force = false;
     bool remove_pool_set = false;
     bool probe = false;
-    unsigned threads = 0;
-    unsigned spin_time = default_spin_time;
-    std::vector<std::pair<std::string, std::string>> settings;
+    bool check_config = false;
+    bool restricted = false;
+    bool allow_remove = false;
+    bool read_only = false;
+    std::vector<std::string> settings; // as text, by the row of the table
 };
-
-CLI::Option* add_setting(CLI::App& app, Options& options, const std::string& key,
-                         const char* value_name, const char* help) {
-    return app
-        .add_option_function<std::string>(
-            "--" + key,
-            [&options, key](const std::string& value) {
-                options.settings.emplace_back(key, value);
-            },
-            help)
-        ->option_text(value_name)
-        ->group("Settings")
-        ->take_last();
-}
-
-void add_switch(CLI::App& app, Options& options, const std::string& key, const char* help) {
-    app.add_flag_function(
-           "--" + key,
-           [&options, key](std::int64_t count) {
-               options.settings.emplace_back(key, count > 0 ? "yes" : "no");
-           },
-           help)
-        ->group("Settings");
-}
 
 // What it does, in place of serving a session.
 void declare_actions(CLI::App& app, Options& options, const std::string& version) {
@@ -81,10 +61,12 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
     app.set_version_flag("-V,--version", "rpmemd " + version, "print the version and exit");
     app.add_option("-c,--config", options.config,
                    "read this configuration file only; it must exist")
+        ->type_name("FILE")
         ->option_text("FILE")
         ->take_last();
     auto* remove =
         app.add_option("-r,--remove", options.remove, "remove the pool of this pool set and exit")
+            ->type_name("POOLSET")
             ->option_text("POOLSET")
             ->take_last();
     app.add_flag("-f,--force", options.force,
@@ -93,70 +75,100 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
     app.add_flag("-s,--pool-set", options.remove_pool_set,
                  "with --remove: remove the pool set file, too")
         ->needs(remove);
-    app.add_flag("--probe", options.probe,
-                 "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
-        ->excludes(remove);
+    auto* probe =
+        app.add_flag(
+               "--probe", options.probe,
+               "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
+            ->excludes(remove);
+    app.add_flag("--check-config", options.check_config,
+                 "print every setting and where its value comes from, and exit")
+        ->excludes(remove)
+        ->excludes(probe);
 }
 
-void declare_threads(CLI::App& app, Options& options) {
-    app.add_option("-t,--nthreads", options.threads,
-                   "threads that serve the lanes; 0, the default: as many as fit")
-        ->option_text("N")
-        ->check(CLI::Range(0U, max_threads))
-        ->take_last();
-    app.add_option("--spin-time", options.spin_time,
-                   "microseconds that a thread looks for messages before it sleeps (default 50)")
-        ->option_text("N")
-        ->check(CLI::Range(0U, max_spin_time))
-        ->envname("RPMEM_SPIN_TIME")
-        ->take_last();
+// For the forced command of a key; no file can set them.
+void declare_limits(CLI::App& app, Options& options) {
+    app.add_flag("--restricted", options.restricted,
+                 "refuse all that the peer asks for in its own command, but to serve a session");
+    app.add_flag("--allow-remove", options.allow_remove,
+                 "let a peer that came by a forced command delete pools");
+    app.add_flag("--read-only", options.read_only, "serve pools for reading only");
 }
 
-// What configuration files have, too.
+std::string help_of(const Setting& setting) {
+    const std::string allowed = allowed_values(setting);
+    std::string more(setting.default_value.empty() ? "" : "default ");
+    more += setting.default_value;
+    if (setting.kind != SettingKind::boolean && !allowed.empty())
+        more = more.empty() ? allowed : allowed + "; " + more;
+    return fmt::format("{}{}", setting.help, more.empty() ? "" : " (" + more + ")");
+}
+
+// One option for each row of the table.
 void declare_settings(CLI::App& app, Options& options) {
-    add_setting(app, options, "poolset-dir", "DIRECTORY",
-                "where pool sets are looked up; absolute, $HOME in it is replaced (default $HOME)");
-    add_switch(app, options, "poolset-outside",
-               "let names of pool sets leave that directory, by .. or symbolic links");
-    add_switch(app, options, "direct-access",
-               "let clients reach a pool's memory by RDMA (default; =no: by messages only)");
-    add_switch(app, options, "persist-apm", "allow the Appliance Persistency Method");
-    add_switch(app, options, "persist-general",
-               "allow the General Purpose Server Persistency Method (default; =no forbids it)");
-    add_setting(app, options, "device", "DEVICE[:PORT],...",
-                "RDMA devices that may serve (default: all)");
-    add_setting(
-        app, options, "accept-timeout", "MILLISECONDS",
-        "how long a client may take to connect its lanes, 1000 to 3600000 (default 120000)");
-    add_setting(app, options, "on-demand-paging", "WHEN",
-                "RDMA devices page memory in instead of having it pinned: auto (default: where it "
-                "cannot be pinned), on or off")
-        ->envname("RPMEM_ODP");
-    add_switch(app, options, "use-syslog", "log to syslog (default, unless --log-file is given)");
-    add_setting(app, options, "log-file", "FILE",
-                "log to this file, not to syslog (default /var/log/rpmemd.log)");
-    add_setting(app, options, "log-level", "LEVEL", "err (default), warn, notice, info or debug");
+    const auto table = setting_table();
+    options.settings.resize(table.size());
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        const Setting& setting = table[row].setting;
+        const std::string names = fmt::format("{}{}--{}", setting.option,
+                                              setting.option.empty() ? "" : ",", setting.name);
+        const std::string placeholder(setting.placeholder);
+        auto* const option = setting.kind == SettingKind::boolean
+                                 ? app.add_flag(names, options.settings[row], help_of(setting))
+                                 : app.add_option(names, options.settings[row], help_of(setting))
+                                       ->type_name(placeholder)
+                                       ->option_text(placeholder);
+        option->group("Settings")->take_last();
+    }
 }
 
 void declare(CLI::App& app, Options& options, const std::string& version) {
     app.name("rpmemd");
     declare_actions(app, options, version);
-    declare_threads(app, options);
+    declare_limits(app, options);
     declare_settings(app, options);
     app.footer(footer);
 }
 
-// An absent default file is no error; one that is there but cannot be read is.
-Result<Settings> read_default_file(const std::filesystem::path& file) {
-    if (file.empty())
-        return Settings{};
-    auto settings = read_configuration_file(file);
-    if (!settings && (settings.error().code == ENOENT || settings.error().code == ENOTDIR))
-        return Settings{};
-    return settings;
+// What the parser takes for a switch has more words than a configuration file: true, on, 1.
+std::string word_of_switch(std::string text) {
+    try {
+        return CLI::detail::to_flag_value(text) > 0 ? "yes" : "no";
+    } catch (const std::logic_error&) {
+        return text;
+    }
 }
 
-Result<Settings> read_files(const Options& options, const Environment& environment) {
+Result<Layer> settings_of(const CLI::App& app, const Options& options) {
+    Layer layer;
+    const auto table = setting_table();
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        const Setting& setting = table[row].setting;
+        if (app.count("--" + std::string(setting.name)) == 0)
+            continue;
+        std::string text = options.settings[row];
+        if (setting.kind == SettingKind::boolean)
+            text = word_of_switch(std::move(text));
+        auto applied = apply_setting(layer, setting.name, {std::move(text), "command line"});
+        if (!applied)
+            return fail(ErrorClass::caller_fault, EINVAL, "command line: --{}",
+                        applied.error().text);
+    }
+    conclude(layer);
+    return layer;
+}
+
+// An absent default file is no error; one that is there but cannot be read is.
+Result<Layer> read_default_file(const std::filesystem::path& file) {
+    if (file.empty())
+        return Layer{};
+    auto layer = read_configuration_file(file);
+    if (!layer && (layer.error().code == ENOENT || layer.error().code == ENOTDIR))
+        return Layer{};
+    return layer;
+}
+
+Result<Layer> read_files(const Options& options, const Environment& environment) {
     if (options.config)
         return read_configuration_file(*options.config);
     auto system = read_default_file(environment.system_file);
@@ -168,26 +180,41 @@ Result<Settings> read_files(const Options& options, const Environment& environme
     return overlay(*system, *user);
 }
 
-Result<Configuration> configure(const Options& options, const Environment& environment) {
-    Settings command_line;
-    for (const auto& [key, value] : options.settings)
-        if (auto applied = apply_setting(command_line, key, value); !applied)
-            return in_context("command line", std::move(applied).error());
+ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings) {
+    std::string text = describe(layer);
+    for (const std::string& warning : warnings)
+        text += "# wrong: " + printable(warning) + "\n";
+    return {std::move(text), warnings.empty() ? EXIT_SUCCESS : EXIT_FAILURE};
+}
+
+Result<CommandLine> configure(const CLI::App& app, const Options& options,
+                              const Environment& environment) {
+    auto command_line = settings_of(app, options);
+    if (!command_line)
+        return propagate(std::move(command_line));
     if (options.remove && options.remove->empty())
         return fail(ErrorClass::caller_fault, EINVAL,
                     "command line: --remove needs the name of a pool set");
     auto files = read_files(options, environment);
     if (!files)
         return propagate(std::move(files));
-    auto configuration = resolve(overlay(*files, command_line), environment.home);
-    if (configuration) {
-        configuration->threads = options.threads;
-        configuration->spin_time = options.spin_time;
-        configuration->remove = options.remove;
-        configuration->probe = options.probe;
-        configuration->force = options.force;
-        configuration->remove_pool_set = options.remove_pool_set;
-    }
+    std::vector<std::string> warnings;
+    const Layer variables = read_variables(::secure_getenv, warnings);
+    const auto layer =
+        complete(overlay(overlay(*files, variables), *command_line), environment.home);
+    if (!layer)
+        return Failure(layer.error());
+    if (options.check_config)
+        return checked(*layer, warnings);
+    Configuration configuration = configuration_of(*layer);
+    configuration.remove = options.remove;
+    configuration.force = options.force;
+    configuration.remove_pool_set = options.remove_pool_set;
+    configuration.probe = options.probe;
+    configuration.restricted = options.restricted;
+    configuration.allow_remove = options.allow_remove;
+    configuration.read_only = options.read_only;
+    configuration.warnings = std::move(warnings);
     return configuration;
 }
 
@@ -225,10 +252,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
         return fail(ErrorClass::caller_fault, EINVAL,
                     "command line: what follows the \"=\" of a switch is neither yes nor no");
     }
-    auto configuration = configure(options, environment);
-    if (!configuration)
-        return propagate(std::move(configuration));
-    return std::move(*configuration);
+    return configure(app, options, environment);
 }
 
 } // namespace rpmem::target

@@ -21,9 +21,10 @@ struct Environment {
 // $HOME, or else the home of the user in the password database; the files of rpmemd(1).
 Environment process_environment(std::string version);
 
-// --help or --version: print TEXT on standard output and exit with status 0.
+// --help, --version, --check-config: print TEXT on standard output and exit with STATUS.
 struct ExitRequest {
     std::string text;
+    int status = 0;
 };
 
 using CommandLine = std::variant<Configuration, ExitRequest>;

@@ -1,11 +1,12 @@
 #!/bin/bash
-# settings_in_manual.sh SOURCES: librpmem(7) tells every setting of the table, with its default and
-# its bounds, and no other; README.md names each.
+# settings_in_manual.sh RPMEMCTL SOURCES: librpmem(7) tells every setting of the library's table, with
+# its default and its bounds, and no other; README.md names each. The table is what
+# `rpmemctl settings` prints without an environment.
 set -eu
 
-table=$1/common/base/settings.cpp
+sources=$2
 # Words that were divided at the end of a line are joined again.
-page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$1/man/librpmem.7" | col -bx |
+page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$sources/man/librpmem.7" | col -bx |
     sed -n '/^ENVIRONMENT/,/^NOTES/p' | sed -z 's/‐\n *//g')
 failed=0
 fault() {
@@ -23,22 +24,26 @@ told() {
 
 rows=0
 names=
-while IFS='|' read -r name kind default minimum maximum; do
+while IFS='|' read -r name default bounds; do
     rows=$((rows + 1))
     names="$names $name"
     text=$(told "$name")
     [ -n "$text" ] || { fault "$name is not in librpmem(7)"; continue; }
     [ -z "$default" ] || grep -qE "Default: $default\." <<<"$text" ||
         fault "$name: librpmem(7) does not say that the default is $default"
-    if [ "$kind" = number ] && [ "$maximum" != UINT_MAX ] && [ "$maximum" -gt 9 ]; then
-        grep -q "from $minimum to $maximum" <<<"$text" ||
-            fault "$name: librpmem(7) does not say: from $minimum to $maximum"
+    # UINT_MAX is as good as no bound.
+    if [[ -n $bounds && $bounds != *' to 4294967295' ]]; then
+        grep -q "from $bounds" <<<"$text" || fault "$name: librpmem(7) does not say: from $bounds"
     fi
-    grep -q "$name" "$1/README.md" || fault "$name is not in README.md"
-done < <(tr '\n' ' ' <"$table" |
-    grep -oE 'SettingRow\{"[A-Z_]+", *[a-z]+, *"[^"]*", *[0-9A-Z_]+, *[0-9A-Z_]+' |
-    sed -E 's/SettingRow\{"([A-Z_]+)", *([a-z]+), *"([^"]*)", *([0-9A-Z_]+), *([0-9A-Z_]+)/\1|\2|\3|\4|\5/')
-[ "$rows" -ge 11 ] || fault "only $rows settings found in $table"
+    grep -q "\`$name\`" "$sources/README.md" || fault "$name is not in README.md"
+done < <(env -i "$1" settings | sed -nE '
+    /^RPMEM_/ {
+        N
+        s/^(RPMEM_[A-Z_]+)=(.*)   \(default\)\n.*; ([0-9]+ to [0-9]+)[^;]*$/\1|\2|\3/
+        s/^(RPMEM_[A-Z_]+)=(.*)   \(default\)\n.*/\1|\2|/
+        p
+    }')
+[ "$rows" -ge 20 ] || fault "rpmemctl settings prints only $rows settings"
 
 while read -r name; do
     [[ " $names " == *" $name "* ]] || fault "librpmem(7) tells of $name, which is no setting"

@@ -1,13 +1,35 @@
 #!/bin/bash
-# settings_of_daemon_in_manual.sh RPMEMD SOURCES: rpmemd.conf(5) tells of every setting that is an
-# option of the daemon, too.
+# settings_of_daemon_in_manual.sh RPMEMD SOURCES: rpmemd.conf(5) and README.md tell of every setting in
+# the daemon's table, with its default, and of no other. The table is what `rpmemd --check-config`
+# prints where nothing is set.
 set -eu
-help=$("$1" --help)
-for setting in log-file log-level use-syslog poolset-dir poolset-outside persist-apm persist-general \
-    accept-timeout on-demand-paging device direct-access; do
-    grep -qE -- "--$setting\b" <<<"$help"
-    grep -qxF ".B ${setting//-/\\-}" "$2/man/rpmemd.conf.5" || {
-        echo "rpmemd.conf(5) does not tell of $setting" >&2
-        exit 1
-    }
-done
+
+sources=$2
+failed=0
+fault() {
+    printf '%s\n' "$*" >&2
+    failed=1
+}
+
+page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$sources/man/rpmemd.conf.5" | col -bx)
+# The lines of the table: key, value, default.
+overview=$(sed -n '/^SETTINGS/,/^ *$/p' <<<"$page")
+names=
+while read -r name default; do
+    names="$names $name"
+    grep -qF -- "\`$name\`" "$sources/README.md" || fault "README.md does not tell of $name"
+    grep -qxF ".B ${name//-/\\-}" "$sources/man/rpmemd.conf.5" ||
+        fault "rpmemd.conf(5) does not tell of $name"
+    [ -n "$default" ] || default='(all|none)'
+    # $HOME is printed as what it stands for.
+    [ "$name" != poolset-dir ] || default='\$HOME'
+    grep -qE -- "^ +$name .* $default\$" <<<"$overview" ||
+        fault "the table of rpmemd.conf(5) does not have $name with default $default"
+done < <(env -i HOME=/nowhere "$1" --config /dev/null --check-config |
+    sed -E 's/ *# default.*//; s/^#//; s/ = ?/ /')
+[ "$(wc -w <<<"$names")" -ge 18 ] || fault "rpmemd --check-config prints only $names"
+
+while read -r name; do
+    [[ " $names " == *" $name "* ]] || fault "rpmemd.conf(5) tells of $name, which is no setting"
+done < <(sed -nE 's/^ +([a-z-]+) .*/\1/p' <<<"$overview" | grep -vx key)
+exit $failed

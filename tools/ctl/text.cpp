@@ -161,15 +161,19 @@ std::string describe(const Verdict& verdict, const std::string& target) {
 
 std::string describe_settings() {
     std::string text;
-    for (const SettingRow& row : setting_table()) {
-        const char* const value = std::getenv(row.name);
-        text += fmt::format("{}={}{}\n    {}", row.name, value ? value : row.default_value,
-                            value ? "" : "   (default)", row.help);
-        if (row.kind == SettingKind::number)
-            text += fmt::format("; {} to {} {}", row.minimum, row.maximum, row.unit);
-        if (row.kind == SettingKind::choice)
-            text += fmt::format("; {}", row.unit);
+    for (const auto& row : setting_table()) {
+        const Setting& setting = row.setting;
+        const std::string_view value = value_in(std::getenv, setting);
+        const bool wrong = !value.empty() && !parse_setting(setting, value);
+        text += fmt::format("{}={}{}\n    {}", setting.name,
+                            printable(value.empty() ? setting.default_value : value),
+                            value.empty() ? "   (default)" : "", setting.help);
+        if (const std::string allowed = allowed_values(setting); !allowed.empty())
+            text += "; " + allowed;
         text += '\n';
+        if (wrong)
+            text +=
+                fmt::format("    WRONG: {}; {}\n", complaint_about(setting), used_instead(setting));
     }
     return text;
 }

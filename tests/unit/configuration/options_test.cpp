@@ -1,3 +1,4 @@
+#include "configuration/configuration_file.hpp"
 #include "configuration/options.hpp"
 
 #include <gtest/gtest.h>
@@ -128,27 +129,14 @@ TEST_F(Options, HelpTeachesAndChangesNothing) {
         const auto result = run({option});
         ASSERT_TRUE(result) << result.error().text;
         const std::string& text = std::get<ExitRequest>(*result).text;
-        for (const char* expected : {"-V,--version",
-                                     "-h,--help",
-                                     "-c,--config",
-                                     "-r,--remove",
-                                     "-f,--force",
-                                     "-s,--pool-set",
-                                     "-t,--nthreads",
-                                     "--spin-time",
-                                     "--log-file",
-                                     "--poolset-dir",
-                                     "--persist-apm",
-                                     "--persist-general",
-                                     "--use-syslog",
-                                     "--log-level",
-                                     "--poolset-outside",
-                                     "--accept-timeout",
-                                     "--device",
-                                     "--direct-access",
-                                     "/etc/rpmemd/rpmemd.conf",
-                                     "RPMEM_CMD",
-                                     "notice"})
+        std::vector<std::string> all{"-V,--version",  "-h,--help",      "-c,--config",
+                                     "-r,--remove",   "-f,--force",     "-s,--pool-set",
+                                     "-t,--nthreads", "--probe",        "--restricted",
+                                     "--read-only",   "--allow-remove", "--check-config",
+                                     "RPMEM_CMD",     "notice",         "/etc/rpmemd/rpmemd.conf"};
+        for (const auto& row : setting_table())
+            all.push_back("--" + std::string(row.setting.name));
+        for (const std::string& expected : all)
             EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in\n" << text;
     }
 }
@@ -180,9 +168,23 @@ TEST_F(Options, SpinTime) {
     EXPECT_EQ(configured({"--spin-time", "1000000"}).spin_time, 1000000U);
     for (const char* wrong : {"-1", "1000001", "soon", ""})
         EXPECT_EQ(refused({"--spin-time", wrong}, "--spin-time"), EINVAL) << wrong;
+}
+
+TEST_F(Options, TheEnvironmentStandsBetweenFilesAndCommandLine) {
+    (void)write("user.conf", "spin-time = 6\n");
+    EXPECT_EQ(configured({}).spin_time, 6U);
     ::setenv("RPMEM_SPIN_TIME", "7", 1);
     EXPECT_EQ(configured({}).spin_time, 7U);
     EXPECT_EQ(configured({"--spin-time", "8"}).spin_time, 8U);
+    ::setenv("RPMEM_SPIN_TIME", "", 1); // as if it was not set
+    EXPECT_EQ(configured({}).spin_time, 6U);
+    EXPECT_TRUE(configured({}).warnings.empty());
+    ::setenv("RPMEM_SPIN_TIME", "abc", 1); // as in the library: told, and not taken
+    EXPECT_EQ(configured({}).spin_time, 6U);
+    ASSERT_EQ(configured({}).warnings.size(), 1U);
+    EXPECT_EQ(configured({}).warnings[0],
+              "RPMEM_SPIN_TIME=abc in the environment: not a number of microseconds from 0 to "
+              "1000000; it is ignored");
     ::unsetenv("RPMEM_SPIN_TIME");
 }
 
@@ -190,11 +192,18 @@ TEST_F(Options, OnDemandPaging) {
     EXPECT_EQ(configured({}).paging, PagingPolicy::when_needed);
     EXPECT_EQ(configured({"--on-demand-paging", "on"}).paging, PagingPolicy::always);
     EXPECT_EQ(configured({"--on-demand-paging=off"}).paging, PagingPolicy::never);
-    EXPECT_EQ(refused({"--on-demand-paging", "yes"}, "neither auto nor on nor off"), EINVAL);
+    EXPECT_EQ(refused({"--on-demand-paging", "yes"}, "not one of auto, on, off"), EINVAL);
     ::setenv("RPMEM_ODP", "on", 1);
     EXPECT_EQ(configured({}).paging, PagingPolicy::always);
     EXPECT_EQ(configured({"--on-demand-paging", "auto"}).paging, PagingPolicy::when_needed);
     ::unsetenv("RPMEM_ODP");
+}
+
+TEST_F(Options, LimitsOfAForcedCommand) {
+    const auto configuration = configured({"--restricted", "--allow-remove", "--read-only"});
+    EXPECT_TRUE(configuration.restricted);
+    EXPECT_TRUE(configuration.allow_remove);
+    EXPECT_TRUE(configuration.read_only);
 }
 
 TEST_F(Options, Version) {
@@ -208,7 +217,7 @@ TEST_F(Options, Version) {
 TEST_F(Options, BadOptions) {
     EXPECT_EQ(refused({"--unknown"}, "--unknown"), EINVAL);
     EXPECT_EQ(refused({"stray"}, "stray"), EINVAL);
-    EXPECT_EQ(refused({"--log-level", "foo"}, "err, warn, notice, info or debug"), EINVAL);
+    EXPECT_EQ(refused({"--log-level", "foo"}, "not one of err, warn, notice, info, debug"), EINVAL);
     EXPECT_EQ(refused({"--log-level"}, "--log-level"), EINVAL);
     EXPECT_EQ(refused({"--log-file", ""}, "log-file"), EINVAL);
     EXPECT_EQ(refused({"--poolset-dir", "relative"}, "relative"), EINVAL);
@@ -220,10 +229,10 @@ TEST_F(Options, BadOptions) {
     EXPECT_EQ(refused({"--remove", "a.set", "--force=perhaps"}, "--force = perhaps"), EINVAL);
     EXPECT_EQ(refused({"--force"}, "--remove"), EINVAL);
     EXPECT_EQ(refused({"--pool-set"}, "--remove"), EINVAL);
-    EXPECT_EQ(refused({"--remove"}, "--remove"), EINVAL);
+    EXPECT_EQ(refused({"--remove"}, "--remove: 1 required POOLSET missing"), EINVAL);
     EXPECT_EQ(refused({"--remove", ""}, "--remove"), EINVAL);
     for (const char* count : {"-1", "x", "1.5", "1025", "99999999999999999999", ""})
-        EXPECT_EQ(refused({"--nthreads", count}, "--nthreads"), EINVAL) << count;
+        EXPECT_EQ(refused({"--nthreads", count}, "command line: --nthreads"), EINVAL) << count;
 }
 
 TEST_F(Options, AnEmptyArgumentVectorIsAnError) {
@@ -274,6 +283,59 @@ TEST_F(Options, SyslogOnTheCommandLineWinsOverAFilesLogFile) {
     (void)write("user.conf", "log-file = /tmp/log\n");
     EXPECT_FALSE(configured({}).use_syslog);
     EXPECT_TRUE(configured({"--use-syslog"}).use_syslog);
+}
+
+TEST_F(Options, ALogFileInAnyOneFileTurnsSyslogOff) {
+    for (const char* name : {"system.conf", "user.conf"}) {
+        const auto file = write(name, "log-file = /tmp/log\n");
+        EXPECT_FALSE(configured({}).use_syslog) << name;
+        EXPECT_EQ(configured({}).log_file, "/tmp/log") << name;
+        std::filesystem::remove(file);
+    }
+    const auto file = write("explicit.conf", "log-file = /tmp/log\n");
+    EXPECT_FALSE(configured({"--config", file}).use_syslog);
+    EXPECT_TRUE(configured({"--config", file, "--use-syslog"}).use_syslog);
+}
+
+TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
+    const auto system = write("system.conf", "# mine\npoolset-dir = /system\nlog-level = info\n");
+    const auto user = write("user.conf", "poolset-dir = $HOME/user\nlog-file = /tmp/log\n");
+    ::setenv("RPMEM_ODP", "on", 1);
+    auto result = run({"--check-config", "--persist-apm"});
+    ASSERT_TRUE(result) << result.error().text;
+    auto checked = std::get<ExitRequest>(*result);
+    EXPECT_EQ(checked.status, 0);
+    const auto told = [&](const std::string& statement, const std::string& source) {
+        const auto at = checked.text.find("\n" + statement + " ");
+        if (at == std::string::npos)
+            return statement + " is missing in\n" + checked.text;
+        const auto line = checked.text.substr(at + 1, checked.text.find('\n', at + 1) - at - 1);
+        return line.ends_with(" # " + source) ? std::string() : line;
+    };
+    EXPECT_EQ(told("log-level = info", system.native() + ":3"), "");
+    EXPECT_EQ(told("log-file = /tmp/log", user.native() + ":2"), "");
+    EXPECT_EQ(told("use-syslog = no", user.native() + ":2"), "");
+    EXPECT_EQ(told("on-demand-paging = on", "RPMEM_ODP in the environment"), "");
+    EXPECT_EQ(told("persist-apm = yes", "command line"), "");
+    EXPECT_EQ(told("persist-general = yes", "default"), "");
+    EXPECT_EQ(told("#device =", "default"), "");
+    EXPECT_EQ(checked.text.find("poolset-dir = /home/user/user "), 0U) << checked.text;
+    for (const auto& row : setting_table())
+        EXPECT_NE(checked.text.find(std::string(row.setting.name) + " = "), std::string::npos);
+    // What is printed is a configuration file, and means the same.
+    const auto read = parse_configuration(checked.text, "printed");
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->at("persist-apm").text, "yes");
+
+    ::setenv("RPMEM_ODP", "perhaps", 1);
+    result = run({"--check-config"});
+    ::unsetenv("RPMEM_ODP");
+    ASSERT_TRUE(result) << result.error().text;
+    checked = std::get<ExitRequest>(*result);
+    EXPECT_NE(checked.status, 0);
+    EXPECT_NE(checked.text.find("# wrong: RPMEM_ODP=perhaps"), std::string::npos) << checked.text;
+    (void)write("user.conf", "poolset-dir = here\n");
+    EXPECT_EQ(refused({"--check-config"}, user.native() + ", line 1: "), EINVAL);
 }
 
 TEST_F(Options, AMissingExplicitFile) {

@@ -47,6 +47,7 @@ TEST(Settings, ValuesAreTaken) {
                                     {"RPMEM_SSH_KEY", "/my/key"},
                                     {"RPMEM_SSH_KNOWN_HOSTS", "/my/hosts"},
                                     {"RPMEM_CMD", " rpmemd -c a | b c||"},
+                                    {"RPMEM_ADDRESS", "storage-a"},
                                     {"RPMEM_ENABLE_VERBS", "0"},
                                     {"RPMEM_DEVICE", "mlx5_0:2,rxe0"},
                                     {"RPMEM_ENABLE_TCP", "0"},
@@ -66,6 +67,7 @@ TEST(Settings, ValuesAreTaken) {
     EXPECT_EQ(settings.ssh_key, "/my/key");
     EXPECT_EQ(settings.ssh_known_hosts, "/my/hosts");
     EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
+    EXPECT_EQ(settings.address, "storage-a");
     EXPECT_FALSE(settings.enable_verbs);
     EXPECT_EQ(settings.device, "mlx5_0:2,rxe0");
     EXPECT_FALSE(settings.enable_tcp);
@@ -85,7 +87,7 @@ TEST(Settings, ValuesAreTaken) {
 }
 
 TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
-    for (const char* value : {"", "-1", "x", "1x", " 1", "0", "99999999999999999999", "1.5"}) {
+    for (const char* value : {"-1", "x", "1x", " 1", "0", "99999999999999999999", "1.5"}) {
         const Settings settings =
             read({{"RPMEM_MAX_NLANES", value}, {"RPMEM_WORK_QUEUE_SIZE", value}});
         EXPECT_FALSE(settings.max_lanes) << value;
@@ -97,30 +99,43 @@ TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
     }
     const Settings settings = read({{"RPMEM_ENABLE_VERBS", "yes"}, {"RPMEM_CMD", "|"}});
     EXPECT_TRUE(settings.enable_verbs);
-    EXPECT_EQ(settings.warnings.size(), 1U);
+    EXPECT_EQ(settings.warnings,
+              (std::vector<std::string>{"RPMEM_CMD=|: not a command; rpmemd is used",
+                                        "RPMEM_ENABLE_VERBS=yes: neither 1 nor 0; 1 is used"}));
     EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
+    EXPECT_EQ(read({{"RPMEM_INLINE_SIZE", "65"}}).warnings,
+              std::vector<std::string>{"RPMEM_INLINE_SIZE=65: not a number of bytes from 64 to "
+                                       "524288, in multiples of 64; 524288 is used"});
 }
 
 TEST(Settings, AChoiceIsOneOfItsWords) {
-    for (const char* value : {"", "ssh", "process|libssh2", "libssh", "Process"}) {
+    for (const char* value : {"ssh", "process|libssh2", "libssh", "Process"}) {
         const Settings settings = read({{"RPMEM_SSH_TRANSPORT", value}});
         EXPECT_EQ(settings.ssh_transport, SshTransport::process) << value;
         ASSERT_EQ(settings.warnings.size(), 1U) << value;
-        EXPECT_EQ(settings.warnings[0],
-                  fmt::format("RPMEM_SSH_TRANSPORT={}: not one of process|libssh2; process is used",
-                              value));
+        EXPECT_EQ(
+            settings.warnings[0],
+            fmt::format("RPMEM_SSH_TRANSPORT={}: not one of process, libssh2; process is used",
+                        value));
     }
     EXPECT_TRUE(read({{"RPMEM_SSH_TRANSPORT", "process"}}).warnings.empty());
 }
 
-TEST(Settings, EveryRowIsRead) {
-    for (const SettingRow& row : setting_table()) {
-        if (row.kind == SettingKind::text)
+TEST(Settings, EveryRowIsReadAndAnEmptyOneIsNotSet) {
+    const Settings defaults = read({});
+    for (const auto& [setting, store] : setting_table()) {
+        const std::string name(setting.name);
+        EXPECT_TRUE(read({{name, ""}}).warnings.empty()) << name;
+        if (setting.kind == SettingKind::text || setting.kind == SettingKind::commands)
             continue;
-        const Settings settings = read({{row.name, "no number"}});
-        ASSERT_EQ(settings.warnings.size(), 1U) << row.name;
-        EXPECT_NE(settings.warnings[0].find(row.name), std::string::npos);
+        const Settings settings = read({{name, "no number"}});
+        ASSERT_EQ(settings.warnings.size(), 1U) << name;
+        EXPECT_NE(settings.warnings[0].find(name), std::string::npos);
     }
+    const Settings empty = read({{"RPMEM_SSH", ""}, {"RPMEM_CMD", ""}, {"RPMEM_MAX_NLANES", ""}});
+    EXPECT_EQ(empty.ssh, defaults.ssh);
+    EXPECT_EQ(empty.commands, defaults.commands);
+    EXPECT_FALSE(empty.max_lanes);
 }
 
 } // namespace

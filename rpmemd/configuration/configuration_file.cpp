@@ -1,0 +1,98 @@
+#include "configuration/configuration_file.hpp"
+
+#include "base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+template <typename... Args>
+Failure wrong_line(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
+}
+
+Result<> parse_line(Layer& layer, std::string_view line, std::string source) {
+    if (line.size() > max_configuration_line_size)
+        return wrong_line("the line has {} bytes, at most {} are allowed", line.size(),
+                          max_configuration_line_size);
+    if (line.find('\0') != std::string_view::npos)
+        return wrong_line("the line has a NUL byte; is this a text file?");
+    const auto statement = trimmed(line.substr(0, line.find('#')));
+    if (statement.empty())
+        return {};
+    const auto equals = statement.find('=');
+    if (equals == std::string_view::npos)
+        return wrong_line("there is no \"=\"; write: key = value");
+    return apply_setting(layer, trimmed(statement.substr(0, equals)),
+                         {std::string(trimmed(statement.substr(equals + 1))), std::move(source)});
+}
+
+// For an error: enough of the line to find it, and nothing that upsets a terminal or a log.
+std::string shown(std::string_view line) {
+    constexpr std::size_t enough = 200;
+    std::string text;
+    for (const char character : line.substr(0, enough))
+        text += std::isprint(static_cast<unsigned char>(character)) != 0 ? character : '?';
+    return line.size() > enough ? text + "..." : text;
+}
+
+Result<std::string> read_bounded(const std::filesystem::path& file) {
+    // O_NONBLOCK: a FIFO nobody writes to must not hang the session.
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot open the configuration file {}",
+                          file.native());
+    std::string text(max_configuration_file_size + 1, '\0');
+    std::size_t length = 0;
+    while (length < text.size()) {
+        const ssize_t count = ::read(fd.get(), text.data() + length, text.size() - length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fail_errno(ErrorClass::caller_fault, errno,
+                              "cannot read the configuration file {}", file.native());
+        if (count == 0)
+            break;
+        length += static_cast<std::size_t>(count);
+    }
+    if (length > max_configuration_file_size)
+        return fail(ErrorClass::caller_fault, EFBIG,
+                    "the configuration file {} is too large: at most {} bytes are read",
+                    file.native(), max_configuration_file_size);
+    text.resize(length);
+    return text;
+}
+
+} // namespace
+
+Result<Layer> parse_configuration(std::string_view text, const std::filesystem::path& file) {
+    Layer layer;
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const auto end = text.find('\n');
+        const auto line = text.substr(0, end);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        if (auto parsed = parse_line(layer, line, fmt::format("{}:{}", file.native(), number));
+            !parsed) {
+            Error error = std::move(parsed).error();
+            error.text = fmt::format("{}, line {}: {}; the line is \"{}\"", file.native(), number,
+                                     error.text, shown(line));
+            return Failure(std::move(error));
+        }
+    }
+    conclude(layer);
+    return layer;
+}
+
+Result<Layer> read_configuration_file(const std::filesystem::path& file) {
+    auto text = read_bounded(file);
+    if (!text)
+        return propagate(std::move(text));
+    return parse_configuration(*text, file);
+}
+
+} // namespace rpmem::target

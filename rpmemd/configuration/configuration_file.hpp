@@ -1,0 +1,22 @@
+// Configuration files: one "key = value" a line.
+#pragma once
+
+#include "configuration/settings.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace rpmem::target {
+
+inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;
+inline constexpr std::size_t max_configuration_line_size = 4096;
+
+// FILE is only named in errors, with the number of the line and the line. EINVAL.
+[[nodiscard]] Result<Layer> parse_configuration(std::string_view text,
+                                                const std::filesystem::path& file);
+
+// As parse_configuration(); ENOENT, EACCES, ... if FILE cannot be read, EFBIG if it is too large.
+[[nodiscard]] Result<Layer> read_configuration_file(const std::filesystem::path& file);
+
+} // namespace rpmem::target

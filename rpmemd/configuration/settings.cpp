@@ -1,0 +1,290 @@
+#include "configuration/settings.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+using enum SettingKind;
+
+constexpr std::string_view no_or_yes = "no|yes";
+constexpr std::string_view from_default = "default";
+
+void store_log_level(Configuration& configuration, const SettingValue& value) {
+    constexpr LogLevel levels[] = {LogLevel::error, LogLevel::warning, LogLevel::notice,
+                                   LogLevel::info, LogLevel::debug};
+    configuration.log_level = levels[value.number];
+}
+
+// As --help and the sample file list them.
+constexpr SettingRow<Configuration> rows[] = {
+    {{.name = "poolset-dir",
+      .kind = path,
+      .default_value = "$HOME",
+      .help = "directory in which pool sets are looked up",
+      .placeholder = "DIRECTORY"},
+     into<&Configuration::poolset_dir>},
+    {{.name = "poolset-outside",
+      .kind = boolean,
+      .default_value = "no",
+      .help = "names of pool sets may leave that directory, by .. or symbolic links",
+      .words = no_or_yes},
+     into<&Configuration::allow_outside>},
+    {{.name = "part-mode",
+      .kind = mode,
+      .default_value = "0600",
+      .help = "permissions of part files that are created",
+      .minimum = 0600,
+      .maximum = 0666,
+      .placeholder = "MODE"},
+     into<&Configuration::part_mode>},
+    {{.name = "volatile-medium",
+      .kind = choice,
+      .default_value = "warn",
+      .help = "a pool on a medium that is not durable by itself: tell it in the log, or refuse it",
+      .words = "warn|refuse",
+      .placeholder = "WHAT"},
+     into<&Configuration::volatile_medium>},
+    {{.name = "persist-apm",
+      .kind = boolean,
+      .default_value = "no",
+      .help = "allow the Appliance Persistency Method",
+      .words = no_or_yes},
+     into<&Configuration::persist_apm>},
+    {{.name = "persist-general",
+      .kind = boolean,
+      .default_value = "yes",
+      .help = "allow the General Purpose Server Persistency Method",
+      .words = no_or_yes},
+     into<&Configuration::persist_general>},
+    {{.name = "deep-flush",
+      .kind = choice,
+      .default_value = "warn",
+      .help = "a pool whose deep flush this user may not ask for: tell it in the log, or refuse "
+              "rpmem_deep_persist()",
+      .words = "warn|require",
+      .placeholder = "WHAT"},
+     into<&Configuration::deep_flush>},
+    {{.name = "direct-access",
+      .kind = boolean,
+      .default_value = "yes",
+      .help = "clients may reach a pool's memory by RDMA; no: by messages only",
+      .words = no_or_yes},
+     into<&Configuration::direct_access>},
+    {{.name = "sockets",
+      .kind = boolean,
+      .default_value = "no",
+      .help = "the sockets provider may serve, which lets strangers disturb a session",
+      .words = no_or_yes},
+     into<&Configuration::sockets>},
+    {{.name = "device",
+      .kind = list,
+      .help = "RDMA devices that may serve: NAME or NAME:PORT; none named: all",
+      .maximum = 64,
+      .placeholder = "DEVICE[:PORT],..."},
+     into<&Configuration::device>},
+    {{.name = "address",
+      .kind = list,
+      .help = "addresses of this machine that clients may try besides the one that ssh reached",
+      .maximum = 8,
+      .placeholder = "ADDRESS,..."},
+     into<&Configuration::addresses>},
+    {{.name = "on-demand-paging",
+      .kind = choice,
+      .default_value = "auto",
+      .help = "RDMA devices page memory in: where it cannot be pinned, always, or never",
+      .words = "auto|on|off",
+      .variable = "RPMEM_ODP",
+      .placeholder = "WHEN"},
+     into<&Configuration::paging>},
+    {{.name = "accept-timeout",
+      .kind = number,
+      .default_value = "120000",
+      .help = "how long a client may take to connect its lanes",
+      .minimum = 1000,
+      .maximum = 3600000,
+      .unit = "milliseconds",
+      .placeholder = "MILLISECONDS"},
+     into<&Configuration::accept_timeout>},
+    {{.name = "nthreads",
+      .kind = number,
+      .default_value = "0",
+      .help = "threads that serve the lanes; 0: as many as fit",
+      .minimum = 0,
+      .maximum = 1024,
+      .option = "-t",
+      .placeholder = "N"},
+     into<&Configuration::threads>},
+    {{.name = "spin-time",
+      .kind = number,
+      .default_value = "50",
+      .help = "how long a thread looks for messages before it sleeps",
+      .minimum = 0,
+      .maximum = 1000000,
+      .unit = "microseconds",
+      .variable = "RPMEM_SPIN_TIME",
+      .placeholder = "N"},
+     into<&Configuration::spin_time>},
+    {{.name = "use-syslog",
+      .kind = boolean,
+      .default_value = "yes",
+      .help = "log to syslog(3); where log-file is set and this is not, it is no",
+      .words = no_or_yes},
+     into<&Configuration::use_syslog>},
+    {{.name = "log-file",
+      .kind = path,
+      .default_value = "/var/log/rpmemd.log",
+      .help = "log to this file, in place of syslog",
+      .placeholder = "FILE"},
+     into<&Configuration::log_file>},
+    {{.name = "log-level",
+      .kind = choice,
+      .default_value = "err",
+      .help = "how much is logged",
+      .words = "err|warn|notice|info|debug",
+      .placeholder = "LEVEL"},
+     store_log_level},
+};
+
+template <typename... Args>
+Failure invalid(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
+}
+
+std::string names_of_settings() {
+    std::string names;
+    for (const auto& row : rows)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", row.setting.name);
+    return names;
+}
+
+bool continues_name(char character) {
+    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
+}
+
+Result<std::string> expand_home(std::string_view name, std::string text, std::string_view home) {
+    constexpr std::string_view variable = "$HOME";
+    std::size_t position = 0;
+    while ((position = text.find(variable, position)) != std::string::npos) {
+        const auto end = position + variable.size();
+        if (end < text.size() && continues_name(text[end])) { // some other variable
+            position = end;
+            continue;
+        }
+        if (home.empty())
+            return invalid("{} {} needs the home directory, but HOME is not set; write an absolute "
+                           "path without $HOME",
+                           name, text);
+        text.replace(position, variable.size(), home);
+        position += home.size();
+    }
+    if (!text.starts_with('/'))
+        return invalid("{} {} is not absolute; write it with a leading slash, or $HOME", name,
+                       text);
+    return text;
+}
+
+bool is_on(const Layer& layer, std::string_view name) { return layer.at(name).text == "yes"; }
+
+Result<> check_together(const Layer& layer) {
+    if (is_on(layer, "persist-general"))
+        return {};
+    if (!is_on(layer, "persist-apm"))
+        return invalid("persist-apm and persist-general are both off: nothing could be made "
+                       "persistent; turn one of them on");
+    if (!is_on(layer, "direct-access"))
+        return invalid("direct-access and persist-general are both off: without direct access this "
+                       "node must make ranges persistent itself; turn one of them on");
+    return {};
+}
+
+} // namespace
+
+std::span<const SettingRow<Configuration>> setting_table() { return rows; }
+
+Result<> apply_setting(Layer& layer, std::string_view key, GivenValue value) {
+    const auto* const row = std::ranges::find_if(
+        rows, [&](const auto& candidate) { return candidate.setting.name == key; });
+    if (row == std::end(rows))
+        return invalid("unknown key \"{}\"; known are {}", key, names_of_settings());
+    if (value.text.empty())
+        return invalid("{} has no value", key);
+    if (value.text.find_first_of("\"'") == 0)
+        return invalid("{}: the value {} begins with a quote; values are written without quotes",
+                       key, value.text);
+    if (!parse_setting(row->setting, value.text))
+        return invalid("{}: \"{}\" is {}", key, value.text, complaint_about(row->setting));
+    layer.insert_or_assign(row->setting.name, std::move(value));
+    return {};
+}
+
+void conclude(Layer& layer) {
+    if (const auto file = layer.find("log-file"); file != layer.end())
+        layer.try_emplace("use-syslog", GivenValue{"no", file->second.source});
+}
+
+Layer read_variables(const Variables& variables, std::vector<std::string>& warnings) {
+    Layer layer;
+    for (const auto& [setting, store] : rows) {
+        const char* const value =
+            setting.variable.empty() ? nullptr : variables(setting.variable.data());
+        if (value == nullptr || *value == '\0')
+            continue;
+        if (parse_setting(setting, value))
+            layer[setting.name] = {value, fmt::format("{} in the environment", setting.variable)};
+        else
+            warnings.push_back(fmt::format("{}={} in the environment: {}; it is ignored",
+                                           setting.variable, value, complaint_about(setting)));
+    }
+    return layer;
+}
+
+Layer overlay(const Layer& lower, const Layer& upper) {
+    Layer merged = upper;
+    merged.insert(lower.begin(), lower.end()); // what is there already stays
+    return merged;
+}
+
+Result<Layer> complete(Layer layer, std::string_view home) {
+    for (const auto& [setting, store] : rows) {
+        GivenValue& value =
+            layer
+                .try_emplace(setting.name, GivenValue{std::string(setting.default_value),
+                                                      std::string(from_default)})
+                .first->second;
+        if (setting.kind != path)
+            continue;
+        auto expanded = expand_home(setting.name, value.text, home);
+        if (!expanded)
+            return propagate(std::move(expanded));
+        value.text = std::move(*expanded);
+    }
+    RPMEM_TRY(check_together(layer));
+    return layer;
+}
+
+Configuration configuration_of(const Layer& layer) {
+    Configuration configuration{};
+    for (const auto& [setting, store] : rows)
+        if (const auto value = parse_setting(setting, layer.at(setting.name).text))
+            store(configuration, *value);
+    return configuration;
+}
+
+std::string describe(const Layer& layer) {
+    constexpr int source_column = 40;
+    std::string text;
+    for (const auto& row : rows) {
+        const auto& [value, source] = layer.at(row.setting.name);
+        const std::string statement =
+            fmt::format("{}{} = {}", value.empty() ? "#" : "", row.setting.name, value);
+        const bool unused = row.setting.name == "log-file" && is_on(layer, "use-syslog");
+        text += fmt::format("{:<{}} # {}{}\n", statement, source_column, source,
+                            unused ? ", not used with syslog" : "");
+    }
+    return text;
+}
+
+} // namespace rpmem::target
