@@ -18,9 +18,7 @@ int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answe
     while (length > 0) {
         const std::size_t size = std::min(length, piece_size);
         const Answer answer = size < length ? Answer::may_wait : last;
-        if (const int code = lane.write(offset, size))
-            return code;
-        if (const int code = lane.request(wire::PersistMode::persist_written, offset, size, answer))
+        if (const int code = lane.write_and_request(offset, size, answer))
             return code;
         offset += size;
         length -= size;
@@ -46,9 +44,6 @@ int persist(Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
 }
 
 int deep_persist(Lane& lane, std::size_t offset, std::size_t length) {
-    // What was flushed of the range must not come behind it.
-    if (const int code = drain(lane))
-        return code;
     if (const int code = send(lane, offset, length, false, Answer::may_wait))
         return code;
     if (const int code =

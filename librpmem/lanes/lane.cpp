@@ -143,7 +143,17 @@ int Lane::post(Post post_operation) {
     }
 }
 
+// A write is in the pool as soon as it arrives, which may be before the target has copied what an
+// earlier message brought: older bytes would come on top of newer ones, and the later range would
+// be durable first.
+int Lane::let_data_arrive() {
+    const bool has_data_under_way = answered_ != requested_ && requested_ != last_without_data_;
+    return has_data_under_way || !gathered_.empty() ? wait_for_answers() : 0;
+}
+
 int Lane::write(std::size_t offset, std::size_t length) {
+    if (const int code = let_data_arrive())
+        return code;
     has_unconfirmed_writes_ = true;
     while (length > 0) {
         const std::size_t size = std::min(length, limits_.max_transfer);
@@ -158,6 +168,15 @@ int Lane::write(std::size_t offset, std::size_t length) {
         offset += size;
         length -= size;
     }
+    return 0;
+}
+
+int Lane::write_and_request(std::size_t offset, std::size_t length, Answer answer) {
+    if (const int code = write(offset, length))
+        return code;
+    if (const int code = request(wire::PersistMode::persist_written, offset, length, answer))
+        return code;
+    last_without_data_ = requested_;
     return 0;
 }
 
@@ -189,6 +208,9 @@ inline std::uint32_t Lane::flags_of_request(Answer answer, std::size_t length) {
 
 int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
                   unsigned window) {
+    if (!gathered_.empty()) [[unlikely]]
+        if (const int code = send_gathered(Answer::may_wait))
+            return code;
     if (const int code = await_room_for_message())
         return code;
     // The message that used this slot before has been answered: nobody reads the slot any more.

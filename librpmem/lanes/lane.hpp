@@ -66,11 +66,15 @@ public:
         return length <= (relaxed ? limits_.inline_worth : limits_.strict_inline);
     }
 
+    // What is started here reaches the target's memory in the order of the calls.
+
     // Starts to write a range of the local pool to the same range of the target's.
     [[nodiscard]] int write(std::size_t offset, std::size_t length);
-    // Asks the target to act on a range; behind all that was started before, but for what was
-    // gathered. In mode inline_data the range (at most inline_size() bytes) travels in the message,
-    // straight from the pool. WINDOW: of those of the lane, for mode fetch.
+    // Also asks the target to make it durable.
+    [[nodiscard]] int write_and_request(std::size_t offset, std::size_t length, Answer answer);
+    // Asks the target to act on a range. In mode inline_data the range (at most inline_size()
+    // bytes) travels in the message, straight from the pool. WINDOW: of those of the lane, for mode
+    // fetch.
     [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
                               Answer answer, unsigned window = 0);
     // As a request of mode inline_data whose answer may wait, but the range may wait as well, for
@@ -98,6 +102,7 @@ private:
                     const fabric::EventQueue& events);
     template <typename Post>
     int post(Post post_operation);
+    int let_data_arrive();
     inline int await_room_for_message();
     inline int count_request();
     inline std::uint32_t flags_of_request(Answer answer, std::size_t length);
@@ -150,8 +155,10 @@ private:
     std::size_t in_flight_ = 0;   // operations whose completion will come
     std::uint64_t requested_ = 0; // messages
     std::uint64_t answered_ = 0;  // of them
-    bool last_may_wait_ = false;  // nobody asked yet for an answer to the last one
-    std::size_t unasked_ = 0;     // bytes since an answer was asked for
+    // If it is requested_, no message that has no answer yet carries data.
+    std::uint64_t last_without_data_ = 0;
+    bool last_may_wait_ = false; // nobody asked yet for an answer to the last one
+    std::size_t unasked_ = 0;    // bytes since an answer was asked for
     bool has_unconfirmed_writes_ = false;
     bool tells_processor_ = false;
 };

@@ -30,10 +30,11 @@ struct BareEnd {
     fabric::CompletionQueue completions;
     fabric::Endpoint endpoint;
 
-    explicit BareEnd(fabric::Provider found)
+    // QUEUE_SIZE: completions that have room until they are read.
+    explicit BareEnd(fabric::Provider found, std::size_t queue_size = 64)
         : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
           events(std::make_unique<fabric::EventQueue>(value_of(fabric::EventQueue::open(domain)))),
-          completions(value_of(fabric::CompletionQueue::open(domain, *events, 64))) {}
+          completions(value_of(fabric::CompletionQueue::open(domain, *events, queue_size))) {}
 
     // Polls, with TURN between, until an event of KIND comes.
     template <typename Turn>

@@ -1,0 +1,147 @@
+// Stands for ssh and rpmemd in a whole session of the library: one create, one close, and between
+// them lanes to a recording target.
+#pragma once
+
+#include "base/deadline.hpp"
+#include "base/io.hpp"
+#include "base/settings.hpp"
+#include "support/bare_end.hpp"
+#include "support/recording_target.hpp"
+#include "wire/control_messages.hpp"
+#include "wire/hello.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace rpmem::test {
+
+inline constexpr std::uint32_t recorded_messages = 8;        // in flight on a lane
+inline constexpr std::uint32_t recorded_inline_size = 16384; // bytes
+
+class RecordingDaemon {
+public:
+    RecordingDaemon(std::size_t pool_size, std::uint64_t capabilities, wire::PersistMethod method)
+        : capabilities_(capabilities), method_(method),
+          target_({.pool_size = pool_size, .rules = rules_of(capabilities), .is_slow = false}) {
+        std::string pattern = std::filesystem::temp_directory_path() / "rpmem-daemon-XXXXXX";
+        if (!::mkdtemp(pattern.data()))
+            throw std::runtime_error("no directory for the session");
+        directory_ = pattern;
+        requests_ = make_fifo("requests");
+        responses_ = make_fifo("responses");
+        // ssh(1) with -G is asked how it would reach the target.
+        std::ofstream(ssh())
+            << "#!/bin/sh\n"
+               "case \" $* \" in *' -G '*) echo 'hostname 127.0.0.1'; exit ;; esac\n"
+               "cd "
+            << directory_.string() << "\nexec 3<&0\ncat <&3 >requests &\nexec cat <responses\n";
+        std::filesystem::permissions(ssh(), std::filesystem::perms::owner_all);
+        thread_ = std::thread([this] { run(); });
+    }
+    ~RecordingDaemon() {
+        stop_.raise();
+        thread_.join();
+        std::filesystem::remove_all(directory_);
+    }
+    RecordingDaemon(const RecordingDaemon&) = delete;
+    RecordingDaemon& operator=(const RecordingDaemon&) = delete;
+
+    [[nodiscard]] RecordingTarget& target() { return target_; }
+    // The settings of a library that comes here for any target on this machine.
+    [[nodiscard]] Settings settings() const {
+        Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+        settings.ssh = ssh();
+        settings.enable_verbs = false;
+        settings.operation_timeout = fabric_patience;
+        settings.connect_timeout = fabric_patience;
+        return settings;
+    }
+    // How much of the record there was when the library asked to close the pool.
+    [[nodiscard]] std::size_t recorded_at_close() const { return recorded_at_close_; }
+
+private:
+    static wire::MessageRules rules_of(std::uint64_t capabilities) {
+        const bool pipelining = (capabilities & wire::capability_pipelining) != 0;
+        return {recorded_inline_size, pipelining ? recorded_messages : 1, pipelining,
+                (capabilities & wire::capability_late_answers) != 0};
+    }
+    [[nodiscard]] std::string ssh() const { return directory_ / "ssh"; }
+
+    // Open at both ends, so that nobody waits for the other to open it.
+    [[nodiscard]] UniqueFd make_fifo(const char* name) const {
+        const std::string path = directory_ / name;
+        const int fd = ::mkfifo(path.c_str(), S_IRUSR | S_IWUSR) == 0
+                           ? ::open(path.c_str(), O_RDWR | O_CLOEXEC)
+                           : -1;
+        if (fd < 0)
+            throw std::runtime_error("no FIFO for the session");
+        return UniqueFd(fd);
+    }
+
+    void run() try {
+        wire::Hello hello;
+        hello.capabilities = capabilities_;
+        hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
+        hello.lanes = 4;
+        hello.messages = recorded_messages;
+        hello.inline_size = recorded_inline_size;
+        say(wire::encode_initial_status(wire::hello_status));
+        say(wire::encode(hello));
+        static_cast<void>(hear(wire::hello_answer_size));
+        while (answer_request())
+            ;
+        responses_ = UniqueFd(); // which ends what stands for ssh
+    } catch (const std::exception&) {
+        responses_ = UniqueFd(); // the library says what it misses
+    }
+
+    // False: that was the last.
+    bool answer_request() {
+        const auto header = value_of(wire::decode_request_header(hear(wire::request_header_size)));
+        const auto body = hear(header.size - wire::request_header_size);
+        const wire::Request request = value_of(wire::decode_request(header, body));
+        if (const auto* create = std::get_if<wire::CreateRequest>(&request)) {
+            say(wire::encode(wire::CreateResponse{wire::Status::success,
+                                                  {target_.port(), method_, target_.remote_key(),
+                                                   target_.remote_address(), create->lanes}}));
+            return true;
+        }
+        recorded_at_close_ = target_.record().size();
+        say(wire::encode(wire::CloseResponse{wire::Status::success}));
+        return false;
+    }
+
+    void say(const wire::Bytes& bytes) const {
+        if (!write_fully(responses_.get(), bytes, Deadline(fabric_patience)))
+            throw std::runtime_error("the library does not listen");
+    }
+    [[nodiscard]] wire::Bytes hear(std::size_t size) const {
+        wire::Bytes bytes(size);
+        const Deadline deadline(fabric_patience);
+        for (std::size_t got = 0; got < size; ++got) {
+            if (!value_of(wait_readable(requests_.get(), deadline, stop_.fd())) ||
+                value_of(read_fully(requests_.get(), std::span(bytes).subspan(got, 1), deadline)) ==
+                    0)
+                throw std::runtime_error("the library says nothing");
+        }
+        return bytes;
+    }
+
+    std::uint64_t capabilities_;
+    wire::PersistMethod method_;
+    RecordingTarget target_;
+    std::filesystem::path directory_;
+    UniqueFd requests_;
+    UniqueFd responses_;
+    Event stop_ = value_of(Event::make());
+    std::atomic<std::size_t> recorded_at_close_ = 0;
+    std::thread thread_;
+};
+
+} // namespace rpmem::test

@@ -1,0 +1,286 @@
+#include "support/recording_target.hpp"
+
+#include "support/bare_end.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace rpmem::test {
+namespace {
+
+using EventKind = fabric::ConnectionEvent::Kind;
+
+constexpr unsigned most_lanes = 4;
+constexpr std::uint16_t queue_size = 64;
+// More than the rules allow: a message too many must be seen, and not wait in the network.
+constexpr unsigned spare_buffers = 2;
+constexpr std::chrono::microseconds between_looks(50);
+// How long a slow target leaves what came where it landed.
+constexpr std::chrono::milliseconds slowness(10);
+// Compared at once, in the search for what has been written.
+constexpr std::size_t block_size = 4096;
+
+} // namespace
+
+class RecordingTarget::Implementation {
+public:
+    explicit Implementation(const Conduct& conduct)
+        : conduct_(conduct), pool_(conduct.pool_size), seen_(conduct.pool_size),
+          end_(value_of(fabric::find_to_listen(fabric::ProviderKind::tcp, loopback, "0",
+                                               {queue_size, queue_size})),
+               most_lanes * 2 * queue_size),
+          region_(value_of(fabric::register_memory(end_.domain, end_.provider, pool_.data(),
+                                                   pool_.size(), fabric::Access::remote))),
+          listener_(
+              value_of(fabric::PassiveEndpoint::listen(end_.domain, end_.provider, *end_.events))),
+          thread_([this] { run(); }) {}
+
+    ~Implementation() {
+        stopping_ = true;
+        thread_.join();
+    }
+    Implementation(const Implementation&) = delete;
+    Implementation& operator=(const Implementation&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
+    [[nodiscard]] const fabric::MemoryRegion& region() const { return region_; }
+    [[nodiscard]] std::vector<std::byte> pool() const {
+        const std::lock_guard lock(mutex_);
+        return pool_;
+    }
+    void withhold_answers(bool withheld) { withheld_ = withheld; }
+
+    [[nodiscard]] Record record() const {
+        const std::lock_guard lock(mutex_);
+        return record_;
+    }
+    [[nodiscard]] bool has(const std::function<bool(const Record&)>& what) const {
+        const std::lock_guard lock(mutex_);
+        return what(record_);
+    }
+    [[nodiscard]] std::string problem() const {
+        const std::lock_guard lock(mutex_);
+        return problem_;
+    }
+
+private:
+    struct Lane;
+    struct Buffer {
+        Lane* lane;
+        std::vector<std::byte> bytes;
+    };
+    struct Lane {
+        fabric::Endpoint endpoint;
+        std::list<Buffer> buffers;
+        unsigned index = 0; // as its messages say
+        unsigned unanswered = 0;
+        bool answer_wanted = false;
+    };
+
+    void run() try {
+        while (!stopping_) {
+            if (auto event = value_of(end_.events->read());
+                event && event->kind == EventKind::requested)
+                accept(event->info.get());
+            if (take_what_came() == 0)
+                std::this_thread::sleep_for(between_looks);
+            answer();
+        }
+    } catch (const std::exception& exception) {
+        const std::lock_guard lock(mutex_);
+        problem_ = exception.what();
+    }
+
+    void accept(fi_info* info) {
+        if (lanes_.size() == most_lanes)
+            throw std::runtime_error("too many lanes");
+        Lane& lane = lanes_.emplace_back();
+        lane.endpoint =
+            value_of(fabric::Endpoint::open(end_.domain, info, *end_.events, end_.completions));
+        const unsigned count = conduct_.rules.in_flight + spare_buffers;
+        const std::size_t size = sizeof(wire::PersistMessage) + conduct_.rules.inline_size;
+        for (unsigned i = 0; i < count; ++i)
+            post(lane.buffers.emplace_back(Buffer{&lane, std::vector<std::byte>(size)}));
+        if (!lane.endpoint.accept())
+            throw std::runtime_error("a lane cannot be accepted");
+    }
+
+    static void post(Buffer& buffer) {
+        if (buffer.lane->endpoint.post_receive(buffer.bytes.data(), buffer.bytes.size(), nullptr,
+                                               &buffer) != 0)
+            throw std::runtime_error("no receive can be posted");
+    }
+
+    int take_what_came() {
+        fabric::Completion entry;
+        const int got = end_.completions.read({&entry, 1});
+        // Lanes that end take their receives with them: those errors are of no interest.
+        if (got == 1 && (entry.flags & FI_RECV) != 0) {
+            if (conduct_.is_slow)
+                let_writes_come();
+            note_writes();
+            auto& buffer = *static_cast<Buffer*>(entry.op_context);
+            take(*buffer.lane, std::span(buffer.bytes).first(entry.len));
+            post(buffer);
+        } else {
+            note_writes();
+        }
+        return std::max(got, 0);
+    }
+
+    // What comes behind the message that was just read is placed by looking for events.
+    void let_writes_come() {
+        for (const Deadline deadline(slowness); !deadline.passed() && pool_ == seen_;) {
+            fabric::Completion none;
+            static_cast<void>(end_.completions.read({&none, 0}));
+            std::this_thread::sleep_for(between_looks);
+        }
+    }
+
+    // Writes come without a message: they are what the pool has and nobody has seen.
+    void note_writes() {
+        if (pool_ == seen_)
+            return;
+        std::optional<std::size_t> begin;
+        for (std::size_t at = 0; at <= pool_.size();) {
+            if (!begin && at < pool_.size()) {
+                const std::size_t size = std::min(block_size, pool_.size() - at);
+                if (std::memcmp(&pool_[at], &seen_[at], size) == 0) {
+                    at += size;
+                    continue;
+                }
+            }
+            const bool differs = at < pool_.size() && pool_[at] != seen_[at];
+            if (differs)
+                seen_[at] = pool_[at];
+            if (differs && !begin)
+                begin = at;
+            if (!differs && begin)
+                add_write(*std::exchange(begin, std::nullopt), at);
+            ++at;
+        }
+    }
+
+    void add_write(std::size_t begin, std::size_t end) {
+        const auto bytes = std::span(seen_).subspan(begin, end - begin);
+        Recorded entry;
+        entry.offset = begin;
+        entry.length = bytes.size();
+        entry.bytes.assign(bytes.begin(), bytes.end());
+        add(std::move(entry));
+    }
+
+    void take(Lane& lane, std::span<const std::byte> message) {
+        wire::PersistMessage header{};
+        do {
+            if (message.size() < sizeof(header))
+                throw std::runtime_error("a message is too short");
+            std::memcpy(&header, message.data(), sizeof(header));
+            act(header, message.subspan(sizeof(header)));
+            message =
+                message.subspan(std::min(message.size(), wire::size_among_others(header.size)));
+        } while ((header.flags & wire::another_follows) != 0);
+        lane.index = header.lane;
+        lane.answer_wanted |=
+            !conduct_.rules.late_answers || (header.flags & wire::answer_may_wait) == 0;
+        ++lane.unanswered;
+        ++messages_;
+    }
+
+    void act(const wire::PersistMessage& header, std::span<const std::byte> data) {
+        const std::size_t offset = header.addr - region_.remote_base();
+        if (offset > pool_.size() || header.size > pool_.size() - offset)
+            throw std::runtime_error("a range is not within the pool");
+        const auto mode = static_cast<wire::PersistMode>(header.flags & wire::persist_mode_mask);
+        const auto place = std::span(pool_).subspan(offset, header.size);
+        if (mode == wire::PersistMode::inline_data) {
+            if (header.size > data.size())
+                throw std::runtime_error("a message carries less than it says");
+            std::memcpy(place.data(), data.data(), place.size());
+            std::memcpy(seen_.data() + offset, data.data(), place.size());
+        }
+        add({.mode = mode,
+             .lane = header.lane,
+             .offset = offset,
+             .length = place.size(),
+             .bytes = {place.begin(), place.end()},
+             .answer_wanted = (header.flags & wire::answer_may_wait) == 0,
+             .message = messages_});
+    }
+
+    void add(Recorded entry) {
+        const std::lock_guard lock(mutex_);
+        record_.push_back(std::move(entry));
+    }
+
+    void answer() {
+        for (Lane& lane : lanes_) {
+            if (!lane.answer_wanted || withheld_)
+                continue;
+            // Peers of protocol 0.1 answer each message.
+            const unsigned count = conduct_.rules.counted_answers ? lane.unanswered : 1;
+            const wire::PersistResponse response{count, lane.index};
+            if (lane.endpoint.inject(&response, sizeof(response)) != 0)
+                continue; // the lane is busy, or has ended
+            lane.unanswered -= count;
+            lane.answer_wanted = lane.unanswered > 0 && !conduct_.rules.late_answers;
+        }
+    }
+
+    const Conduct conduct_;
+    std::vector<std::byte> pool_;
+    std::vector<std::byte> seen_; // the pool as the record has it
+    BareEnd end_;
+    fabric::MemoryRegion region_;
+    fabric::PassiveEndpoint listener_;
+    std::list<Lane> lanes_;
+    std::size_t messages_ = 0;
+    std::atomic<bool> withheld_ = false;
+    std::atomic<bool> stopping_ = false;
+    mutable std::mutex mutex_;
+    Record record_;
+    std::string problem_;
+    std::thread thread_;
+};
+
+RecordingTarget::RecordingTarget(const Conduct& conduct)
+    : implementation_(std::make_unique<Implementation>(conduct)) {}
+
+RecordingTarget::~RecordingTarget() = default;
+
+std::uint16_t RecordingTarget::port() const { return implementation_->port(); }
+
+std::uint64_t RecordingTarget::remote_address() const {
+    return implementation_->region().remote_base();
+}
+
+std::uint64_t RecordingTarget::remote_key() const { return implementation_->region().key(); }
+
+void RecordingTarget::withhold_answers(bool withheld) {
+    implementation_->withhold_answers(withheld);
+}
+
+Record RecordingTarget::record() const { return implementation_->record(); }
+
+bool RecordingTarget::wait_until(const std::function<bool(const Record&)>& is_enough) const {
+    const Deadline deadline(fabric_patience);
+    while (!implementation_->has(is_enough)) {
+        if (deadline.passed())
+            return false;
+        std::this_thread::sleep_for(between_looks);
+    }
+    return true;
+}
+
+std::vector<std::byte> RecordingTarget::pool() const { return implementation_->pool(); }
+
+std::string RecordingTarget::problem() const { return implementation_->problem(); }
+
+} // namespace rpmem::test

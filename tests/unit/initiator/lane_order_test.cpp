@@ -1,0 +1,322 @@
+// What a lane sends, and in which order: as a target sees it that remembers all of it.
+#include "lanes/appliance.hpp"
+#include "lanes/general_purpose.hpp"
+#include "support/recorded_lane.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace rpmem {
+namespace {
+
+using test::always;
+using test::LaneWay;
+using test::Record;
+using test::Recorded;
+using test::RecordedLane;
+using wire::PersistMode;
+
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t word_size = 8;
+constexpr std::size_t inline_size = 16 * kibibyte;
+
+// 1.12.1; a peer without gathering; one with it; and one that a device writes to.
+const LaneWay one_by_one{{inline_size, 1, false, false}, 0, always, 0};
+const LaneWay pipelined{{inline_size, 8, true, true}, always, always, 0};
+const LaneWay gathering{{.inline_size = inline_size,
+                         .in_flight = 8,
+                         .counted_answers = true,
+                         .late_answers = true,
+                         .gathering = true},
+                        always,
+                        always,
+                        inline_size};
+const LaneWay by_device{{inline_size, 8, true, true}, 4 * kibibyte, always, 0};
+// As by_device, with everything that a lane can do.
+const LaneWay mixed{gathering.rules, 0, always, inline_size};
+
+struct Method {
+    const char* name;
+    int (*flush)(Lane& lane, std::size_t offset, std::size_t length, bool relaxed);
+    int (*persist)(Lane& lane, std::size_t offset, std::size_t length, bool relaxed);
+    int (*deep_persist)(Lane& lane, std::size_t offset, std::size_t length);
+    int (*drain)(Lane& lane);
+    bool writes_are_durable;
+};
+
+const Method general{"general purpose",        general_purpose::flush,
+                     general_purpose::persist, general_purpose::deep_persist,
+                     general_purpose::drain,   false};
+const Method appliances{"appliance",        appliance::flush,
+                        appliance::persist, appliance::deep_persist,
+                        appliance::drain,   true};
+
+enum class What { flush, relaxed_flush, persist, relaxed_persist, deep_persist, read };
+
+struct Call {
+    What what;
+    std::size_t offset;
+    std::size_t length;
+};
+
+struct Sequence {
+    const char* name;
+    std::vector<Call> calls; // of ranges apart from each other
+};
+
+// Offsets are odd where a range may be cut.
+const std::vector<Sequence> sequences{
+    {"small flush, persist", {{What::flush, 64, 64}, {What::persist, 8192, 64}}},
+    {"small flush, relaxed persist", {{What::flush, 64, 64}, {What::relaxed_persist, 8192, 64}}},
+    {"relaxed flush, persist", {{What::relaxed_flush, 64, 64}, {What::persist, 8192, 64}}},
+    {"small flush, long flush", {{What::flush, 64, 64}, {What::flush, 8195, 100'001}}},
+    {"small flush, long relaxed flush",
+     {{What::flush, 64, 64}, {What::relaxed_flush, 8195, 100'001}}},
+    {"long relaxed flush, small flush, relaxed persist",
+     {{What::relaxed_flush, 8195, 100'001},
+      {What::flush, 64, 64},
+      {What::relaxed_persist, 200'003, 50'001}}},
+    {"small flushes, persist",
+     {{What::flush, 64, 64},
+      {What::flush, 256, 100},
+      {What::relaxed_flush, 1024, 8},
+      {What::flush, 2051, 4000},
+      {What::persist, 16384, 8}}},
+    {"small flush, deep_persist", {{What::flush, 64, 64}, {What::deep_persist, 8192, 4096}}},
+    {"long relaxed flush, deep_persist",
+     {{What::relaxed_flush, 8195, 1'100'001}, {What::deep_persist, 4096, 64}}},
+    {"small flush, long deep_persist",
+     {{What::flush, 64, 64}, {What::deep_persist, 8195, 100'001}}},
+    {"flushes, read",
+     {{What::flush, 64, 64}, {What::relaxed_flush, 8192, 20'000}, {What::read, 0, 40'000}}},
+    {"more than may be under way, persist",
+     {{What::flush, 1, 300'001}, {What::flush, 400'000, 64}, {What::persist, 400'064, 64}}},
+};
+
+class Performance {
+public:
+    Performance(const LaneWay& way, const Method& method, const Sequence& sequence,
+                bool slow_target)
+        : recorded_(way, pool_size_of(sequence), slow_target), method_(method),
+          calls_(sequence.calls) {
+        // No byte is 0, which the target has everywhere: each is seen when it comes.
+        std::ranges::fill(recorded_.pool(), std::byte{1});
+    }
+
+    void run() {
+        for (const Call& call : calls_) {
+            ASSERT_EQ(perform(call), 0);
+            if (call.what == What::read)
+                continue;
+            made_.push_back(call);
+        }
+        ASSERT_EQ(method_.drain(recorded_.lane()), 0);
+        ASSERT_TRUE(recorded_.target().wait_until([this](const Record& record) {
+            return std::ranges::all_of(
+                made_, [&](const Call& call) { return bytes_of(record, call) == call.length; });
+        })) << recorded_.target().problem();
+        record_ = recorded_.target().record();
+        expect_order();
+        expect_durable();
+        expect_whole_words();
+    }
+
+private:
+    static std::size_t pool_size_of(const Sequence& sequence) {
+        std::size_t end = 0;
+        for (const Call& call : sequence.calls)
+            end = std::max(end, call.offset + call.length);
+        return end;
+    }
+    static bool carries_data(const Recorded& entry) {
+        return !entry.mode || entry.mode == PersistMode::inline_data;
+    }
+    static bool touches(const Recorded& entry, const Call& call) {
+        return entry.offset < call.offset + call.length && call.offset < entry.end();
+    }
+    static std::size_t bytes_of(const Record& record, const Call& call) {
+        std::size_t count = 0;
+        for (const Recorded& entry : record)
+            if (carries_data(entry) && touches(entry, call))
+                count += std::min(entry.end(), call.offset + call.length) -
+                         std::max(entry.offset, call.offset);
+        return count;
+    }
+
+    int perform(const Call& call) {
+        Lane& lane = recorded_.lane();
+        const auto [what, offset, length] = call;
+        switch (what) {
+        case What::flush:
+        case What::relaxed_flush:
+            return method_.flush(lane, offset, length, what == What::relaxed_flush);
+        case What::persist:
+        case What::relaxed_persist:
+            return method_.persist(lane, offset, length, what == What::relaxed_persist);
+        case What::deep_persist:
+            return method_.deep_persist(lane, offset, length);
+        case What::read:
+            return read(offset, length);
+        }
+        return EINVAL;
+    }
+
+    int read(std::size_t offset, std::size_t length) {
+        std::vector<std::byte> bytes(offset + length);
+        const int code = recorded_.lane().read(bytes.data() + offset, offset, length);
+        for (const Call& call : made_)
+            EXPECT_EQ(std::memcmp(bytes.data() + call.offset, recorded_.pool().data() + call.offset,
+                                  call.length),
+                      0)
+                << "what was flushed at " << call.offset << " is not read";
+        return code;
+    }
+
+    // What came of a call is there before anything of the next.
+    void expect_order() const {
+        for (std::size_t i = 0; i + 1 < made_.size(); ++i) {
+            std::size_t last = 0;
+            std::size_t first = record_.size();
+            bool in_messages = false;
+            for (std::size_t at = 0; at < record_.size(); ++at) {
+                const Recorded& entry = record_[at];
+                const bool is_of_this = touches(entry, made_[i]);
+                const bool is_of_next = touches(entry, made_[i + 1]);
+                if (!carries_data(entry) || (!is_of_this && !is_of_next))
+                    continue;
+                in_messages |= entry.mode.has_value();
+                if (is_of_this)
+                    last = at;
+                if (is_of_next)
+                    first = std::min(first, at);
+            }
+            // The target cannot tell in which order writes came that it sees together.
+            if (in_messages) {
+                EXPECT_LT(last, first) << "the range at " << made_[i + 1].offset
+                                       << " came before the one at " << made_[i].offset;
+            }
+        }
+    }
+
+    // The target has been told of every byte, when it was there.
+    void expect_durable() const {
+        std::string there(recorded_.target().pool().size(), no);
+        std::string durable = there;
+        std::size_t deep = 0;
+        for (const Recorded& entry : record_) {
+            if (carries_data(entry))
+                there.replace(entry.offset, entry.length, entry.length, yes);
+            if (entry.mode || method_.writes_are_durable)
+                durable.replace(entry.offset, entry.length, there, entry.offset, entry.length);
+            if (entry.mode == PersistMode::deep_persist)
+                expect_deep(entry, durable, deep++);
+        }
+        for (const Call& call : made_)
+            EXPECT_TRUE(is_whole(durable, call))
+                << "not all of the range at " << call.offset << " was made durable";
+        EXPECT_EQ(deep, static_cast<std::size_t>(
+                            std::ranges::count(made_, What::deep_persist, &Call::what)));
+    }
+
+    // All of the calls up to deep_persist number NUMBER.
+    void expect_deep(const Recorded& entry, const std::string& durable, std::size_t number) const {
+        for (const Call& call : made_) {
+            EXPECT_TRUE(is_whole(durable, call))
+                << "deep_persist overtook the range at " << call.offset;
+            if (call.what == What::deep_persist && number-- == 0) {
+                EXPECT_EQ(entry.offset, call.offset);
+                EXPECT_EQ(entry.length, call.length);
+                return;
+            }
+        }
+    }
+
+    // A message ends where its range does, or between words.
+    void expect_whole_words() const {
+        for (const Recorded& entry : record_) {
+            if (entry.mode != PersistMode::inline_data)
+                continue;
+            EXPECT_LE(entry.length, inline_size);
+            EXPECT_TRUE(entry.offset % word_size == 0 ||
+                        std::ranges::count(made_, entry.offset, &Call::offset) == 1)
+                << "a message begins at " << entry.offset;
+            EXPECT_TRUE(entry.end() % word_size == 0 ||
+                        std::ranges::any_of(made_,
+                                            [&](const Call& call) {
+                                                return call.offset + call.length == entry.end();
+                                            }))
+                << "a message ends at " << entry.end();
+        }
+    }
+
+    // One for each byte of the pool.
+    static constexpr char no = 0;
+    static constexpr char yes = 1;
+    static bool is_whole(const std::string& bytes, const Call& call) {
+        return std::string_view(bytes).substr(call.offset, call.length).find(no) ==
+               std::string_view::npos;
+    }
+
+    RecordedLane recorded_;
+    const Method& method_;
+    const std::vector<Call>& calls_;
+    std::vector<Call> made_; // of them, those that send a range
+    Record record_;
+};
+
+void expect_all(const LaneWay& way, bool slow_target) {
+    for (const Method* method : {&general, &appliances})
+        for (const Sequence& sequence : sequences) {
+            SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
+            Performance(way, *method, sequence, slow_target).run();
+        }
+}
+
+TEST(LaneOrder, OneByOne) { expect_all(one_by_one, false); }
+
+TEST(LaneOrder, Pipelined) { expect_all(pipelined, false); }
+
+TEST(LaneOrder, Gathering) { expect_all(gathering, false); }
+
+TEST(LaneOrder, ByDevice) { expect_all(by_device, true); }
+
+TEST(LaneOrder, WritesBetweenGatheredRanges) { expect_all(mixed, true); }
+
+// The target copies the older bytes late.
+TEST(LaneOrder, ANewerWriteIsNotOverwritten) {
+    for (const Method* method : {&general, &appliances}) {
+        SCOPED_TRACE(method->name);
+        RecordedLane recorded(mixed, 64 * kibibyte, true);
+        auto& pool = recorded.pool();
+        for (const std::byte value : {std::byte{1}, std::byte{2}}) {
+            std::ranges::fill(pool, value);
+            const bool relaxed = value == std::byte{2}; // by a write
+            ASSERT_EQ(method->flush(recorded.lane(), 8192, 5000, relaxed), 0);
+        }
+        ASSERT_EQ(method->drain(recorded.lane()), 0);
+        EXPECT_EQ(std::memcmp(recorded.target().pool().data() + 8192, pool.data() + 8192, 5000), 0);
+    }
+}
+
+// The target answers nothing: what may be under way is sent, and nothing beyond it.
+TEST(LaneOrder, NoMoreIsUnderWayThanAgreed) {
+    for (const LaneWay& way : {one_by_one, pipelined}) {
+        const unsigned agreed = way.rules.in_flight;
+        SCOPED_TRACE(agreed);
+        RecordedLane recorded(way, 64 * kibibyte, false, std::chrono::milliseconds(200));
+        recorded.target().withhold_answers(true);
+        for (unsigned i = 0; i < agreed; ++i)
+            ASSERT_EQ(general_purpose::flush(recorded.lane(), i * 64, 64, false), 0) << i;
+        EXPECT_EQ(general_purpose::flush(recorded.lane(), agreed * 64, 64, false), ETIMEDOUT);
+        EXPECT_TRUE(recorded.target().wait_until(
+            [&](const Record& record) { return record.size() == agreed; }));
+    }
+}
+
+} // namespace
+} // namespace rpmem

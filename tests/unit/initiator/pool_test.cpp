@@ -1,0 +1,118 @@
+// What the calls of a whole pool make of their lanes, as a recording target sees it.
+#include "pool.hpp"
+#include "support/recording_daemon.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+
+namespace rpmem {
+namespace {
+
+using test::RecordingDaemon;
+using wire::PersistMode;
+
+constexpr std::size_t pool_size = std::size_t{64} * 1024;
+constexpr std::uint64_t one_by_one = wire::capability_lane_greeting;
+constexpr std::uint64_t gathering = one_by_one | wire::capability_pipelining |
+                                    wire::capability_late_answers | wire::capability_gathering;
+
+struct LocalMemory {
+    alignas(4096) std::array<std::byte, pool_size> bytes;
+    LocalMemory() { bytes.fill(std::byte{1}); }
+};
+
+Result<std::unique_ptr<Pool>> create(LocalMemory& memory, const Settings& settings) {
+    return Pool::create({.target = test::loopback,
+                         .pool_set = "pool.set",
+                         .address = memory.bytes.data(),
+                         .size = pool_size,
+                         .lanes = 2,
+                         .command = "rpmemd"},
+                        rpmem_pool_attr{}, settings);
+}
+
+// Small flushes wait in their lane until somebody drains it.
+TEST(RecordedPool, CloseSendsWhatWasFlushedOnEveryLane) {
+    RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+    LocalMemory memory;
+    auto pool = create(memory, daemon.settings());
+    ASSERT_TRUE(pool) << pool.error().text;
+    ASSERT_TRUE((*pool)->flush(8192, 64, 1, 0));
+    ASSERT_TRUE((*pool)->flush(4096, 64, 0, 0));
+    const auto closed = (*pool)->close();
+    EXPECT_TRUE(closed) << closed.error().text;
+    std::array<bool, 2> came{};
+    for (const auto& entry : daemon.target().record())
+        if (entry.mode == PersistMode::inline_data && entry.length == 64 && entry.lane < 2)
+            came[entry.lane] = entry.offset == (entry.lane == 0 ? 4096U : 8192U);
+    EXPECT_TRUE(came[0]);
+    EXPECT_TRUE(came[1]);
+    EXPECT_EQ(daemon.recorded_at_close(), daemon.target().record().size())
+        << "something came behind the request to close the pool";
+}
+
+TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
+    for (const unsigned lane : {0U, 1U}) {
+        RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+        LocalMemory memory;
+        Settings settings = daemon.settings();
+        settings.operation_timeout = std::chrono::milliseconds(300);
+        auto pool = create(memory, settings);
+        ASSERT_TRUE(pool) << pool.error().text;
+        daemon.target().withhold_answers(true);
+        ASSERT_TRUE((*pool)->flush(8192, 64, lane, 0));
+        const auto closed = (*pool)->close();
+        ASSERT_FALSE(closed) << lane;
+        EXPECT_EQ(closed.error().code, ETIMEDOUT) << closed.error().text;
+    }
+}
+
+// A peer of the first kind gets relaxed ranges by writes, which may be cut anywhere, and strict
+// ones in messages.
+TEST(RecordedPool, StrictRangesGoInMessages) {
+    struct Row {
+        const char* name;
+        std::function<Result<>(Pool&, std::size_t, unsigned)> call;
+    };
+    const std::vector<Row> rows{
+        {"persist", [](Pool& pool, std::size_t offset,
+                       unsigned flags) { return pool.persist(offset, 64, 1, flags); }},
+        {"flush", [](Pool& pool, std::size_t offset, unsigned flags) {
+             auto result = pool.flush(offset, 64, 1, flags);
+             return result ? pool.drain(1, 0) : result;
+         }}};
+    for (const auto method :
+         {wire::PersistMethod::general_purpose, wire::PersistMethod::appliance}) {
+        RecordingDaemon daemon(pool_size, one_by_one, method);
+        LocalMemory memory;
+        auto pool = create(memory, daemon.settings());
+        ASSERT_TRUE(pool) << pool.error().text;
+        std::size_t offset = 0;
+        for (const Row& row : rows)
+            for (const unsigned flags : {0U, RPMEM_PERSIST_RELAXED}) {
+                SCOPED_TRACE(std::string(row.name) + (flags != 0 ? ", relaxed" : ", strict"));
+                offset += 256;
+                const auto called = row.call(**pool, offset, flags);
+                ASSERT_TRUE(called) << called.error().text;
+                const auto came = [&](const test::Record& record) {
+                    return std::ranges::any_of(record, [&](const test::Recorded& entry) {
+                        return entry.offset == offset && entry.length == 64;
+                    });
+                };
+                ASSERT_TRUE(daemon.target().wait_until(came));
+                const auto record = daemon.target().record();
+                const bool in_message =
+                    std::ranges::any_of(record, [&](const test::Recorded& entry) {
+                        return entry.offset == offset && entry.mode == PersistMode::inline_data;
+                    });
+                EXPECT_EQ(in_message, flags == 0);
+            }
+        const auto closed = (*pool)->close();
+        EXPECT_TRUE(closed) << closed.error().text;
+    }
+}
+
+} // namespace
+} // namespace rpmem
