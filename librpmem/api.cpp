@@ -6,6 +6,7 @@
 #include "session/remote_command.hpp"
 
 #include <librpmem.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -95,8 +96,21 @@ Failure bad_argument(const char* text) {
     return fail(ErrorClass::caller_fault, EINVAL, "{}", text);
 }
 
+// The environment of such a program belongs to a user with fewer rights, and librpmem starts the
+// programs and reads the files that it names.
+Result<> check_privileges() {
+    if (::getauxval(AT_SECURE) == 0)
+        return {};
+    return fail(
+        ErrorClass::caller_fault, EPERM,
+        "librpmem does not work in a program that has more rights than the user who started "
+        "it (set-user-ID, set-group-ID, file capabilities: AT_SECURE in getauxval(3)); "
+        "start the program as a user who may do all that it does");
+}
+
 Result<> check_arguments(const char* target, const char* pool_set, const void* address,
                          std::size_t size, const unsigned* lanes) {
+    RPMEM_TRY(check_privileges());
     if (!target || !pool_set)
         return bad_argument("the target and the pool set name must not be NULL");
     if (*pool_set == '\0')
@@ -235,6 +249,8 @@ RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t le
 
 RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flags) {
     return guarded([&] {
+        if (auto ok = check_privileges(); !ok)
+            return report(ok);
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
         if (!target || !pool_set || *pool_set == '\0')
             return report(bad_argument("the target and the pool set name must not be NULL or "

@@ -21,7 +21,7 @@ constinit std::array<Kept, 3> kept = {{
 
 __attribute__((constructor)) void keep_values() {
     for (Kept& entry : kept)
-        if (const char* value = std::getenv(entry.name))
+        if (const char* value = ::secure_getenv(entry.name))
             entry.value = strdup(value);
 }
 
@@ -38,7 +38,7 @@ const char* setting_from_environment(const char* name) {
     for (const Kept& entry : kept)
         if (std::strcmp(entry.name, name) == 0)
             return entry.value;
-    return std::getenv(name);
+    return ::secure_getenv(name);
 }
 
 } // namespace rpmem

@@ -44,7 +44,7 @@ struct Settings {
 
 [[nodiscard]] std::span<const SettingRow<Settings>> setting_table();
 
-// Returns the value of a variable, or nullptr. As std::getenv.
+// Returns the value of a variable, or nullptr. As secure_getenv(3).
 using Environment = std::function<const char*(const char* name)>;
 
 // Values that make no sense are replaced by the default and named in `warnings`. A variable that is

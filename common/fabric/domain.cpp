@@ -52,7 +52,7 @@ std::string pinning_advice(int code, const void* address, std::size_t size) {
         // Children are denied whole pages, which madvise(2) does not do with parts of large ones.
         if (const auto safety = rdma::fork_safety();
             safety && *safety == rdma::ForkSafety::kept_from_children &&
-            !std::getenv("RDMAV_HUGEPAGES_SAFE"))
+            !::secure_getenv("RDMAV_HUGEPAGES_SAFE"))
             return "; if the memory is in huge pages or Device DAX, set RDMAV_HUGEPAGES_SAFE=1 in "
                    "the environment: ibv_fork_init(3) is in force, and needs to know";
         return {};

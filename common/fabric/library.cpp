@@ -1,5 +1,6 @@
 #include "fabric/library.hpp"
 
+#include "base/loading_guard.hpp"
 #include "base/shared_symbol.hpp"
 #include "fabric/handle.hpp"
 
@@ -24,6 +25,7 @@ struct Functions {
 };
 
 Functions load() {
+    const LoadingGuard guard;
     Functions functions;
     // Never closed: it has threads, and destructors that run when the process ends.
     void* const library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
@@ -103,6 +105,7 @@ extern "C" {
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
                const fi_info* hints, fi_info** info) {
     rpmem::fabric::freeze_environment();
+    const rpmem::LoadingGuard guard; // it may load providers and drivers
     return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
 }
 

@@ -16,7 +16,7 @@ using rdma::Surroundings;
 std::string variables_in_force() {
     std::string text;
     for (const char* name : {"FI_VERBS_IFACE", "FI_VERBS_DEVICE_NAME", "FI_VERBS_GID_IDX"})
-        if (const char* value = std::getenv(name))
+        if (const char* value = ::secure_getenv(name))
             text += fmt::format("; {}={} is in force", name, value);
     return text;
 }
@@ -95,7 +95,7 @@ Result<Surroundings> look_around(const DeviceSetting& setting) {
     auto allowed = rdma::parse_devices(setting.value);
     if (!allowed)
         return in_context(setting.name, std::move(allowed).error());
-    const char* const providers = std::getenv("FI_PROVIDER");
+    const char* const providers = ::secure_getenv("FI_PROVIDER");
     return Surroundings{rdma::examine_devices(), std::move(*allowed), setting.name,
                         providers ? providers : ""};
 }

@@ -8,7 +8,7 @@
 namespace rpmem::rdma {
 
 inline bool is_switched_on(const char* variable) {
-    const char* const value = std::getenv(variable);
+    const char* const value = ::secure_getenv(variable);
     if (!value)
         return false;
     for (const char* yes : {"1", "yes", "true", "on"})

@@ -1,5 +1,6 @@
 #include "rdma/verbs_library.hpp"
 
+#include "base/loading_guard.hpp"
 #include "base/shared_symbol.hpp"
 
 #include <cerrno>
@@ -16,6 +17,7 @@ struct Loaded {
 };
 
 Loaded load_verbs() {
+    const LoadingGuard guard;
     Loaded loaded;
     // Never closed: its drivers, and libfabric, keep what it gave them.
     void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);

@@ -140,7 +140,8 @@ Result<> Attempt::ask_for_methods() {
 }
 
 Result<bool> Attempt::try_all() {
-    if (const char* socket = std::getenv("SSH_AUTH_SOCK"); socket && *socket && login_.use_agent) {
+    if (const char* socket = ::secure_getenv("SSH_AUTH_SOCK");
+        socket && *socket && login_.use_agent) {
         auto done = try_agent(socket);
         if (!done || *done)
             return done;

@@ -1,0 +1,105 @@
+// What belongs to the application is the same before, while and after a pool is open. In a process
+// of its own, as libraries are loaded once.
+#include "environment.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cfenv>
+#include <clocale>
+#include <csignal>
+#include <cstring>
+
+namespace rpmem::test {
+namespace {
+
+void handle(int) {}
+void handle_with_details(int, siginfo_t*, void*) {}
+
+// A flag (SA_RESTORER) that libc adds whenever it sets a disposition.
+constexpr int of_libc = 0x04000000;
+
+// Of a set of signals libc fills in no more than it needs.
+std::vector<int> members(const sigset_t& set) {
+    std::vector<int> signals;
+    for (int signal = 1; signal < NSIG; ++signal)
+        if (sigismember(&set, signal) == 1)
+            signals.push_back(signal);
+    return signals;
+}
+
+// The bits that say how numbers are computed, without those that say what has happened.
+unsigned floating_point_control() {
+#ifdef __SSE__
+    return __builtin_ia32_stmxcsr() & ~0x3fU;
+#else
+    return 0;
+#endif
+}
+
+struct State {
+    std::array<struct sigaction, NSIG> dispositions{};
+    sigset_t mask{};
+    int rounding = std::fegetround();
+    unsigned control = floating_point_control();
+    std::string locale = std::setlocale(LC_ALL, nullptr);
+    std::vector<std::string> environment;
+
+    State() {
+        for (int signal = 1; signal < NSIG; ++signal)
+            ::sigaction(signal, nullptr, &dispositions[static_cast<std::size_t>(signal)]);
+        EXPECT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &mask), 0);
+        for (char** variable = environ; *variable; ++variable)
+            environment.emplace_back(*variable);
+    }
+};
+
+void expect_same(const State& before, const State& now) {
+    for (std::size_t signal = 1; signal < NSIG; ++signal) {
+        const auto& old = before.dispositions[signal];
+        const auto& current = now.dispositions[signal];
+        EXPECT_EQ(old.sa_handler, current.sa_handler) << "of signal " << signal;
+        EXPECT_EQ(old.sa_flags & ~of_libc, current.sa_flags & ~of_libc) << "of signal " << signal;
+        EXPECT_EQ(members(old.sa_mask), members(current.sa_mask)) << "of signal " << signal;
+    }
+    EXPECT_EQ(members(before.mask), members(now.mask));
+    EXPECT_EQ(before.rounding, now.rounding);
+    EXPECT_EQ(before.control, now.control);
+    EXPECT_EQ(before.locale, now.locale);
+    EXPECT_EQ(before.environment, now.environment);
+}
+
+class ProcessState : public TargetTest {};
+
+// Some signals have handlers of the application's, some are ignored, and the others are as they
+// were when the process began.
+TEST_F(ProcessState, IsTheApplications) {
+    ASSERT_NE(std::setlocale(LC_ALL, "C.UTF-8"), nullptr);
+    ASSERT_NE(std::signal(SIGINT, handle), SIG_ERR);
+    ASSERT_NE(std::signal(SIGPIPE, SIG_IGN), SIG_ERR);
+    struct sigaction detailed {};
+    detailed.sa_sigaction = handle_with_details;
+    detailed.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    ASSERT_EQ(::sigaction(SIGBUS, &detailed, nullptr), 0);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &blocked, nullptr), 0);
+
+    write_simple_pool_set(8);
+    LocalPool local(8 * mebibyte);
+    const State before;
+    for (const bool exists : {false, true}) {
+        RPMEMpool* pool = exists ? open(local, 2) : create(local, 2);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        expect_same(before, State());
+        for (const unsigned lane : {0U, 1U})
+            EXPECT_EQ(rpmem_persist(pool, header_size, 1000, lane, 0), 0) << rpmem_errormsg();
+        expect_same(before, State());
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        expect_same(before, State());
+    }
+}
+
+} // namespace
+} // namespace rpmem::test

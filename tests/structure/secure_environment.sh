@@ -1,0 +1,9 @@
+#!/bin/bash
+# secure_environment.sh SOURCE_DIR: what a library reads of the environment it reads with
+# secure_getenv(3), which finds nothing in a program with more rights than its user.
+set -eu
+cd "$1"
+if grep -rnE '(^|[^_[:alnum:]])getenv\>' common librpmem; then
+    echo "use ::secure_getenv()" >&2
+    exit 1
+fi
