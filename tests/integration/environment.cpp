@@ -45,6 +45,27 @@ std::set<std::string> open_descriptors() {
     return seen;
 }
 
+namespace {
+
+// Whether the thread of this directory is in STATE. See proc_pid_stat(5).
+bool is_in_state(const fs::path& task, char state) {
+    std::ifstream stat(task / "stat");
+    const std::string text(std::istreambuf_iterator<char>(stat), {});
+    return text.find(std::string(") ") + state + ' ') != std::string::npos;
+}
+
+} // namespace
+
+bool falls_asleep(pid_t thread) {
+    const fs::path task = "/proc/self/task/" + std::to_string(thread);
+    for (int attempt = 0; attempt < 10000; ++attempt) {
+        if (thread > 0 && is_in_state(task, 'S'))
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
 std::vector<std::byte> bytes_of(const fs::path& file) {
     std::error_code none;
     std::vector<std::byte> bytes(fs::exists(file, none) ? fs::file_size(file) : 0);
@@ -153,15 +174,10 @@ unsigned TargetTest::threads_of_daemon() const {
 
 void TargetTest::stop_daemon() const {
     ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
-    // Its threads go on for a while after that. See proc_pid_stat(5).
-    const auto runs = [](const fs::directory_entry& task) {
-        std::ifstream stat(task.path() / "stat");
-        const std::string text(std::istreambuf_iterator<char>(stat), {});
-        return text.find(") T ") == std::string::npos;
-    };
+    // Its threads go on for a while after that.
     const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
     for (const auto& task : tasks)
-        for (int attempt = 0; runs(task); ++attempt) {
+        for (int attempt = 0; !is_in_state(task, 'T'); ++attempt) {
             ASSERT_LT(attempt, 1000) << "a thread of the daemon does not stop";
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }

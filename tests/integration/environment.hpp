@@ -38,6 +38,9 @@ private:
 // Of this process, by number.
 std::set<std::string> open_descriptors();
 
+// Returns when THREAD of this process sleeps in a system call; false: it does not for long.
+bool falls_asleep(pid_t thread);
+
 std::vector<std::byte> bytes_of(const std::filesystem::path& file);
 rpmem_pool_attr sample_attributes();
 const char* variable(const char* name); // never null; fails the test if it is not set

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -49,11 +50,28 @@ protected:
         return pid;
     }
 
-    // Sends SIGNAL when whoever waits for an answer has gone to sleep; the test goes on if not.
-    void signal_after_a_while(pid_t process, int signal) const {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        EXPECT_EQ(::kill(process, signal), 0);
-    }
+    // A thread that begins with OPERATE, and a look at whether it has gone to sleep in it.
+    class Waiter {
+    public:
+        explicit Waiter(const std::function<void()>& operate)
+            : thread_([this, operate] {
+                  id_ = ::gettid();
+                  operate();
+              }) {}
+        ~Waiter() { thread_.join(); }
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
+        // Nothing that the operation waits for may come before.
+        void expect_asleep() {
+            for (int attempt = 0; id_ == 0 && attempt < 10000; ++attempt)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            EXPECT_TRUE(falls_asleep(id_)) << "nobody waits";
+        }
+
+    private:
+        std::atomic<pid_t> id_ = 0;
+        std::thread thread_;
+    };
 
     LocalPool local{8 * mebibyte};
 };
@@ -174,17 +192,19 @@ TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
     const pid_t sshd = sshd_of_daemon();
     ASSERT_GT(sshd, 1);
     stop_daemon();
-    std::vector<std::thread> sleepers;
-    for (const unsigned lane : {0U, 1U})
-        sleepers.emplace_back([&, lane] {
+    {
+        const auto fail_on = [&](unsigned lane) {
             EXPECT_EQ(rpmem_persist(pool, 8192, 1000, lane, 0), -1);
             EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg(); // not: the operation's time is up
             EXPECT_NE(std::string(rpmem_errormsg()).find("has ended"), std::string::npos)
                 << rpmem_errormsg();
-        });
-    signal_after_a_while(sshd, SIGKILL);
-    for (auto& sleeper : sleepers)
-        sleeper.join();
+        };
+        Waiter first([&] { fail_on(0); });
+        Waiter second([&] { fail_on(1); });
+        first.expect_asleep();
+        second.expect_asleep();
+        EXPECT_EQ(::kill(sshd, SIGKILL), 0);
+    }
     EXPECT_EQ(rpmem_close(pool), -1);
     EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
     EXPECT_EQ(::kill(daemon, SIGKILL), 0);
@@ -202,13 +222,15 @@ TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
         local.fill(round);
         attributes.compat_features = static_cast<std::uint32_t>(round);
         stop_daemon();
-        std::thread sleeper(
-            [&] { EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg(); });
-        std::thread asker(
-            [&] { EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg(); });
-        signal_after_a_while(daemon_process(), SIGCONT);
-        asker.join();
-        sleeper.join();
+        {
+            Waiter sleeper(
+                [&] { EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg(); });
+            Waiter asker(
+                [&] { EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg(); });
+            sleeper.expect_asleep();
+            asker.expect_asleep();
+            EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
+        }
         EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
     }
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();

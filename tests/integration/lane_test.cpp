@@ -131,8 +131,8 @@ TEST_F(Lanes, SmallFlushesShareMessages) {
 TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
     RPMEMpool* pool = create_and_stop_target();
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    std::thread later([this] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::thread later([this, own = ::gettid()] {
+        EXPECT_TRUE(falls_asleep(own)) << "the flushes did not wait";
         EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
     });
     constexpr std::size_t large = 14 * mebibyte;
