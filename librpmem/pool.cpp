@@ -127,6 +127,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     lane_count_ = connection_->lanes();
     if (const fabric::EventQueue* const events = connection_->events())
         monitor_->start(*events);
+    out_of_dumps_.emplace(std::span(arguments.address, arguments.size));
     in_children_.emplace(
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);

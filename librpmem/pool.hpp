@@ -3,6 +3,7 @@
 
 #include "base/fork_listener.hpp"
 #include "base/settings.hpp"
+#include "dump_exclusion.hpp"
 #include "lanes/connection.hpp"
 #include "monitor.hpp"
 #include "session/session.hpp"
@@ -94,8 +95,9 @@ private:
     unsigned lane_count_ = 0;
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<Connection> connection_;  // lanes use the monitor's descriptor: goes first
-    std::optional<ForkListener> in_children_; // of a pool that is open
+    std::unique_ptr<Connection> connection_;    // lanes use the monitor's descriptor: goes first
+    std::optional<ForkListener> in_children_;   // of a pool that is open
+    std::optional<DumpExclusion> out_of_dumps_; // as well
 };
 
 } // namespace rpmem

@@ -21,7 +21,7 @@ private:
 };
 
 Failure not_started(Error error) {
-    const char* const path = std::getenv("PATH");
+    const char* const path = ::secure_getenv("PATH");
     if (error.code == ENOENT)
         error.text += fmt::format(" (RPMEM_SSH names the program; without a '/' it is looked for "
                                   "in PATH={})",
