@@ -7,6 +7,7 @@
 #include "greeting.hpp"
 #include "pools/store.hpp"
 #include "probe.hpp"
+#include "store_options.hpp"
 #include "wire/control_messages.hpp"
 
 #include <fmt/format.h>
@@ -49,9 +50,9 @@ Log open_log(const target::Configuration& configuration) {
 }
 
 int remove(const target::Configuration& configuration, Log& log) {
-    const auto removed = target::remove_pool(
-        {configuration.poolset_dir, configuration.allow_outside, {}}, *configuration.remove,
-        {configuration.force, configuration.remove_pool_set}, log);
+    const auto removed =
+        target::remove_pool(target::store_options_of(configuration), *configuration.remove,
+                            {configuration.force, configuration.remove_pool_set, say}, log);
     if (removed)
         return EXIT_SUCCESS;
     log.error("{}", removed.error().text);

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include "medium/medium.hpp"
+#include "store_options.hpp"
 
 #include <limits>
 
@@ -56,9 +57,7 @@ int Session::milliseconds_to_connect() const {
     return connect_deadline_->poll_timeout();
 }
 
-StoreOptions Session::store_options() const {
-    return {configuration_.poolset_dir, configuration_.allow_outside, peer_gone_};
-}
+StoreOptions Session::store_options() const { return store_options_of(configuration_, peer_gone_); }
 
 std::optional<Refusal> Session::check(const PoolRequest& request) const {
     if (pool_)

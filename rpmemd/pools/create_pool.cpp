@@ -38,10 +38,10 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
     return {};
 }
 
-Result<Pool> create(const PoolSet& pool_set, std::string_view name, std::size_t size,
-                    const rpmem_pool_attr& attributes, const Cancelled& cancelled, Log& log) {
+Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
+                    std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
-    auto claimed = NewPoolParts::claim(pool_set, size, cancelled);
+    auto claimed = NewPoolParts::claim(pool_set, size, rules_of(options));
     if (!claimed)
         return propagate(std::move(claimed));
     const auto layout = lay_out_parts(pool_set.headers, sizes_of(claimed->parts()));
@@ -59,7 +59,7 @@ Result<Pool> create(const PoolSet& pool_set, std::string_view name, std::size_t 
     pool->log = log;
     RPMEM_TRY(prepare_headers(*pool, claimed->parts(), attributes));
     RPMEM_TRY(claimed->write_headers(pool->headers));
-    RPMEM_TRY(claimed->publish());
+    RPMEM_TRY(claimed->make_durable());
     pool->parts = claimed->keep();
     log.info("created pool {}: {} bytes in {} part(s)", name, layout->size, pool->parts.size());
     return Pool(std::move(pool));
@@ -72,7 +72,7 @@ Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std
     const auto pool_set = load_pool_set(options, name);
     if (!pool_set)
         return tl::unexpected(pool_set.error());
-    auto pool = create(*pool_set, name, size, attributes, options.cancelled, log);
+    auto pool = create(options, *pool_set, name, size, attributes, log);
     if (!pool)
         return in_context(fmt::format("creating pool {}", name), std::move(pool).error());
     return pool;

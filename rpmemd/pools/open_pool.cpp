@@ -13,28 +13,20 @@
 namespace rpmem::target {
 namespace {
 
-Result<> open_listed_parts(const PoolSet& pool_set, PartFile::Access access, NewPoolParts& parts) {
+Result<> open_listed_parts(const PoolSet& pool_set, NewPoolParts& parts) {
     for (const auto& expected : pool_set.parts) {
-        auto part = PartFile::open(expected.path, access);
-        if (!part)
-            return propagate(std::move(part));
-        RPMEM_TRY(check_part_size(expected, *part));
-        parts.add(std::move(*part));
+        RPMEM_TRY(parts.open(expected.path));
+        RPMEM_TRY(check_part_size(expected, parts.parts().back()));
     }
     return {};
 }
 
-Result<> open_files_of(const PartDirectories& directories, PartFile::Access access,
-                       NewPoolParts& parts) {
+Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) {
     if (directories.files().empty())
         return fail(ErrorClass::caller_fault, ENOENT,
                     "the directories of the pool set have no part files");
-    for (const auto& path : directories.files()) {
-        auto part = PartFile::open(path, access);
-        if (!part)
-            return propagate(std::move(part));
-        parts.add(std::move(*part));
-    }
+    for (const auto& path : directories.files())
+        RPMEM_TRY(parts.open(path));
     return {};
 }
 
@@ -115,39 +107,39 @@ Result<> map_pool(MappedPool& pool, const std::vector<PartFile>& parts, std::siz
 // not sound.
 Result<> open_parts(const PoolSet& pool_set, std::size_t size, MappedPool& pool,
                     NewPoolParts& parts) {
-    const auto access = pool.read_only ? PartFile::Access::read_only : PartFile::Access::read_write;
     const auto with_directories = uses_directories(pool_set);
     if (!with_directories)
         return tl::unexpected(with_directories.error());
     if (!*with_directories) {
-        RPMEM_TRY(open_listed_parts(pool_set, access, parts));
+        RPMEM_TRY(open_listed_parts(pool_set, parts));
         return read_headers(pool, parts.parts());
     }
     const auto directories = PartDirectories::scan(pool_set);
     if (!directories)
         return tl::unexpected(directories.error());
-    RPMEM_TRY(open_files_of(*directories, access, parts));
+    RPMEM_TRY(directories->check_complete());
+    RPMEM_TRY(open_files_of(*directories, parts));
     RPMEM_TRY(read_headers(pool, parts.parts()));
     return pool.read_only ? Result<>() : grow(*directories, size, parts);
 }
 
-Result<Pool> open(const PoolSet& pool_set, std::string_view name, std::size_t size, bool read_only,
-                  Log& log) {
+Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
+                  std::size_t size, Log& log) {
     auto pool = std::make_unique<MappedPool>();
     pool->name = name;
-    pool->read_only = read_only;
+    pool->read_only = options.read_only;
     pool->header_layout = pool_set.headers;
     pool->log = log;
-    NewPoolParts parts(pool_set.headers);
+    NewPoolParts parts(pool_set.headers, rules_of(options));
     RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
+    RPMEM_TRY(parts.make_durable());
     RPMEM_TRY(map_pool(*pool, parts.parts(), size));
-    RPMEM_TRY(parts.publish());
     pool->parts = parts.keep();
-    if (!read_only)
+    if (!options.read_only)
         RPMEM_TRY(write_shutdown_state(*pool, true));
-    log.info("opened pool {}{}: {} bytes in {} part(s)", name, read_only ? " to read only" : "",
-             pool->memory.size(), pool->parts.size());
+    log.info("opened pool {}{}: {} bytes in {} part(s)", name,
+             options.read_only ? " to read only" : "", pool->memory.size(), pool->parts.size());
     return Pool(std::move(pool));
 }
 
@@ -158,7 +150,7 @@ Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::
     const auto pool_set = load_pool_set(options, name);
     if (!pool_set)
         return tl::unexpected(pool_set.error());
-    auto pool = open(*pool_set, name, size, options.read_only, log);
+    auto pool = open(options, *pool_set, name, size, log);
     if (!pool)
         return in_context(fmt::format("opening pool {}", name), std::move(pool).error());
     return pool;

@@ -13,8 +13,8 @@ namespace rpmem::target {
 namespace {
 
 // Nothing: the file does not exist and has to be made.
-Result<std::optional<PartFile>> find_part(const PoolSetPart& expected) {
-    auto part = PartFile::open(expected.path);
+Result<std::optional<PartFile>> find_part(const PoolSetPart& expected, const PartRules& rules) {
+    auto part = PartFile::open(expected.path, rules);
     if (!part && part.error().code == ENOENT) {
         if (expected.size)
             return std::nullopt;
@@ -46,7 +46,7 @@ Result<> check_unused(const PartFile& part) {
 } // namespace
 
 NewPoolParts::NewPoolParts(NewPoolParts&& other) noexcept
-    : layout_(other.layout_), cancelled_(std::move(other.cancelled_)),
+    : layout_(other.layout_), rules_(std::move(other.rules_)),
       parts_(std::exchange(other.parts_, {})), headers_written_(other.headers_written_) {}
 
 NewPoolParts::~NewPoolParts() {
@@ -60,11 +60,11 @@ NewPoolParts::~NewPoolParts() {
 }
 
 Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size,
-                                         Cancelled cancelled) {
+                                         PartRules rules) {
     const auto directories = uses_directories(pool_set);
     if (!directories)
         return tl::unexpected(directories.error());
-    NewPoolParts result(pool_set.headers, std::move(cancelled));
+    NewPoolParts result(pool_set.headers, std::move(rules));
     if (*directories)
         RPMEM_TRY(result.claim_in_directories(pool_set, size));
     else
@@ -76,7 +76,7 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
     std::vector<std::optional<PartFile>> found;
     std::vector<std::uint64_t> sizes;
     for (const auto& expected : pool_set.parts) {
-        auto part = find_part(expected);
+        auto part = find_part(expected, rules_);
         if (!part)
             return propagate(std::move(part));
         sizes.push_back(*part ? (*part)->size() : *expected.size);
@@ -91,7 +91,7 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
     RPMEM_TRY(check_pool_size(size, layout->size));
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i]) {
-            RPMEM_TRY(found[i]->allocate(cancelled_));
+            RPMEM_TRY(found[i]->allocate(rules_.cancelled));
             add(std::move(*found[i]));
         } else {
             RPMEM_TRY(make(pool_set.parts[i].path, sizes[i]));
@@ -104,9 +104,10 @@ Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64
     const auto directories = PartDirectories::scan(pool_set);
     if (!directories)
         return tl::unexpected(directories.error());
+    RPMEM_TRY(directories->check_complete());
     if (!directories->files().empty()) {
         const auto& first = directories->files().front();
-        if (auto part = PartFile::open(first); !part)
+        if (auto part = PartFile::open(first, rules_); !part)
             return propagate(std::move(part));
         return fail(ErrorClass::caller_fault, EEXIST, "the pool has part file {} already",
                     first.native());
@@ -120,7 +121,15 @@ Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> NewPoolParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    auto part = PartFile::make(path, size, cancelled_);
+    auto part = PartFile::make(path, size, rules_);
+    if (!part)
+        return propagate(std::move(part));
+    add(std::move(*part));
+    return {};
+}
+
+Result<> NewPoolParts::open(const std::filesystem::path& path) {
+    auto part = PartFile::open(path, rules_);
     if (!part)
         return propagate(std::move(part));
     add(std::move(*part));
@@ -132,9 +141,9 @@ Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
     return target::write_headers(parts_, headers);
 }
 
-Result<> NewPoolParts::publish() const {
+Result<> NewPoolParts::make_durable() const {
     for (const auto& part : parts_)
-        RPMEM_TRY(part.publish());
+        RPMEM_TRY(part.make_durable());
     return {};
 }
 

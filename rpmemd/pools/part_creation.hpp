@@ -18,21 +18,22 @@ public:
     // EEXIST: a part holds a pool, or has another size than POOL_SET says; EFBIG: SIZE bytes do not
     // fit; EBUSY: a part is in use.
     static Result<NewPoolParts> claim(const PoolSet& pool_set, std::uint64_t size,
-                                      Cancelled cancelled = {});
+                                      PartRules rules = {});
 
-    explicit NewPoolParts(HeaderLayout layout, Cancelled cancelled = {})
-        : layout_(layout), cancelled_(std::move(cancelled)) {}
+    explicit NewPoolParts(HeaderLayout layout, PartRules rules = {})
+        : layout_(layout), rules_(std::move(rules)) {}
     NewPoolParts(NewPoolParts&& other) noexcept;
     NewPoolParts& operator=(NewPoolParts&&) = delete;
     ~NewPoolParts();
 
     [[nodiscard]] const std::vector<PartFile>& parts() const { return parts_; }
     Result<> write_headers(const std::vector<PoolHeader>& headers);
-    // Makes all durable and the files usable by others.
-    Result<> publish() const;
+    // As PartFile::make_durable(), of all parts.
+    Result<> make_durable() const;
     std::vector<PartFile> keep();
     // Adds a file to be made, or one that exists.
     Result<> make(const std::filesystem::path& path, std::uint64_t size);
+    Result<> open(const std::filesystem::path& path);
     void add(PartFile part) { parts_.push_back(std::move(part)); }
 
 private:
@@ -40,7 +41,7 @@ private:
     Result<> claim_in_directories(const PoolSet& pool_set, std::uint64_t size);
 
     HeaderLayout layout_;
-    Cancelled cancelled_;
+    PartRules rules_;
     std::vector<PartFile> parts_;
     bool headers_written_ = false;
 };

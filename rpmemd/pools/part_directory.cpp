@@ -64,12 +64,19 @@ Result<PartDirectories> PartDirectories::scan(const PoolSet& pool_set) {
     PartDirectories result;
     for (const auto& part : pool_set.parts)
         RPMEM_TRY(result.scan_directory(part));
-    const auto missing = std::ranges::find(result.files_, std::filesystem::path());
-    if (missing != result.files_.end())
-        return fail(ErrorClass::caller_fault, ENOENT,
-                    "part file {:06}.pmem is in none of the pool set's directories",
-                    missing - result.files_.begin());
     return result;
+}
+
+Failure PartDirectories::no_such_file(std::size_t number) {
+    return fail(ErrorClass::caller_fault, ENOENT,
+                "part file {:06}.pmem is in none of the pool set's directories", number);
+}
+
+Result<> PartDirectories::check_complete() const {
+    const auto missing = std::ranges::find(files_, std::filesystem::path());
+    if (missing != files_.end())
+        return no_such_file(static_cast<std::size_t>(missing - files_.begin()));
+    return {};
 }
 
 Result<> PartDirectories::scan_directory(const PoolSetPart& part) {

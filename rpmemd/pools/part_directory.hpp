@@ -22,11 +22,14 @@ Result<bool> uses_directories(const PoolSet& pool_set);
 
 class PartDirectories {
 public:
-    // ENOENT if a number is missing; EINVAL if one occurs twice, or files exceed what their
-    // directory may hold.
+    // EINVAL if a number occurs twice, or files exceed what their directory may hold.
     static Result<PartDirectories> scan(const PoolSet& pool_set);
 
-    // The files there are, in the pool's order.
+    // ENOENT if a number is missing.
+    [[nodiscard]] Result<> check_complete() const;
+    static Failure no_such_file(std::size_t number);
+
+    // The files there are, in the pool's order; an empty path for a number that is missing.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
     // Files to add for SIZE more bytes: 128 MiB each (more where that would be very many files),

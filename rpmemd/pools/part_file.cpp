@@ -2,12 +2,14 @@
 
 #include "medium/medium.hpp"
 #include "pools/device.hpp"
+#include "pools/ownership.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,9 +22,7 @@
 namespace rpmem::target {
 namespace {
 
-constexpr int open_flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-constexpr mode_t private_mode = 0600;
-constexpr mode_t published_mode = 0666;
+constexpr int open_flags = O_NOCTTY | O_NONBLOCK;
 
 // A Device DAX can be mapped, but not read or written; what is mapped is a multiple of its
 // alignment.
@@ -128,81 +128,112 @@ int store_code(int code) {
     }
 }
 
-Failure path_failure(int code, const char* what, const std::filesystem::path& path) {
-    const int stored = store_code(code);
-    const bool users = stored == ENOENT || stored == EEXIST || stored == EACCES || stored == EINVAL;
-    return in_context(fmt::format("cannot {} part {}", what, path.native()),
-                      Error{stored, users ? ErrorClass::caller_fault : ErrorClass::resource_limit,
-                            std::generic_category().message(code)});
+Failure path_failure(const char* what, const std::filesystem::path& path, Error error) {
+    const int code = error.code = store_code(error.code);
+    const bool users = code == ENOENT || code == EEXIST || code == EACCES || code == EINVAL;
+    error.kind = users ? ErrorClass::caller_fault : ErrorClass::resource_limit;
+    return in_context(fmt::format("cannot {} part {}", what, path.native()), std::move(error));
+}
+
+Failure path_failure(const char* what, const std::filesystem::path& path, int code) {
+    return path_failure(what, path,
+                        {code, ErrorClass::caller_fault, std::generic_category().message(code)});
+}
+
+Failure wrong_kind(const std::filesystem::path& path) {
+    return fail(ErrorClass::caller_fault, EINVAL,
+                "part {} is neither a regular file nor a Device DAX", path.native());
+}
+
+// To open a device may do something already: that of a watchdog starts it.
+bool is_usable_kind(const struct stat& status) {
+    if (!S_ISCHR(status.st_mode))
+        return S_ISREG(status.st_mode);
+    std::error_code none;
+    const auto subsystem = std::filesystem::read_symlink(
+        fmt::format("/sys/dev/char/{}:{}/subsystem", major(status.st_rdev), minor(status.st_rdev)),
+        none);
+    return subsystem.filename() == "dax";
 }
 
 } // namespace
 
-Result<PartFile> PartFile::open(const std::filesystem::path& path, Access access) {
-    UniqueFd fd(
-        ::open(path.c_str(), open_flags | (access == Access::read_only ? O_RDONLY : O_RDWR)));
+Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRules& rules) {
+    const auto place = find_place(path);
+    if (!place)
+        return path_failure("open", path, place.error());
+    if (!place->status)
+        return path_failure("open", path, ENOENT);
+    if (!is_usable_kind(*place->status))
+        return wrong_kind(path);
+    UniqueFd fd = open_place(*place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
     if (!fd)
-        return path_failure(errno, "open", path);
+        return path_failure("open", path, errno);
     PartFile part(std::move(fd), path);
-    part.access_ = access;
-    RPMEM_TRY(part.lock());
-    RPMEM_TRY(part.examine());
+    part.read_only_ = rules.read_only;
+    RPMEM_TRY(part.lock(*place));
+    RPMEM_TRY(part.examine(rules.mode));
     return part;
 }
 
 Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size,
-                                const Cancelled& cancelled) {
-    UniqueFd fd(::open(path.c_str(), open_flags | O_RDWR | O_CREAT | O_EXCL, private_mode));
+                                const PartRules& rules) {
+    const auto place = find_place(path);
+    if (!place)
+        return path_failure("make", path, place.error());
+    const int directory = place->named().directory.get();
+    const char* const name = place->named().name.c_str();
+    UniqueFd fd(
+        openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
     if (!fd)
-        return path_failure(errno, "make", path);
+        return path_failure("make", path, errno);
     PartFile part(std::move(fd), path);
     part.new_ = true;
     part.size_ = size;
-    auto result = part.lock();
+    auto result = part.lock(*place);
     if (result)
-        result = part.allocate(cancelled);
+        result = part.allocate(rules.cancelled);
     if (!result) {
-        if (part.is_still_at_path())
-            unlink(path.c_str());
+        if (part.is_at(place->named()))
+            unlinkat(directory, name, 0);
         return propagate(std::move(result));
     }
     return part;
 }
 
-Result<> PartFile::lock() const {
-    const int kind = access_ == Access::read_only ? LOCK_SH : LOCK_EX;
-    if (flock(fd(), kind | LOCK_NB) != 0)
+Result<> PartFile::lock(const Place& place) const {
+    if (flock(fd(), (read_only_ ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());
-    if (!is_still_at_path())
+    if (!is_at(place.entry))
         return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
                     path_.native());
     return {};
 }
 
-int PartFile::protection() const {
-    return access_ == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-}
+int PartFile::protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
 
 // Between opening and locking, another session may have removed the file, and made a new one.
-bool PartFile::is_still_at_path() const {
+bool PartFile::is_at(const Entry& entry) const {
     struct stat ours {};
     struct stat named {};
-    return fstat(fd(), &ours) == 0 && stat(path_.c_str(), &named) == 0 &&
+    return fstat(fd(), &ours) == 0 &&
+           fstatat(entry.directory.get(), entry.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
            ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-Result<> PartFile::examine() {
+Result<> PartFile::examine(mode_t mode) {
     struct stat status {};
     if (fstat(fd(), &status) != 0)
         return fail_errno(ErrorClass::bug, errno, "cannot examine part {}", path_.native());
+    if (auto owned = check_ownership(fd(), status, path_.native(), mode); !owned)
+        return in_context("part", std::move(owned).error());
     if (S_ISREG(status.st_mode)) {
         size_ = static_cast<std::uint64_t>(status.st_size);
         return {};
     }
     if (!S_ISCHR(status.st_mode))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "part {} is neither a regular file nor a Device DAX", path_.native());
+        return wrong_kind(path_);
     const auto device = Device::of(fd(), path_.native());
     const auto size = device.and_then([](const Device& dax) { return dax.size(); });
     const auto alignment = device.and_then([](const Device& dax) { return dax.alignment(); });
@@ -269,39 +300,32 @@ Result<> PartFile::allocate(const Cancelled& cancelled) const {
     return {};
 }
 
-Result<> PartFile::publish() const {
+Result<> PartFile::make_durable() const {
+    if (device_dax_)
+        return {};
+    if ((new_ ? fsync(fd()) : fdatasync(fd())) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot make what part {} holds durable", path_.native());
     if (!new_)
         return {};
-    if (fchmod(fd(), published_mode) != 0)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot set the mode of part {}",
-                          path_.native());
-    if (fsync(fd()) != 0)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot make part {} durable",
-                          path_.native());
-    return sync_directory_of(path_);
+    const auto place = find_place(path_);
+    if (!place)
+        return path_failure("find", path_, place.error());
+    return sync_directory(place->named(), path_);
 }
 
 Result<> PartFile::remove(bool has_header) const {
     if (device_dax_)
         return has_header ? write_header(PoolHeader{}) : Result<>{};
-    if (!is_still_at_path())
-        return path_failure(ENOENT, "remove", path_);
-    if (unlink(path_.c_str()) != 0)
-        return path_failure(errno, "remove", path_);
-    return sync_directory_of(path_);
-}
-
-Result<> sync_directory_of(const std::filesystem::path& path) {
-    const auto directory = path.parent_path();
-    UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // EINVAL: a file system without such a thing; a directory that may not be read cannot be
-    // synced.
-    if (!fd && errno == EACCES)
-        return {};
-    if (!fd || (fsync(fd.get()) != 0 && errno != EINVAL))
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {} durable",
-                          directory.native());
-    return {};
+    const auto place = find_place(path_);
+    if (!place)
+        return path_failure("remove", path_, place.error());
+    if (!is_at(place->entry))
+        return path_failure("remove", path_, ENOENT);
+    const Entry& named = place->named();
+    if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
+        return path_failure("remove", path_, errno);
+    return sync_directory(named, path_);
 }
 
 } // namespace rpmem::target

@@ -4,6 +4,9 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "pools/pool_header.hpp"
+#include "pools/trusted_path.hpp"
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -14,17 +17,26 @@ namespace rpmem::target {
 // True: nobody waits for the pool any more. Empty: never.
 using Cancelled = std::function<bool()>;
 
+// Others may neither read nor write what is replicated here.
+inline constexpr mode_t default_part_mode = 0600;
+
+// What new parts get, and what is asked of those that exist.
+struct PartRules {
+    mode_t mode = default_part_mode; // where it lets others write, an old part may, too
+    bool read_only = false;          // lock them shared with others who only read
+    Cancelled cancelled;
+};
+
 class PartFile {
 public:
-    enum class Access { read_write, read_only };
     // Locks the part, to read shared with others who do so. ENOENT, EBUSY: locked by another;
-    // EINVAL: neither file nor Device DAX.
-    static Result<PartFile> open(const std::filesystem::path& path,
-                                 Access access = Access::read_write);
-    // Makes a new file of SIZE bytes, all of them allocated; only its owner may use it until
-    // publish(). EEXIST, ECANCELED. Nothing is left behind on failure.
+    // EINVAL: neither file nor Device DAX; EACCES: others may write to it, and RULES do not say so,
+    // or to a directory on the way.
+    static Result<PartFile> open(const std::filesystem::path& path, const PartRules& rules = {});
+    // Makes a new file of SIZE bytes, all of them allocated; its mode is subject to the umask.
+    // EEXIST, ECANCELED. Nothing is left behind on failure.
     static Result<PartFile> make(const std::filesystem::path& path, std::uint64_t size,
-                                 const Cancelled& cancelled = {});
+                                 const PartRules& rules = {});
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
@@ -40,17 +52,18 @@ public:
 
     // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
     [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;
-    // Gives a new file mode 0666 and makes it and its name durable; an old one is left as it is.
-    [[nodiscard]] Result<> publish() const;
+    // Makes what the file holds durable, and a new one's name. What an earlier process left in the
+    // page cache could otherwise be read by the peer, and be gone after the next loss of power.
+    [[nodiscard]] Result<> make_durable() const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.
     [[nodiscard]] Result<> remove(bool has_header) const;
 
 private:
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
-    Result<> lock() const; // as ACCESS of open() needs it
-    [[nodiscard]] bool is_still_at_path() const;
-    Result<> examine();
+    Result<> lock(const Place& place) const;
+    [[nodiscard]] bool is_at(const Entry& entry) const;
+    Result<> examine(mode_t mode);
 
     UniqueFd fd_;
     std::filesystem::path path_;
@@ -58,10 +71,7 @@ private:
     std::uint64_t alignment_ = 1;
     bool device_dax_ = false;
     bool new_ = false;
-    Access access_ = Access::read_write;
+    bool read_only_ = false;
 };
-
-// Makes a change of names in the directory of PATH durable.
-Result<> sync_directory_of(const std::filesystem::path& path);
 
 } // namespace rpmem::target

@@ -4,6 +4,10 @@
 
 namespace rpmem::target {
 
+PartRules rules_of(const StoreOptions& options) {
+    return {options.part_mode, options.read_only, options.cancelled};
+}
+
 Result<> check_part_size(const PoolSetPart& expected, const PartFile& part) {
     if (!expected.size && !part.is_device_dax())
         return fail(ErrorClass::caller_fault, EINVAL,

@@ -5,6 +5,7 @@
 #include "pools/mapping.hpp"
 #include "pools/part_file.hpp"
 #include "pools/pool_set_file.hpp"
+#include "pools/store.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace rpmem::target {
+
+PartRules rules_of(const StoreOptions& options);
 
 // EINVAL if PART has another size than the pool set file says, or AUTO and is no Device DAX.
 Result<> check_part_size(const PoolSetPart& expected, const PartFile& part);

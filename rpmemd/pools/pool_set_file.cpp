@@ -55,7 +55,11 @@ public:
                         "pool set file {} is larger than {} bytes; is it a pool set file?", name_,
                         max_pool_set_file_size);
         if (!next_line() || line_ != first_line)
-            return wrong("the first line must be exactly PMEMPOOLSET");
+            // Not a word of what it says: a peer may name any file of the daemon's user.
+            return fail(ErrorClass::caller_fault, EINVAL,
+                        "{}:1: this is no pool set file: the first line must be exactly "
+                        "PMEMPOOLSET",
+                        name_);
         while (next_line())
             RPMEM_TRY(parse_line());
         if (pool_set_.parts.empty())
@@ -188,6 +192,13 @@ std::optional<std::uint64_t> parse_part_size(std::string_view text) {
     if (unit == units.end() || number > largest / unit->bytes)
         return std::nullopt;
     return number * unit->bytes;
+}
+
+bool begins_as_pool_set(std::string_view text) {
+    auto line = text.substr(0, text.find('\n'));
+    if (line.ends_with('\r'))
+        line.remove_suffix(1);
+    return line == first_line;
 }
 
 Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name) {

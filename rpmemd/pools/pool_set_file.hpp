@@ -35,7 +35,11 @@ struct PoolSet {
     std::vector<PoolSetPart> parts; // never empty
 };
 
-// NAME is what messages call the file. Every error is EINVAL and names file, line and text.
+// The first line is that of a pool set file.
+bool begins_as_pool_set(std::string_view text);
+
+// NAME is what messages call the file. Every error is EINVAL and names file, line and text; the
+// text only if the file begins as a pool set: any other might be anybody's secret.
 Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name);
 
 // "64M", "64MiB" (powers of 1024), "64MB" (powers of 1000), "64B", "64"; nothing if it is no size.

@@ -1,15 +1,16 @@
 #include "pools/pool_set_path.hpp"
 
 #include "base/unique_fd.hpp"
+#include "pools/ownership.hpp"
+#include "pools/trusted_path.hpp"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+#include <system_error>
 
 namespace rpmem::target {
 namespace {
@@ -25,52 +26,50 @@ Result<> check_name(std::string_view name) {
     return {};
 }
 
-Failure cannot_open(const StoreOptions& options, const std::string& name, int code) {
-    if (code == EXDEV)
+Failure cannot_open(const StoreOptions& options, const std::string& name, Error error) {
+    if (error.code == EXDEV)
         return fail(
             ErrorClass::caller_fault, EBADF,
             "pool set {} leads out of {} by \"..\" or a symbolic link; move it there or let "
             "the configuration allow it",
             name, options.poolset_dir.native());
-    if (code == ENOSYS)
-        return fail(ErrorClass::resource_limit, ENOSYS,
-                    "cannot make sure that pool set {} is beneath {}: this kernel has no "
-                    "openat2(2); use Linux 5.6 or newer",
-                    name, options.poolset_dir.native());
-    return fail_errno(ErrorClass::caller_fault, code == ENOTDIR ? ENOENT : code,
-                      "cannot open pool set {} in {}", name, options.poolset_dir.native());
+    if (error.code == ENOTDIR)
+        error.code = ENOENT;
+    return in_context(
+        fmt::format("cannot open pool set {} in {}", name, options.poolset_dir.native()),
+        std::move(error));
 }
 
-Result<UniqueFd> open_root(const StoreOptions& options) {
-    UniqueFd root(::open(options.poolset_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root)
-        return fail_errno(ErrorClass::caller_fault, errno,
-                          "cannot open the directory of the pool sets, {}",
-                          options.poolset_dir.native());
-    return root;
+Failure cannot_open(const StoreOptions& options, const std::string& name, int code) {
+    return cannot_open(options, name,
+                       {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
-int open_inside(const StoreOptions& options, int root, const std::string& name, int flags) {
-    if (options.allow_outside)
-        return openat(root, name.c_str(), flags);
-    open_how how{};
-    how.flags = static_cast<unsigned>(flags);
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    // EAGAIN: the kernel could not rule out that something on the way was just being moved.
-    for (int attempt = 0;; ++attempt) {
-        const auto fd = syscall(SYS_openat2, root, name.c_str(), &how, sizeof(how));
-        if (fd >= 0 || errno != EAGAIN || attempt == 16)
-            return static_cast<int>(fd);
-    }
+Result<Place> find_by_name(const StoreOptions& options, const std::string& name) {
+    auto place = options.allow_outside ? find_place(options.poolset_dir / name)
+                                       : find_place_beneath(options.poolset_dir, name);
+    if (!place)
+        return cannot_open(options, name, std::move(place).error());
+    if (!place->status)
+        return cannot_open(options, name, ENOENT);
+    return place;
 }
 
-Result<UniqueFd> open_by_name(const StoreOptions& options, const std::string& name, int flags) {
-    auto root = open_root(options);
-    if (!root)
-        return propagate(std::move(root));
-    UniqueFd file(open_inside(options, root->get(), name, flags | O_CLOEXEC));
+// Refuses what others could have written: its parts might be any file of the daemon's user.
+Result<UniqueFd> open_by_name(const StoreOptions& options, const Place& place,
+                              const std::string& name) {
+    // O_NONBLOCK: a FIFO of that name must not stop the daemon.
+    UniqueFd file = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!file)
         return cannot_open(options, name, errno);
+    struct stat status {};
+    if (fstat(file.get(), &status) != 0)
+        return fail_errno(ErrorClass::bug, errno, "cannot examine pool set {}", name);
+    if (!S_ISREG(status.st_mode))
+        return fail(ErrorClass::caller_fault, EINVAL, "pool set {} is not a regular file", name);
+    const std::string path = options.poolset_dir / name;
+    if (auto owned = check_ownership(file.get(), status, path); !owned)
+        return in_context("pool set", std::move(owned).error());
     return file;
 }
 
@@ -97,15 +96,12 @@ Result<std::string> read_bounded(int fd, const std::string& name) {
 Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name) {
     RPMEM_TRY(check_name(name));
     const std::string path(name);
-    // O_NONBLOCK: a FIFO of that name must not stop the daemon.
-    auto file = open_by_name(options, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    const auto place = find_by_name(options, path);
+    if (!place)
+        return tl::unexpected(place.error());
+    const auto file = open_by_name(options, *place, path);
     if (!file)
-        return propagate(std::move(file));
-    struct stat status {};
-    if (fstat(file->get(), &status) != 0)
-        return fail_errno(ErrorClass::bug, errno, "cannot examine pool set {}", path);
-    if (!S_ISREG(status.st_mode))
-        return fail(ErrorClass::caller_fault, EINVAL, "pool set {} is not a regular file", path);
+        return tl::unexpected(file.error());
     auto text = read_bounded(file->get(), path);
     if (!text)
         return propagate(std::move(text));
@@ -114,16 +110,26 @@ Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {
     RPMEM_TRY(check_name(name));
-    const std::filesystem::path path(name);
-    const auto parent = path.has_parent_path() ? path.parent_path().native() : std::string(".");
-    auto directory = open_by_name(options, parent, O_RDONLY | O_DIRECTORY);
-    if (!directory)
-        return propagate(std::move(directory));
-    if (unlinkat(directory->get(), path.filename().c_str(), 0) != 0)
-        return fail_errno(ErrorClass::caller_fault, errno, "cannot remove pool set {} in {}",
-                          path.native(), options.poolset_dir.native());
-    fsync(directory->get());
-    return {};
+    const std::string path(name);
+    const auto place = find_by_name(options, path);
+    if (!place)
+        return tl::unexpected(place.error());
+    const auto file = open_by_name(options, *place, path);
+    if (!file)
+        return tl::unexpected(file.error());
+    const auto text = read_bounded(file->get(), path);
+    if (!text)
+        return tl::unexpected(text.error());
+    if (!begins_as_pool_set(*text))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "{} in {} is not removed: it is no pool set file, its first line is not "
+                    "PMEMPOOLSET",
+                    path, options.poolset_dir.native());
+    const Entry& named = place->named();
+    if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot remove pool set {} in {}", path,
+                          options.poolset_dir.native());
+    return sync_directory(named, options.poolset_dir / path);
 }
 
 } // namespace rpmem::target

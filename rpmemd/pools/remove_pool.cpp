@@ -1,9 +1,14 @@
 #include "pools/part_directory.hpp"
 #include "pools/part_file.hpp"
 #include "pools/part_layout.hpp"
+#include "pools/pool_parts.hpp"
 #include "pools/pool_set_path.hpp"
 #include "pools/store.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +18,29 @@ namespace {
 struct LockedPart {
     PartFile file;
     bool has_header;
+};
+
+// Passes over what FORCE forgives, and tells of it.
+class Removal {
+public:
+    Removal(const StoreOptions& options, std::string_view name, const RemoveOptions& remove,
+            Log& log)
+        : options_(options), name_(name), remove_(remove), log_(log) {}
+
+    Result<> run();
+
+private:
+    Result<> remove_parts();
+    Result<> lock(const PoolSet& pool_set);
+    Result<> leave_out_parts_of_others();
+    Result<> forgive(Result<> result);
+
+    const StoreOptions& options_;
+    std::string_view name_;
+    const RemoveOptions& remove_;
+    Log& log_;
+    std::vector<LockedPart> parts_;
+    Result<> missing_; // the first part that is not there
 };
 
 Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
@@ -34,61 +62,118 @@ Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
     return scanned->files();
 }
 
-// Locks every part before the first is removed: without FORCE it is all or none.
-Result<std::vector<LockedPart>> lock_parts(const PoolSet& pool_set, bool force, Log& log) {
+// The header of PART if it is one: neither zero nor broken.
+std::optional<PoolHeader> sound_header(const LockedPart& part) {
+    if (!part.has_header)
+        return std::nullopt;
+    const auto header = part.file.read_header();
+    if (!header || is_all_zero(*header) || header->checksum != header_checksum(*header))
+        return std::nullopt;
+    return *header;
+}
+
+// Whether the pool set may take PART with it. NAMED is the pool set that the first sound header
+// names. Of a part without a header nothing but its owner tells whose it is.
+Result<> check_belongs(const LockedPart& part, const std::optional<Uuid>& named) {
+    const auto& path = part.file.path().native();
+    if (const auto header = sound_header(part); header && header->poolset_uuid != *named)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "part {} is left alone: its header names another pool set than the first one "
+                    "does; correct the pool set file",
+                    path);
+    struct stat status {};
+    if (part.has_header || part.file.is_device_dax())
+        return {};
+    if (fstat(part.file.fd(), &status) != 0)
+        return fail_errno(ErrorClass::bug, errno, "cannot examine part {}", path);
+    if (status.st_uid != geteuid())
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "part {} is left alone: it has no header, and belongs to user {}, not to {}",
+                    path, status.st_uid, geteuid());
+    return {};
+}
+
+Result<> Removal::forgive(Result<> result) {
+    if (result || !remove_.force)
+        return result;
+    log_.warning("{}", result.error().text);
+    if (remove_.note)
+        remove_.note(result.error().text);
+    return {};
+}
+
+// Locks every part before the first is removed: without FORCE, none is while one is in use.
+Result<> Removal::lock(const PoolSet& pool_set) {
     const auto paths = paths_of(pool_set);
     if (!paths)
         return tl::unexpected(paths.error());
-    std::vector<LockedPart> locked;
     for (std::size_t i = 0; i < paths->size(); ++i) {
-        auto part = PartFile::open((*paths)[i]);
+        auto part = (*paths)[i].empty() ? Result<PartFile>(PartDirectories::no_such_file(i))
+                                        : PartFile::open((*paths)[i], rules_of(options_));
         if (part) {
-            locked.push_back({std::move(*part), has_header(pool_set.headers, i)});
+            parts_.push_back({std::move(*part), has_header(pool_set.headers, i)});
             continue;
         }
         if (part.error().code == EBUSY)
             part.error().code = EAGAIN;
-        if (!force)
-            return propagate(std::move(part));
-        log.warning("left alone: {}", part.error().text);
+        if (part.error().code == ENOENT && !remove_.force) {
+            if (missing_)
+                missing_ = propagate(std::move(part));
+            continue;
+        }
+        RPMEM_TRY(forgive(propagate(std::move(part))));
     }
-    return locked;
+    return {};
 }
 
-Result<> remove_parts(const StoreOptions& options, std::string_view name, bool force, Log& log) {
-    const auto pool_set = load_pool_set(options, name);
+Result<> Removal::leave_out_parts_of_others() {
+    std::optional<Uuid> named;
+    for (const auto& part : parts_)
+        if (const auto header = sound_header(part); header && !named)
+            named = header->poolset_uuid;
+    std::vector<LockedPart> ours;
+    for (auto& part : parts_) {
+        auto belongs = check_belongs(part, named);
+        if (belongs)
+            ours.push_back(std::move(part));
+        else
+            RPMEM_TRY(forgive(std::move(belongs)));
+    }
+    parts_ = std::move(ours);
+    return {};
+}
+
+Result<> Removal::remove_parts() {
+    const auto pool_set = load_pool_set(options_, name_);
     if (!pool_set)
         return tl::unexpected(pool_set.error());
-    const auto parts = lock_parts(*pool_set, force, log);
-    if (!parts)
-        return tl::unexpected(parts.error());
+    RPMEM_TRY(lock(*pool_set));
+    RPMEM_TRY(leave_out_parts_of_others());
     Result<> result;
-    for (const auto& part : *parts) {
+    for (const auto& part : parts_) {
         auto removed = part.file.remove(part.has_header);
         if (!removed && result)
             result = std::move(removed);
     }
-    return result;
+    return result ? missing_ : result;
 }
 
-// With FORCE, what stands in the way of removing is told and passed by; a name that leads out of
-// poolset_dir is an error always.
-Result<> pass_by(Result<> result, bool force, Log& log) {
-    if (result || !force || result.error().code == EBADF)
-        return result;
-    log.warning("{}", result.error().text);
-    return {};
+Result<> Removal::run() {
+    // A name that leads out of poolset_dir is an error always.
+    auto result = remove_parts();
+    if (result || result.error().code != EBADF)
+        result = forgive(std::move(result));
+    if (result && remove_.pool_set)
+        result = forgive(unlink_pool_set(options_, name_));
+    return result;
 }
 
 } // namespace
 
 Result<> remove_pool(const StoreOptions& options, std::string_view name,
                      const RemoveOptions& remove, Log& log) {
-    auto result = pass_by(remove_parts(options, name, remove.force, log), remove.force, log);
-    if (result && remove.pool_set)
-        result = pass_by(unlink_pool_set(options, name), remove.force, log);
-    if (!result)
-        return in_context(fmt::format("removing pool {}", name), std::move(result).error());
+    if (auto removed = Removal(options, name, remove, log).run(); !removed)
+        return in_context(fmt::format("removing pool {}", name), std::move(removed).error());
     log.info("removed pool {}", name);
     return {};
 }

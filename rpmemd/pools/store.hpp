@@ -21,8 +21,9 @@ struct StoreOptions {
     std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
     bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
     Cancelled cancelled;               // asked now and then while a pool is created
-    bool read_only =
-        false; // open_pool() locks parts shared, maps them PROT_READ and writes nothing
+    mode_t part_mode = default_part_mode;
+    // open_pool() locks parts shared, maps them PROT_READ and writes nothing
+    bool read_only = false;
 };
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
@@ -62,10 +63,15 @@ Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::
                        Log& log);
 
 struct RemoveOptions {
-    bool force = false;    // missing or locked parts are no error
+    bool force = false;    // what cannot be removed is noted and passed over
     bool pool_set = false; // remove the pool set file too
+    std::function<void(const std::string&)> note =
+        {}; // what FORCE passes over; the log has it, too
 };
-// Codes as above, but EAGAIN for a part in use.
+// Codes as above, but EAGAIN for a part in use. A part that is missing is reported when the others
+// are removed; all else that is wrong with one, before any is. A part with the header of another
+// pool set stays, and so does one without a header that is not the user's own; as a pool set file
+// nothing is removed but what begins as one.
 Result<> remove_pool(const StoreOptions& options, std::string_view name,
                      const RemoveOptions& remove, Log& log);
 

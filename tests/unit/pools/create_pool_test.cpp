@@ -178,7 +178,7 @@ TEST_F(CreatePool, ExistingPartsNeedTheirSizeAndAnEmptyHeader) {
     }, existing{};
     ASSERT_EQ(stat(part("part0").c_str(), &made), 0);
     ASSERT_EQ(stat(part("part1").c_str(), &existing), 0);
-    EXPECT_EQ(made.st_mode & 07777, 0666U);
+    EXPECT_EQ(made.st_mode & 07777, 0600U);
     EXPECT_EQ(existing.st_mode & 07777, 0640U);
     // Every byte of both is allocated: no store can fail for want of space.
     EXPECT_GE(made.st_blocks * 512, static_cast<long>(2 * MiB));
@@ -233,7 +233,7 @@ TEST_F(CreatePool, AFailureAfterTheHeadersWereWrittenClearsThem) {
         ASSERT_TRUE(succeeded(claimed));
         ASSERT_TRUE(succeeded(
             claimed->write_headers(build_headers(golden_attributes(2), std::vector<Uuid>(2), 0))));
-        ASSERT_TRUE(succeeded(claimed->publish()));
+        ASSERT_TRUE(succeeded(claimed->make_durable()));
         EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");
         EXPECT_EQ(read_file(part("part1")).substr(0, 8), "GOLDEN_1");
     } // given up before keep()

@@ -82,7 +82,7 @@ const std::string head = "PMEMPOOLSET\n# comment\n";
 INSTANTIATE_TEST_SUITE_P(
     All, Mistakes,
     testing::Values(
-        Mistake{"", "my.set:1:", "first line"}, Mistake{"2M /p\n", "my.set:1:", "\"2M /p\""},
+        Mistake{"", "my.set:1:", "first line"}, Mistake{"2M /p\n", "my.set:1:", "no pool set file"},
         Mistake{"\nPMEMPOOLSET\n2M /p\n", "my.set:1:", "first line"},
         Mistake{"PMEMPOOLSET \n2M /p\n", "my.set:1:", "first line"},
         Mistake{"PMEMPOOLSETS\n2M /p\n", "my.set:1:", "first line"},
@@ -105,6 +105,18 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{head + "2M /p\nREPLICA user@host other.set\n", "my.set:4:", "cannot have replicas"},
         Mistake{head + std::string("2M /p\0q\n", 8), "my.set:3:", "control characters"},
         Mistake{head + "2M /p\x1b[2J\n", "my.set:3:", "\"2M /p?[2J\""}));
+
+// A peer may name any file that the daemon's user can read.
+TEST(PoolSetFile, NothingIsToldOfAFileOfAnotherKind) {
+    for (const std::string text : {"https://me:secret@example.org\n", "secret", "\nsecret\n",
+                                   "PMEMPOOLSET secret\n", "secret\nPMEMPOOLSET\n"}) {
+        const auto set = parse_pool_set(text, "my.set");
+        ASSERT_TRUE(failed(set, EINVAL, "my.set:1:")) << text;
+        EXPECT_EQ(set.error().text.find("secret"), std::string::npos) << set.error().text;
+        EXPECT_FALSE(begins_as_pool_set(text)) << text;
+    }
+    EXPECT_TRUE(begins_as_pool_set("PMEMPOOLSET\r\nsecret"));
+}
 
 TEST(PoolSetFile, LongLinesAreQuotedInPart) {
     const auto set = parse_pool_set(head + std::string(100000, 'x'), "my.set");

@@ -1,0 +1,88 @@
+#include "pools/ownership.hpp"
+
+#include <endian.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <linux/xattr.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+// Whom an entry of an ACL lets write; nobody if it is root, the daemon's user or the owner.
+std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
+    if ((le16toh(entry.e_perm) & ACL_WRITE) == 0)
+        return std::nullopt;
+    const auto id = le32toh(entry.e_id);
+    switch (le16toh(entry.e_tag)) {
+    case ACL_USER:
+        if (is_trusted_owner(id))
+            return std::nullopt;
+        return fmt::format("user {} (by an ACL)", id);
+    case ACL_GROUP:
+        return fmt::format("group {} (by an ACL)", id);
+    case ACL_GROUP_OBJ:
+        return "its group (by an ACL)";
+    default:
+        return std::nullopt;
+    }
+}
+
+// The ACL of a file, as the kernel gives it; empty if there is none, or it cannot be read.
+std::vector<std::byte> read_acl(int fd) {
+    const std::string path = fmt::format("/proc/self/fd/{}", fd); // for O_PATH, unlike fgetxattr
+    std::vector<std::byte> acl(XATTR_SIZE_MAX);
+    const auto length = getxattr(path.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), acl.size());
+    acl.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return acl;
+}
+
+// Who may write to a file whose mode lets its group write. With an ACL that bit stands for the
+// mask: the most that anybody named in the ACL has, who may be the daemon's user alone.
+std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
+    const auto acl = read_acl(fd);
+    if (acl.size() <= sizeof(posix_acl_xattr_header))
+        return fmt::format("group {}", status.st_gid);
+    std::span rest(acl);
+    rest = rest.subspan(sizeof(posix_acl_xattr_header));
+    for (posix_acl_xattr_entry entry{}; rest.size() >= sizeof(entry);
+         rest = rest.subspan(sizeof(entry))) {
+        std::memcpy(&entry, rest.data(), sizeof(entry));
+        if (auto writer = writer_of(entry))
+            return writer;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
+
+Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
+                         mode_t tolerated) {
+    if (!is_trusted_owner(status.st_uid))
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "{} belongs to user {}, who could change it at any time; to use it, give it "
+                    "to this user: chown {} {}",
+                    path, status.st_uid, geteuid(), path);
+    const mode_t writable = status.st_mode & ~tolerated;
+    std::optional<std::string> writer;
+    if ((writable & S_IWOTH) != 0)
+        writer = "everybody";
+    else if ((writable & S_IWGRP) != 0)
+        writer = writer_by_group(fd, status);
+    if (!writer)
+        return {};
+    return fail(ErrorClass::caller_fault, EACCES,
+                "{} may write to {} (mode {:04o}), and could change it at any time; to use it, "
+                "take that away: chmod go-w {}",
+                *writer, path, status.st_mode & 07777, path);
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,23 @@
+// Who besides the daemon's user and root could change a file or a directory.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <string>
+
+namespace rpmem::target {
+
+// Somebody else's file may be exchanged or changed at any time: what the daemon reads of it means
+// nothing, and what it writes may end up anywhere.
+[[nodiscard]] bool is_trusted_owner(uid_t owner);
+
+// EACCES if anyone but root and the daemon's user owns what FD (O_PATH will do) names, or may write
+// to it by mode bits or a POSIX ACL. TOLERATED are the bits of S_IWGRP | S_IWOTH that are in order.
+// The text names PATH and the command that mends it.
+Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
+                         mode_t tolerated = 0);
+
+} // namespace rpmem::target

@@ -1,0 +1,235 @@
+#include "pools/trusted_path.hpp"
+
+#include "pools/ownership.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+constexpr unsigned most_links = 40; // as the kernel
+constexpr std::size_t longest_quote = 120;
+
+class Walk {
+public:
+    // Starts at the root of the file system.
+    static Result<Walk> start();
+    // Follows PATH, which may be relative to where the walk is. It must lead to a directory.
+    Result<> enter(const std::filesystem::path& path);
+    // From now on ".." and links must not lead out of the directory where the walk is.
+    void stay_beneath() { floor_ = levels_.size(); }
+    // Follows PATH; its last component may be anything, or nothing.
+    Result<Place> find(const std::filesystem::path& path);
+
+private:
+    struct Level {
+        UniqueFd directory;
+        std::string path;
+        bool shared; // sticky: others may put what they like beside what is ours
+    };
+
+    Result<> take(const std::filesystem::path& path);
+    Result<> step_up();
+    Result<> step_into(UniqueFd directory, const struct stat& status, const std::string& name);
+    Result<> follow(const UniqueFd& link, const struct stat& status, const std::string& name);
+    Result<std::optional<Place>> step();
+    Result<Place> place_here(std::string name, std::optional<struct stat> status);
+    [[nodiscard]] Result<Entry> entry_here(std::string name) const;
+    [[nodiscard]] std::string path_of(const std::string& name) const;
+    [[nodiscard]] Failure leads_out() const;
+
+    std::vector<Level> levels_;
+    std::size_t floor_ = 0; // levels that must not be left; 0: any may be
+    std::deque<std::string> rest_;
+    bool enters_last_ = false; // the last component is a directory to go into, too
+    std::optional<Entry> link_;
+    unsigned links_ = 0;
+};
+
+Failure walk_failure(int code, const std::string& path) {
+    return fail_errno(ErrorClass::caller_fault, code, "{}", path);
+}
+
+Result<Walk> Walk::start() {
+    Walk walk;
+    UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat status {};
+    if (!root || fstat(root.get(), &status) != 0)
+        return walk_failure(errno, "/");
+    RPMEM_TRY(walk.step_into(std::move(root), status, ""));
+    return walk;
+}
+
+std::string Walk::path_of(const std::string& name) const {
+    if (levels_.size() <= 1)
+        return "/" + name;
+    return levels_.back().path + "/" + name;
+}
+
+Failure Walk::leads_out() const {
+    return fail(ErrorClass::caller_fault, EXDEV, "the path leads out of {}",
+                levels_[floor_ - 1].path);
+}
+
+// Puts the components of PATH before those that are still to be followed.
+Result<> Walk::take(const std::filesystem::path& path) {
+    if (path.native().size() >= PATH_MAX)
+        return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, longest_quote)));
+    if (path.is_absolute()) {
+        if (floor_ != 0)
+            return leads_out();
+        levels_.resize(1);
+    }
+    std::vector<std::string> names;
+    for (const auto& name : path.relative_path())
+        if (!name.empty() && name != ".")
+            names.push_back(name.native());
+    rest_.insert(rest_.begin(), names.begin(), names.end());
+    return {};
+}
+
+Result<> Walk::step_up() {
+    if (floor_ != 0 && levels_.size() == floor_)
+        return leads_out();
+    if (levels_.size() > 1)
+        levels_.pop_back();
+    return {};
+}
+
+Result<> Walk::step_into(UniqueFd directory, const struct stat& status, const std::string& name) {
+    std::string path = path_of(name);
+    if (!S_ISDIR(status.st_mode))
+        return walk_failure(ENOTDIR, path);
+    const bool sticky = (status.st_mode & S_ISVTX) != 0;
+    RPMEM_TRY(check_ownership(directory.get(), status, path, sticky ? S_IWGRP | S_IWOTH : 0));
+    levels_.push_back({std::move(directory), std::move(path), sticky});
+    return {};
+}
+
+Result<> Walk::follow(const UniqueFd& link, const struct stat& status, const std::string& name) {
+    // Whoever owns a link in a shared directory decides where it leads.
+    if (levels_.back().shared)
+        RPMEM_TRY(check_ownership(link.get(), status, path_of(name), S_IWGRP | S_IWOTH));
+    if (++links_ > most_links)
+        return walk_failure(ELOOP, path_of(name));
+    if (rest_.empty() && !enters_last_ && !link_) {
+        auto entry = entry_here(name);
+        if (!entry)
+            return propagate(std::move(entry));
+        link_ = std::move(*entry);
+    }
+    char target[PATH_MAX];
+    const auto length = readlinkat(link.get(), "", target, sizeof(target));
+    if (length < 0)
+        return walk_failure(errno, path_of(name));
+    return take(std::string(target, static_cast<std::size_t>(length)));
+}
+
+Result<Entry> Walk::entry_here(std::string name) const {
+    UniqueFd directory(fcntl(levels_.back().directory.get(), F_DUPFD_CLOEXEC, 0));
+    if (!directory)
+        return fail_errno(ErrorClass::resource_limit, errno, "{}", levels_.back().path);
+    return Entry{std::move(directory), std::move(name)};
+}
+
+Result<Place> Walk::place_here(std::string name, std::optional<struct stat> status) {
+    auto entry = entry_here(std::move(name));
+    if (!entry)
+        return propagate(std::move(entry));
+    return Place{std::move(*entry), std::move(link_), status};
+}
+
+// Takes one component. Returns a place if that was the last.
+Result<std::optional<Place>> Walk::step() {
+    const std::string name = std::move(rest_.front());
+    rest_.pop_front();
+    const bool is_last = rest_.empty() && !enters_last_;
+    if (name == "..") {
+        RPMEM_TRY(step_up());
+        return std::nullopt;
+    }
+    UniqueFd next(
+        openat(levels_.back().directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!next && errno == ENOENT && is_last)
+        return place_here(name, std::nullopt);
+    struct stat status {};
+    if (!next || fstat(next.get(), &status) != 0)
+        return walk_failure(errno, path_of(name));
+    if (S_ISLNK(status.st_mode))
+        RPMEM_TRY(follow(next, status, name));
+    else if (is_last)
+        return place_here(name, status);
+    else
+        RPMEM_TRY(step_into(std::move(next), status, name));
+    return std::nullopt;
+}
+
+Result<Place> Walk::find(const std::filesystem::path& path) {
+    RPMEM_TRY(take(path));
+    while (!rest_.empty()) {
+        auto place = step();
+        if (!place)
+            return propagate(std::move(place));
+        if (*place)
+            return std::move(**place);
+    }
+    struct stat status {};
+    if (fstat(levels_.back().directory.get(), &status) != 0)
+        return walk_failure(errno, levels_.back().path);
+    return place_here(".", status);
+}
+
+Result<> Walk::enter(const std::filesystem::path& path) {
+    enters_last_ = true;
+    const auto entered = find(path);
+    enters_last_ = false;
+    link_.reset();
+    if (!entered)
+        return tl::unexpected(entered.error());
+    return {};
+}
+
+} // namespace
+
+Result<Place> find_place(const std::filesystem::path& path) {
+    auto walk = Walk::start();
+    if (!walk)
+        return propagate(std::move(walk));
+    return walk->find(path);
+}
+
+Result<Place> find_place_beneath(const std::filesystem::path& directory, const std::string& name) {
+    auto walk = Walk::start();
+    if (!walk)
+        return propagate(std::move(walk));
+    RPMEM_TRY(walk->enter(directory));
+    walk->stay_beneath();
+    return walk->find(name);
+}
+
+UniqueFd open_place(const Place& place, int flags) {
+    return UniqueFd(openat(place.entry.directory.get(), place.entry.name.c_str(),
+                           flags | O_NOFOLLOW | O_CLOEXEC));
+}
+
+Result<> sync_directory(const Entry& entry, const std::filesystem::path& path) {
+    const UniqueFd directory(
+        openat(entry.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // A directory that may not be read cannot be synced; EINVAL: a file system without such a
+    // thing.
+    if (!directory && errno == EACCES)
+        return {};
+    if (!directory || (fsync(directory.get()) != 0 && errno != EINVAL))
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {} durable",
+                          path.parent_path().native());
+    return {};
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,48 @@
+// Finding a file by its path, through directories that nobody but root and the daemon's user can
+// change. Each directory on the way is held open from its check to its use, so that none can be
+// exchanged in between.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace rpmem::target {
+
+// A name in a directory that is held open (O_PATH).
+struct Entry {
+    UniqueFd directory;
+    std::string name;
+};
+
+struct Place {
+    Entry entry;               // where the path leads, symbolic links followed
+    std::optional<Entry> link; // the path itself, if its last component is a symbolic link
+    // What ENTRY names; empty if there is nothing. Its owner and mode are for the caller to check,
+    // on what is opened in the end.
+    std::optional<struct stat> status;
+
+    // What unlink(2) of the path would remove, and what O_CREAT | O_EXCL would make.
+    [[nodiscard]] const Entry& named() const { return link ? *link : entry; }
+};
+
+// PATH is absolute. ENOENT, ENOTDIR, ELOOP, ...; EACCES for a directory that others own or may
+// write to. In one with the sticky bit, as /tmp, others may write, but what is used there must
+// belong to root or the daemon's user.
+Result<Place> find_place(const std::filesystem::path& path);
+
+// NAME in DIRECTORY. EXDEV if it leads out by ".." or a symbolic link.
+Result<Place> find_place_beneath(const std::filesystem::path& directory, const std::string& name);
+
+// Opens what PLACE leads to. FLAGS get O_CLOEXEC and O_NOFOLLOW. -1 and errno.
+UniqueFd open_place(const Place& place, int flags);
+
+// Makes a change of names in the directory of ENTRY durable. PATH is for messages.
+Result<> sync_directory(const Entry& entry, const std::filesystem::path& path);
+
+} // namespace rpmem::target

@@ -1,0 +1,19 @@
+// From the configuration of the daemon to what the store of pools is told.
+#pragma once
+
+#include "configuration/configuration.hpp"
+#include "pools/store.hpp"
+
+#include <utility>
+
+namespace rpmem::target {
+
+inline StoreOptions store_options_of(const Configuration& configuration, Cancelled cancelled = {}) {
+    return {.poolset_dir = configuration.poolset_dir,
+            .allow_outside = configuration.allow_outside,
+            .cancelled = std::move(cancelled),
+            .part_mode = configuration.part_mode,
+            .read_only = configuration.read_only};
+}
+
+} // namespace rpmem::target
