@@ -36,7 +36,22 @@ rpmem_require_package(CLI11 libcli11-dev)
 rpmem_require_package(nlohmann_json nlohmann-json3-dev)
 find_package(Threads REQUIRED)
 
-if(RPMEM_BUILD_TESTS)
+
+# rpmem_with_tests: whether the tests are built. Who only wants to install needs none of their packages.
+set(rpmem_with_tests ${RPMEM_BUILD_TESTS})
+if(RPMEM_BUILD_TESTS STREQUAL "AUTO")
+    set(rpmem_with_tests ON)
+    find_package(GTest QUIET)
+    find_package(benchmark QUIET)
+    pkg_check_modules(LIBPMEMOBJ QUIET IMPORTED_TARGET "libpmemobj>=1.12")
+    find_program(RPMEM_PMEMPOOL pmempool)
+    if(NOT (GTest_FOUND AND benchmark_FOUND AND LIBPMEMOBJ_FOUND AND RPMEM_PMEMPOOL))
+        set(rpmem_with_tests OFF)
+        message(STATUS "The tests are left out: packages that only they need are missing. "
+            "With them: apt-get install libgtest-dev libbenchmark-dev libpmemobj-dev pmdk-tools")
+    endif()
+endif()
+if(rpmem_with_tests)
     rpmem_require_package(GTest libgtest-dev)
     rpmem_require_package(benchmark libbenchmark-dev)
 endif()

@@ -2,6 +2,11 @@
 # Sourced; needs bash with `set -eu`.
 # shellcheck shell=bash
 
+# Every bash below would warn of a locale that this machine lacks; the first one has.
+if locale 2>&1 >/dev/null | grep -q 'Cannot set'; then
+    export LC_ALL=C.UTF-8
+fi
+
 jobs=${RPMEM_JOBS:-$(nproc)}
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -60,6 +65,25 @@ require_root_access() {
         "As root: $command"
 }
 
+policy_rc_d=/usr/sbin/policy-rc.d # what Debian asks whether a service may be started
+
+# Installs these packages as root. Their services, ssh above all, are neither started nor enabled:
+# we need the programs, and the machine's owner did not ask for a server.
+install_quietly() {
+    as_root env DEBIAN_FRONTEND=noninteractive policy="$policy_rc_d" bash -c '
+        set -eu
+        if [ ! -e "$policy" ]; then
+            trap "rm -f \"\$policy\"" EXIT
+            printf "#!/bin/sh\nexit 101\n" >"$policy"
+            chmod 755 "$policy"
+        fi
+        apt-get -qq install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 \
+            -o Acquire::Retries=3 "$@" </dev/null >/dev/null
+        if [[ " $* " == *" openssh-server "* ]] && command -v deb-systemd-helper >/dev/null; then
+            deb-systemd-helper disable ssh.service >/dev/null
+        fi' bash "$@"
+}
+
 # install_packages GROUP...: from Debian, only what is not there.
 install_packages() {
     local missing
@@ -76,9 +100,7 @@ install_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null ||
         say "The package index could not be renewed; trying with the one that is there."
     # shellcheck disable=SC2086 # a list of names
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes \
-        --no-install-recommends -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \
-        $missing </dev/null >/dev/null || die \
+    install_quietly $missing || die \
         "apt-get could not install: $missing" \
         "It says why above. The usual reasons: no network, no space on the disk, another apt-get" \
         "that does not end, or a release older than Debian 12 that does not have a package."
@@ -90,6 +112,16 @@ require_space() {
     free=$(df --output=avail -m "$1" 2>/dev/null | tail -n 1 | tr -d ' ')
     [ -z "$free" ] || [ "$free" -ge "$2" ] || die \
         "the disk of $1 has $free MiB free; $3 needs $2 MiB." "Make room and try again."
+}
+
+# tell_estimate PRESET MINUTES: of the build, for one processor; nothing for a tree that was built.
+tell_estimate() {
+    local minutes=$((($2 + jobs - 1) / jobs))
+    [ ! -e "$source_dir/build/$1/.ninja_log" ] || {
+        say "Building what has changed since the last time."
+        return
+    }
+    say "Building takes about $minutes minutes with $jobs compilers at once (RPMEM_JOBS)."
 }
 
 # prepare_build_directory DIRECTORY
