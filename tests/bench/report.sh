@@ -22,7 +22,7 @@ smallest "$1" --json >"$output/report.json"
 # split_rows LANES: how many lines of the table end with where their time goes.
 split_rows() {
     local part='-?[0-9]+\.[0-9]'
-    grep -cE "^persist .* (B|KiB) +$1 .*, medium [0-9.]+ \(.* \| split: network $part, libfabric $part, medium $part, ours $part us\$" \
+    grep -cE "^persist .* (B|KiB) +$1 .*, medium [0-9.]+ us \(.* \| split: network $part, libfabric $part, medium $part, ours $part us\$" \
         "$output/table" || true
 }
 
@@ -38,14 +38,31 @@ if grep 'split:' "$output/table"; then
     exit 1
 fi
 grep -qx 'setting: RPMEM_SPIN_TIME=0' "$output/table"
-[ "$(grep -cE '^persist +(strict|relaxed) +(8 B|4 KiB) +[12] .*tcp_blocking [0-9.]+ \(' "$output/table")" = 8 ] || {
+[ "$(grep -cE '^persist +(strict|relaxed) +(8 B|4 KiB) +[12] .*tcp_blocking [0-9.]+ us \(' "$output/table")" = 8 ] || {
     cat "$output/table"
     exit 1
 }
 
-# What cannot be measured is told, with a reason, and nothing is left on the target.
-if "$1/tools/bench/run" --cases nothing 2>"$output/error"; then
-    echo "a case that does not exist was measured"
-    exit 1
-fi
-grep -q nothing "$output/error"
+grep -q ' min us median us .* p99.9 us CPU here us CPU there us ' <(tr -s ' ' <"$output/table")
+
+# refused STATUS TEXT COMMAND...: what cannot be measured is told with a reason, behind the program's name.
+refused() {
+    local status=0
+    "${@:3}" >"$output/table" 2>"$output/error" || status=$?
+    [ "$status" = "$1" ] && grep -qE "^rpmem-bench: .*$2" "$output/error" &&
+        ! grep -q '/proc/self' "$output/error" || {
+        printf '%s: status %s, not %s, or the text does not say: %s\n' "${*:3}" "$status" "$1" "$2"
+        cat "$output/error"
+        exit 1
+    }
+}
+bench=$2/tools/bench/rpmem-bench
+refused 2 nothing "$bench" target bench.set --cases nothing
+refused 2 'TARGET and POOL_SET' "$bench"
+refused 2 '--second-pool-set' "$bench" target bench.set --cases replicas
+refused 2 '--second-pool-set' "$bench" target bench.set --cases 'read, replicas'
+refused 1 'the provider foo does not serve' "$1/tools/bench/run" --cases persist --provider foo \
+    --sizes 8 --lanes 1 --rounds 1 --time 1
+refused 1 'a second process of rpmem-bench failed' env RPMEM_SSH=true \
+    "$bench" target bench.set --cases open --rounds 1
+[ "$("$bench" --show-pool-size --cases 'persist, read' --sizes '8, 1M' --lanes '1, 2')" = $((4096 + (2 << 20))) ]

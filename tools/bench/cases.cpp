@@ -32,7 +32,7 @@ Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) {
     if (over_fabric && without_fabric_)
         return {};
     Result<Samples> samples = limits_.measure(task);
-    if (!samples && over_fabric) { // a pity, but no reason to stop
+    if (!samples && over_fabric && !options_.provider_given) { // a pity, but no reason to stop
         without_fabric_ = true;
         report_.note(samples.error().text);
         return {};

@@ -4,6 +4,7 @@
 #include "daemons.hpp"
 #include "limits.hpp"
 #include "options.hpp"
+#include "programs.hpp"
 #include "report.hpp"
 #include "starting.hpp"
 
@@ -45,7 +46,7 @@ Result<> restart_with_mark(const Options& options, char** argv) {
     if (setenv(run_mark, mark.c_str(), 1) != 0 || setenv("RPMEM_CMD", commands.c_str(), 1) != 0 ||
         (options.no_spin && setenv(spin_time, "0", 1) != 0))
         return fail_errno(ErrorClass::resource_limit, errno, "cannot change the environment");
-    ::execv("/proc/self/exe", argv);
+    ::execv(own_program, argv);
     return fail_errno(ErrorClass::bug, errno, "cannot start again with another environment");
 }
 

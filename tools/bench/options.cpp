@@ -1,9 +1,11 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <librpmem.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace rpmem::bench {
 namespace {
@@ -29,7 +31,7 @@ Cases:
   limits    raw TCP, bare libfabric and memcpy alone, for each of --sizes
   latency   persist and read
 
-Times are in microseconds unless a column says otherwise. CPU is per operation, on both sides.
+"CPU here" and "CPU there" are processor time of one operation, on this side and on the target.
 "(1.20x 1.15x)" is how many times the raw measurement's time, or for push and pull what part of its
 bandwidth, ours is: the median over the rounds, and the best round of ours against the best of it,
 which says more on a machine that does other things as well.
@@ -77,6 +79,20 @@ std::vector<OpenSet> parse_open_sets(const std::vector<std::string>& texts) {
     return sets;
 }
 
+void require_second_pool_set(const std::vector<std::string>& cases, const Options& options) {
+    if (std::ranges::count(cases, "replicas") != 0 && options.second_pool_set.empty())
+        throw CLI::RequiredError("--cases replicas: a second pool set (--second-pool-set)");
+}
+
+// Of the elements of a list, so that blanks may follow a comma.
+CLI::Validator trimmed() {
+    return {[](std::string& text) {
+                CLI::detail::trim(text);
+                return std::string();
+            },
+            ""};
+}
+
 void require_target(const Options& options) {
     if (options.show_pool_size || !options.compared.empty())
         return;
@@ -91,10 +107,12 @@ void add_measurements(CLI::App& app, Options& options) {
         ->delimiter(',')
         ->transform(as_size)
         ->check(size_range)
+        ->transform(trimmed()) // what is added last comes first
         ->capture_default_str();
     app.add_option("--lanes", options.lanes, "lanes at the same time, a thread for each")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024))
+        ->transform(trimmed())
         ->capture_default_str();
     app.add_option("--range", options.range, "bytes of push and pull")
         ->transform(as_size)
@@ -130,8 +148,9 @@ void add_output(CLI::App& app, Options& options) {
            "two reports of --json: print their medians side by side, as a table in Markdown")
         ->expected(2)
         ->check(CLI::ExistingFile);
-    app.add_flag("--show-pool-size", options.show_pool_size,
-                 "print the bytes that the pool set must have, and exit");
+    app.add_flag(
+        "--show-pool-size", options.show_pool_size,
+        "print how many bytes the pool has with these options, its header included, and exit");
     app.set_version_flag("--version,-V", "rpmem-bench 1.3.0");
 }
 
@@ -164,7 +183,8 @@ Parsed parse(int argc, char** argv) {
     known.insert("latency");
     app.add_option("--cases", cases, "what to measure, see below; default: all")
         ->delimiter(',')
-        ->check(CLI::IsMember(known));
+        ->check(CLI::IsMember(known))
+        ->transform(trimmed());
     add_measurements(app, options);
     app.add_option(
         "--open-set", open_sets,
@@ -173,13 +193,15 @@ Parsed parse(int argc, char** argv) {
     app.add_option("--open-lanes", options.open_lanes, "lanes asked for in the case open")
         ->delimiter(',')
         ->check(CLI::Range(1, 4096))
+        ->transform(trimmed())
         ->capture_default_str();
     app.add_option("--second-pool-set", options.second_pool_set,
                    "another pool set as large as POOL_SET, for the case replicas");
-    app.add_option(
-           "--provider", options.provider,
-           "libfabric's provider for the bare measurement; of several, the first that there is")
-        ->capture_default_str();
+    CLI::Option* const provider =
+        app.add_option(
+               "--provider", options.provider,
+               "libfabric's provider for the bare measurement; of several, the first that there is")
+            ->capture_default_str();
     app.add_option("--medium", options.medium,
                    "file on the same medium as the target's pools, to measure that, too; made if "
                    "missing, overwritten otherwise");
@@ -187,10 +209,19 @@ Parsed parse(int argc, char** argv) {
     try {
         app.parse(argc, argv);
         options.cases = expand(cases);
+        std::erase(options.provider, ' ');
+        options.provider_given = provider->count() != 0;
+        require_second_pool_set(cases, options);
         options.open_sets = parse_open_sets(open_sets);
         require_target(options);
     } catch (const CLI::ParseError& error) {
-        parsed.status = app.exit(error) == 0 ? 0 : 2;
+        if (error.get_exit_code() == 0) { // --help, --version
+            app.exit(error);
+        } else {
+            fmt::print(stderr, "rpmem-bench: {}; rpmem-bench --help tells the options\n",
+                       error.what());
+            parsed.status = 2;
+        }
         parsed.done = true;
     }
     return parsed;

@@ -33,6 +33,7 @@ struct Options {
     std::vector<unsigned> open_lanes{4, 1024};
     std::string second_pool_set;
     std::string provider = "net,tcp"; // the first that there is
+    bool provider_given = false;      // then there must be one
     std::string medium;               // a file; empty: the medium is not measured
     bool no_spin = false;
     bool json = false;

@@ -13,6 +13,10 @@
 namespace rpmem::bench {
 namespace {
 
+std::string shown(const std::string& program) {
+    return program == own_program ? "a second process of rpmem-bench" : "'" + program + "'";
+}
+
 Result<pid_t> spawn(const std::vector<std::string>& words, int output) {
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
@@ -28,7 +32,7 @@ Result<pid_t> spawn(const std::vector<std::string>& words, int output) {
         posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (status != 0)
-        return fail_errno(ErrorClass::caller_fault, status, "cannot start '{}'", words[0]);
+        return fail_errno(ErrorClass::caller_fault, status, "cannot start {}", shown(words[0]));
     return pid;
 }
 
@@ -65,7 +69,8 @@ Result<Ended> run_program(const std::vector<std::string>& words) {
     }
     ended.ended = now();
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return fail(ErrorClass::target_refused, EIO, "'{}' failed; it says why above", words[0]);
+        return fail(ErrorClass::target_refused, EIO, "{} failed; it says why above",
+                    shown(words[0]));
     return ended;
 }
 

@@ -9,6 +9,9 @@
 
 namespace rpmem::bench {
 
+// How this program starts itself once more.
+inline constexpr const char* own_program = "/proc/self/exe";
+
 struct Ended {
     Nanoseconds started{};
     Nanoseconds ended{};

@@ -21,7 +21,8 @@ double gigabytes_per_second(const Row& row, const Summary& summary) {
 std::string limit_text(const Row& row, const Comparison& limit) {
     const Summary summary = summarise(limit.rounds);
     const double value = row.bandwidth ? gigabytes_per_second(row, summary) : summary.median;
-    std::string text = fmt::format("{} {:.{}f}", limit.name, value, row.bandwidth ? 2 : 1);
+    std::string text = row.bandwidth ? fmt::format("{} {:.2f} GB/s", limit.name, value)
+                                     : fmt::format("{} {:.1f} us", limit.name, value);
     if (!row.ours.empty())
         text += fmt::format(" ({:.2f}x {:.2f}x)", row.share(limit), row.best_share(limit));
     return text;
@@ -36,9 +37,9 @@ std::string measured_text(const Row& row) {
                            summary.other_cpu / static_cast<double>(row.bytes) * 1e3);
     std::string text = fmt::format("{:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}", summary.minimum,
                                    summary.median, summary.p99, summary.p99_9);
-    text += summary.own_cpu > 0 ? fmt::format(" {:>9.1f} {:>8.1f} {:>8.0f}", summary.own_cpu,
+    text += summary.own_cpu > 0 ? fmt::format(" {:>11.1f} {:>12.1f} {:>8.0f}", summary.own_cpu,
                                               summary.other_cpu, summary.rate)
-                                : fmt::format(" {:>9} {:>8} {:>8}", "", "", "");
+                                : fmt::format(" {:>11} {:>12} {:>8}", "", "", "");
     return text;
 }
 
@@ -143,9 +144,10 @@ void Report::begin() const {
         fmt::print("{}: {}\n", name, text);
     for (const std::string& setting : describe_settings())
         fmt::print("setting: {}\n", setting);
-    fmt::print("\n{:<8} {:<8} {:>8} {:>5}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} | {}\n",
-               "case", "", "size", "lanes", "min us", "median", "p99", "p99.9", "CPU here", "there",
-               "ops/s", "limits (how many times that ours is: median, best round)");
+    fmt::print("\n{:<8} {:<8} {:>8} {:>5}  {:>9} {:>9} {:>9} {:>9} {:>11} {:>12} {:>8} | {}\n",
+               "case", "", "size", "lanes", "min us", "median us", "p99 us", "p99.9 us",
+               "CPU here us", "CPU there us", "ops/s",
+               "limits (how many times that ours is: median, best round)");
 }
 
 void Report::add(Row row) {

@@ -58,7 +58,7 @@ Result<> print_start(const std::string& what, const PoolPlace& place, unsigned l
 
 Result<Start> start_once(const Options& options, const std::string& what, const Place& place) {
     const Result<Ended> ended =
-        run_program({"/proc/self/exe", starting_worker, what, options.target, place.set.name,
+        run_program({own_program, starting_worker, what, options.target, place.set.name,
                      std::to_string(place.set.size), std::to_string(place.lanes)});
     if (!ended)
         return Failure(ended.error());
@@ -190,8 +190,7 @@ Result<> measure_starting(const Options& options, Report& report) {
     for (unsigned round = 0; round < options.slow_rounds(); ++round) {
         for (const auto& [rounds, words] :
              {std::pair(&login, login_command(options.target)),
-              std::pair(&load,
-                        std::vector<std::string>{"/proc/self/exe", starting_worker, "load"})}) {
+              std::pair(&load, std::vector<std::string>{own_program, starting_worker, "load"})}) {
             Result<Samples> samples = time_of_program(words);
             if (!samples)
                 return propagate(std::move(samples));
