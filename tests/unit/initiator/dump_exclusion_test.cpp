@@ -1,39 +1,17 @@
 // Which pages of a pool a core dump has, before, while and after the pool is open.
 #include "dump_exclusion.hpp"
+#include "support/dumped_pages.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <optional>
-#include <string>
 
 namespace rpmem {
 namespace {
 
-// One character a page: 'd' if a core dump has it, '-' if not.
-std::string dumped(std::span<const std::byte> memory) {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    std::string pages(memory.size() / page, '?');
-    std::ifstream smaps("/proc/self/smaps");
-    std::size_t from = 0;
-    std::size_t to = 0;
-    for (std::string line; std::getline(smaps, line);) {
-        const auto dash = line.find('-');
-        if (dash != std::string::npos && dash < line.find(' ')) {
-            from = std::stoull(line, nullptr, 16);
-            to = std::stoull(line.substr(dash + 1), nullptr, 16);
-        }
-        if (line.starts_with("VmFlags:"))
-            for (std::size_t i = 0; i < pages.size(); ++i) {
-                const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) + i * page;
-                if (address >= from && address < to)
-                    pages[i] = line.find(" dd") == std::string::npos ? 'd' : '-';
-            }
-    }
-    return pages;
-}
+using test::dumped;
 
 class DumpedMemory : public ::testing::Test {
 protected:

@@ -1,5 +1,6 @@
 // What the calls of a whole pool make of their lanes, as a recording target sees it.
 #include "pool.hpp"
+#include "support/dumped_pages.hpp"
 #include "support/recording_daemon.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,11 @@ constexpr std::uint64_t gathering = one_by_one | wire::capability_pipelining |
                                     wire::capability_late_answers | wire::capability_gathering;
 
 struct LocalMemory {
-    alignas(4096) std::array<std::byte, pool_size> bytes;
+    struct alignas(4096) Pages {
+        std::array<std::byte, pool_size> bytes;
+    };
+    std::unique_ptr<Pages> pages = std::make_unique<Pages>();
+    std::array<std::byte, pool_size>& bytes = pages->bytes;
     LocalMemory() { bytes.fill(std::byte{1}); }
 };
 
@@ -67,6 +72,20 @@ TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
         ASSERT_FALSE(closed) << lane;
         EXPECT_EQ(closed.error().code, ETIMEDOUT) << closed.error().text;
     }
+}
+
+TEST(RecordedPool, IsKeptOutOfCoreDumpsWhileItIsOpen) {
+    RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+    LocalMemory memory;
+    const std::string all = test::dumped(memory.bytes);
+    EXPECT_EQ(all, std::string(all.size(), 'd'));
+    {
+        auto pool = create(memory, daemon.settings());
+        ASSERT_TRUE(pool) << pool.error().text;
+        EXPECT_EQ(test::dumped(memory.bytes), std::string(all.size(), '-'));
+        EXPECT_TRUE((*pool)->close());
+    }
+    EXPECT_EQ(test::dumped(memory.bytes), all);
 }
 
 // A peer of the first kind gets relaxed ranges by writes, which may be cut anywhere, and strict

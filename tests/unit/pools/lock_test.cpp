@@ -135,30 +135,32 @@ TEST_F(PoolLock, ChildProcessesDoNotInheritIt) {
 
 TEST_F(PoolLock, OnlyOneOfManyCreates) {
     constexpr int count = 8;
-    std::array<int, count> codes{};
-    std::array<std::optional<Pool>, count> pools;
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < count; ++i)
-        threads.emplace_back([&, i] {
-            Log silent;
-            auto pool = create_pool(options, "pool.set", 0, golden_attributes(2), silent);
-            codes[i] = pool ? 0 : pool.error().code;
-            if (pool)
-                pools[i] = std::move(*pool);
-        });
-    for (auto& thread : threads)
-        thread.join();
+    constexpr int most_rounds = 100;
+    std::ptrdiff_t created = 0;
     // Two that meet halfway may both give up, but never both succeed.
-    EXPECT_LE(std::ranges::count(codes, 0), 1);
-    for (const int code : codes)
-        EXPECT_TRUE(code == 0 || code == EBUSY || code == EEXIST || code == ENOENT) << code;
-    if (std::ranges::count(codes, 0) == 0) {
-        EXPECT_FALSE(fs::exists(part("part0")));
-        EXPECT_FALSE(fs::exists(part("part1")));
-    } else {
-        EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");
-        EXPECT_EQ(read_file(part("part1")).substr(0, 8), "GOLDEN_1");
+    for (int round = 0; round < most_rounds && created == 0; ++round) {
+        std::array<int, count> codes{};
+        std::array<std::optional<Pool>, count> pools;
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < count; ++i)
+            threads.emplace_back([&, i] {
+                Log silent;
+                auto pool = create_pool(options, "pool.set", 0, golden_attributes(2), silent);
+                codes[i] = pool ? 0 : pool.error().code;
+                if (pool)
+                    pools[i] = std::move(*pool);
+            });
+        for (auto& thread : threads)
+            thread.join();
+        for (const int code : codes)
+            EXPECT_TRUE(code == 0 || code == EBUSY || code == EEXIST || code == ENOENT) << code;
+        created = std::ranges::count(codes, 0);
+        ASSERT_EQ(fs::exists(part("part0")), created > 0);
+        ASSERT_EQ(fs::exists(part("part1")), created > 0);
     }
+    ASSERT_EQ(created, 1);
+    EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");
+    EXPECT_EQ(read_file(part("part1")).substr(0, 8), "GOLDEN_1");
 }
 
 } // namespace
