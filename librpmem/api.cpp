@@ -145,6 +145,8 @@ RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arg
     library().log.write((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
                         fmt::format("{}:{}: {} lanes over {}", arguments.target, arguments.pool_set,
                                     in_force, (*pool)->way()));
+    for (const std::string& warning : (*pool)->warnings())
+        library().log.warning("{}:{}: {}", arguments.target, arguments.pool_set, warning);
     for (const std::string& note : (*pool)->notes())
         library().log.info("{}:{}: {}", arguments.target, arguments.pool_set, note);
     auto* handle = new rpmem_pool{std::move(*pool)};

@@ -21,6 +21,8 @@ constexpr std::size_t header_size = 4096;
 // How long a lane waits for what explains why the link was lost.
 constexpr std::chrono::milliseconds explanation_time(3000);
 
+constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a read-only session
+
 bool has_header(const rpmem_pool_attr& attributes) {
     static constexpr rpmem_pool_attr none{};
     return std::memcmp(&attributes, &none, sizeof(none)) != 0;
@@ -52,9 +54,7 @@ Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, u
     return {};
 }
 
-bool may_use_sockets_of_ip(const Settings& settings) {
-    return settings.enable_tcp || settings.enable_sockets;
-}
+bool may_use_sockets_of_ip(const Settings& own) { return own.enable_tcp || own.enable_sockets; }
 
 } // namespace
 
@@ -99,6 +99,8 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                        fabric::ProviderKind kind) {
     RPMEM_TRY(check_answer(in_band, size_, asked, session_->hello()));
     appliance_ = in_band.method == wire::PersistMethod::appliance;
+    if (kind == fabric::ProviderKind::tcp && session_->holds(wire::condition_no_appliance_over_tcp))
+        warnings_.emplace_back(appliance::not_over_tcp);
     auto monitor = Monitor::make(*session_);
     if (!monitor)
         return propagate(std::move(monitor));
@@ -198,7 +200,9 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                                 messages.inline_size, arguments.pool_set});
     if (!response)
         return Failure(response.error());
-    pool->first_writable_ = has_header(response->attributes) ? header_size : 0;
+    const bool read_only = pool->session_->holds(wire::condition_read_only);
+    const std::size_t header = has_header(response->attributes) ? header_size : 0;
+    pool->first_writable_ = read_only ? nothing_writable : header;
     RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
     if (attributes)
         *attributes = response->attributes;
@@ -314,6 +318,8 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+    if (first_writable_ == nothing_writable)
+        return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
     if (monitor_->find_lost())
         return lost("rpmem_set_attr");
     auto set = session_->set_attributes({attributes});
@@ -350,6 +356,11 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
                     "{}: flags {:#x} are not known; 0 and 1 (relaxed) are", call, flags);
     if (lane >= lane_count_)
         return bad_lane(call, lane);
+    if (first_writable_ == nothing_writable)
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "{}: {} lets this key only read (--read-only in the command of its line in "
+                    "authorized_keys there)",
+                    call, host_);
     if (offset < first_writable_)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "{}: offset {} is within the first {} bytes, where the target keeps the pool's "

@@ -44,6 +44,8 @@ public:
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
     // For the log: how the memory is used.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    // For the log, at level warning.
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
     // For the log: provider and device; and if it is not RDMA, why not.
     [[nodiscard]] const std::string& way() const { return way_; }
     // The user names RDMA devices, and the way leads elsewhere.
@@ -87,11 +89,12 @@ private:
     Settings settings_;
     std::string host_;
     std::vector<std::string> notes_;
+    std::vector<std::string> warnings_;
     std::string way_;
     bool misses_device_ = false;
     bool is_half_made_ = false;      // the target has made it, and create() has not ended
     bool appliance_ = false;         // persist method, as the target said
-    std::size_t first_writable_ = 0; // behind the header that the target keeps
+    std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
     unsigned lane_count_ = 0;
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;

@@ -2,6 +2,7 @@
 
 #include "base/io.hpp"
 #include "fabric/search.hpp"
+#include "medium/medium.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
@@ -23,10 +24,10 @@ std::uint32_t bit(wire::Provider provider) {
     return wire::provider_bit(static_cast<std::uint32_t>(provider));
 }
 
-Result<wire::Hello> make_hello(std::uint32_t providers) {
+Result<wire::Hello> make_hello(const Offer& offer) {
     wire::Hello hello;
-    hello.capabilities = wire::all_capabilities;
-    hello.providers = providers;
+    hello.capabilities = wire::all_capabilities | offer.conditions;
+    hello.providers = offer.providers;
     hello.lanes = most_lanes;
     hello.messages = most_messages;
     hello.inline_size = most_inline_bytes;
@@ -70,13 +71,22 @@ Offer likely_providers(const std::string& address, const std::string& device) {
     return offer;
 }
 
-Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, int output) {
+void limit(Offer& offer, const Configuration& configuration) {
+    if (!configuration.sockets)
+        offer.providers &= ~bit(wire::Provider::sockets);
+    if (configuration.read_only)
+        offer.conditions |= wire::condition_read_only;
+    if (configuration.persist_apm && !caches_are_durable())
+        offer.conditions |= wire::condition_no_appliance_over_tcp;
+}
+
+Result<Agreement> greet(const char* value, const Offer& offer, int input, int output) {
     const Deadline deadline(greeting_time);
-    if (!offer || std::string_view(offer) != wire::offer_value) {
+    if (!value || std::string_view(value) != wire::offer_value) {
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(0), deadline));
         return Agreement{};
     }
-    const auto hello = make_hello(providers);
+    const auto hello = make_hello(offer);
     if (!hello)
         return tl::unexpected(hello.error());
     RPMEM_TRY(write_fully(output, wire::encode_initial_status(wire::hello_status), deadline));

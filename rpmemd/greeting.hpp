@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "configuration/configuration.hpp"
 #include "wire/hello.hpp"
 
 #include <cstdint>
@@ -29,13 +30,17 @@ struct Agreement {
 // What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a
 // while, and may know better. DEVICE as in Configuration.
 struct Offer {
-    std::uint32_t providers = 0; // see wire::Hello
-    std::string why_not_verbs;   // empty: it is offered
+    std::uint32_t providers = 0;  // see wire::Hello
+    std::string why_not_verbs;    // empty: it is offered
+    std::uint64_t conditions = 0; // see wire::all_conditions
 };
 Offer likely_providers(const std::string& address, const std::string& device);
 
-// OFFER: the value of RPMEMD_OFFER, or null. PROVIDERS: what the hello offers. Writes the status or
-// the hello to OUTPUT; reads the answer to a hello from INPUT.
-Result<Agreement> greet(const char* offer, std::uint32_t providers, int input, int output);
+// Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
+void limit(Offer& offer, const Configuration& configuration);
+
+// VALUE: that of RPMEMD_OFFER, or null. Writes the status or the hello, with OFFER, to OUTPUT;
+// reads the answer to a hello from INPUT.
+Result<Agreement> greet(const char* value, const Offer& offer, int input, int output);
 
 } // namespace rpmem::target

@@ -1,10 +1,12 @@
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "base/io.hpp"
 #include "base/quiet_thread.hpp"
+#include "configuration/forced_command.hpp"
 #include "configuration/options.hpp"
 #include "daemon.hpp"
 #include "fabric/paging.hpp"
 #include "greeting.hpp"
+#include "own_process.hpp"
 #include "pools/store.hpp"
 #include "probe.hpp"
 #include "store_options.hpp"
@@ -77,17 +79,20 @@ struct Joined {
     Joined& operator=(const Joined&) = delete;
 };
 
-int serve(const target::Configuration& configuration, Log& log) {
+// OFFERED: the client knows the hello.
+int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
     // While the peer is being greeted, and the pool opened.
     const Joined warming(
         start_without_signals([paging = configuration.paging] { fabric::warm_up(paging); }));
     const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
-    const target::Offer offer = target::likely_providers(address, configuration.device);
+    target::Offer offer = target::likely_providers(address, configuration.device);
+    target::limit(offer, configuration);
     if (!offer.why_not_verbs.empty())
         log.info("verbs is not offered: {}", offer.why_not_verbs);
-    const auto agreement = target::greet(std::getenv(wire::offer_variable), offer.providers,
-                                         STDIN_FILENO, STDOUT_FILENO);
+    const auto agreement =
+        target::greet(offered ? wire::offer_value : std::getenv(wire::offer_variable), offer,
+                      STDIN_FILENO, STDOUT_FILENO);
     if (!agreement) {
         log.error("{}", agreement.error().text);
         say(agreement.error().text);
@@ -106,8 +111,23 @@ bool asks_for_no_session(int argc, const char* const argv[]) {
     });
 }
 
+// A session or a removal: either way somebody is told, by the status word or the exit status.
+int refuse(const target::Configuration& configuration, const Error& error) {
+    open_log(configuration).error("{}", error.text);
+    say(error.text);
+    send_status(error.code);
+    return error.code;
+}
+
+int probe(const target::Configuration& configuration) {
+    allow_many_descriptors();
+    const auto address = target::own_address_of(std::getenv("SSH_CONNECTION"));
+    fmt::print("{}", target::probe(configuration, address, RPMEM_VERSION));
+    return EXIT_SUCCESS;
+}
+
 int run(int argc, char* argv[]) {
-    const auto parsed =
+    auto parsed =
         target::parse_command_line(argc, argv, target::process_environment(RPMEM_VERSION));
     if (!parsed) {
         say(parsed.error().text);
@@ -121,17 +141,21 @@ int run(int argc, char* argv[]) {
         fmt::print("{}", exit->text);
         return exit->status;
     }
-    const auto& configuration = std::get<target::Configuration>(*parsed);
-    if (configuration.probe) {
-        allow_many_descriptors();
-        const auto address = target::own_address_of(std::getenv("SSH_CONNECTION"));
-        fmt::print("{}", target::probe(configuration, address, RPMEM_VERSION));
-        return EXIT_SUCCESS;
-    }
+    auto& configuration = std::get<target::Configuration>(*parsed);
+    const auto wish = target::obey(std::getenv("SSH_ORIGINAL_COMMAND"), configuration);
+    if (!wish)
+        return refuse(configuration, wish.error());
+    if (configuration.probe)
+        return probe(configuration);
     Log log = open_log(configuration);
+    if (!wish->warning.empty()) {
+        log.warning("{}", wish->warning);
+        say(wish->warning);
+    }
     for (const std::string& warning : configuration.warnings)
         log.warning("{}", warning);
-    return configuration.remove ? remove(configuration, log) : serve(configuration, log);
+    return configuration.remove ? remove(configuration, log)
+                                : serve(configuration, wish->offer, log);
 }
 
 } // namespace
@@ -139,6 +163,15 @@ int run(int argc, char* argv[]) {
 int main(int argc, char* argv[]) {
     static_cast<void>(::signal(SIGPIPE, SIG_IGN)); // fails only for a signal that does not exist
     try {
+        const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {
+            return argument == "--restricted";
+        });
+        if (restricted)
+            if (const auto forgotten = target::forget_environment(argv); !forgotten) {
+                say(forgotten.error().text);
+                return EXIT_FAILURE;
+            }
+        target::give_up_privileges();
         return run(argc, argv);
     } catch (const std::exception& exception) {
         say(exception.what());

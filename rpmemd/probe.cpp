@@ -50,7 +50,8 @@ std::string probe(const Configuration& configuration, const std::string& address
         providers.push_back({one.kind, true, {}});
     json node = probe::examine_node(
         {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
-    const Offer offer = likely_providers(address, configuration.device);
+    Offer offer = likely_providers(address, configuration.device);
+    limit(offer, configuration);
     for (std::size_t i = 0; i < known.size(); ++i) {
         const auto number = static_cast<std::uint32_t>(known[i].number);
         node["providers"][i]["offered"] = (offer.providers & wire::provider_bit(number)) != 0;

@@ -28,6 +28,10 @@ std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agree
     return std::nullopt;
 }
 
+constexpr const char* danger_of_sockets =
+    "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
+    "client can write outside of its pool";
+
 // A device writes past the caches if it is told to; with tcp it is the processor that writes.
 // Peers of protocol 0.1 get over sockets what 1.12.1's daemon gives them: the operator's word.
 bool appliance_reaches_medium(fabric::ProviderKind kind) {
@@ -70,6 +74,12 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
             fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after a "
                         "hello) is tcp",
                         static_cast<std::uint32_t>(request.provider))};
+    if (request.provider == wire::Provider::sockets && !configuration_.sockets)
+        return Refusal{wire::Status::provider_not_supported,
+                       fmt::format("the provider sockets is switched off: {}; if no stranger "
+                                   "reaches this machine, set \"sockets = yes\" in "
+                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
+                                   danger_of_sockets)};
     if (request.inline_size > most_inline_bytes)
         return Refusal{wire::Status::bad_protocol,
                        fmt::format("messages of {} bytes of inline data were asked for; the limit "
@@ -92,6 +102,9 @@ tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest&
                                                               const rpmem_pool_attr& attributes) {
     if (auto refusal = check(request))
         return tl::unexpected(std::move(*refusal));
+    if (configuration_.read_only)
+        return refuse(wire::Status::no_access,
+                      "this session may only read (read-only), and not create a pool");
     auto pool = create_pool(store_options(), request.pool_set, request.pool_size, attributes, log_);
     if (!pool)
         return refuse(pool.error());
@@ -164,11 +177,11 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
         agreement_.several_windows ? wire::window_count(request.inline_size) : 1,
         agreement_.processors,
         agreement_.gathering};
-    auto lanes = LaneServer::start({kind, own_address_, configuration_.device, request.lanes,
-                                    messages, configuration_.threads,
-                                    std::chrono::microseconds(configuration_.spin_time),
-                                    configuration_.paging, agreement_.lane_token, access()},
-                                   pool_->address(), pool_->size(), persister, log_);
+    auto lanes = LaneServer::start(
+        {kind, own_address_, configuration_.device, request.lanes, messages, configuration_.threads,
+         std::chrono::microseconds(configuration_.spin_time), configuration_.paging,
+         agreement_.lane_token, access(), configuration_.read_only},
+        pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
@@ -178,11 +191,20 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     connect_deadline_.emplace(configuration_.accept_timeout);
     const wire::PersistMethod method = persist_method();
     log_policy(method, persister);
+    warn_about(kind);
     log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
                 pool_->size(), lanes_->lanes(), lanes_->workers(),
                 fabric::describe(lanes_->provider()), lanes_->port());
     return wire::InBandAttributes{lanes_->port(), method, lanes_->key(), lanes_->remote_base(),
                                   lanes_->lanes()};
+}
+
+void Session::warn_about(fabric::ProviderKind kind) const {
+    if (kind == fabric::ProviderKind::sockets)
+        log_.warning("this session uses the provider sockets: {}", danger_of_sockets);
+    if (configuration_.persist_apm && !appliance_reaches_medium(kind))
+        log_.warning("persist-apm is set, and this session uses the general purpose method: over "
+                     "tcp data stay in the processor's caches, which are lost with the power here");
 }
 
 void Session::log_policy(wire::PersistMethod method, const Persister& persister) const {
@@ -207,14 +229,20 @@ tl::expected<void, Refusal> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     lanes_.reset();
+    const bool forbidden = remove && !created_here_ && !configuration_.may_delete;
     Result<> done;
-    if (remove)
+    if (remove && !forbidden)
         done = created_here_ ? pool_->undo_create() : pool_->remove();
     else
         done = pool_->close();
     pool_.reset();
     if (!done)
         return refuse(done.error());
+    if (forbidden)
+        return refuse(wire::Status::no_access,
+                      "the pool was closed and not deleted: this key may not delete pools that it "
+                      "has not made (--allow-remove in the command of its line in "
+                      "authorized_keys lets it)");
     return {};
 }
 

@@ -59,6 +59,7 @@ private:
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method() const;
     [[nodiscard]] StoreOptions store_options() const;
+    void warn_about(fabric::ProviderKind kind) const;
     void log_policy(wire::PersistMethod method, const Persister& persister) const;
 
     const Configuration& configuration_;

@@ -55,6 +55,16 @@ inline constexpr std::uint64_t all_capabilities =
     capability_lane_greeting | capability_pipelining | capability_messages_only |
     capability_late_answers | capability_windows | capability_processors | capability_gathering;
 
+// Bits that tell what holds for this session, not what the daemon knows. They are in the hello only
+// then, and the answer repeats them.
+// Nothing may be written to the pool.
+inline constexpr std::uint64_t condition_read_only = 512;
+// The target's configuration allows the appliance method, which over tcp does not reach the medium
+// there.
+inline constexpr std::uint64_t condition_no_appliance_over_tcp = 1024;
+inline constexpr std::uint64_t all_conditions =
+    condition_read_only | condition_no_appliance_over_tcp;
+
 // Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
 inline constexpr std::uint32_t least_inline_size = 64;
 

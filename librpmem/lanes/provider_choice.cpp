@@ -171,6 +171,13 @@ Result<fabric::Provider> agree_on_provider(Providers providers, const std::strin
     std::string own;
     for (const fabric::Provider& provider : providers.usable)
         own += std::string(own.empty() ? "" : ", ") + fabric::name_of(provider.kind);
+    const bool lacks_sockets =
+        hello && std::any_of(providers.usable.begin(), providers.usable.end(),
+                             [](const auto& each) { return each.kind == ProviderKind::sockets; });
+    if (lacks_sockets)
+        providers.why_not_others +=
+            "; sockets is switched off there: it is unsafe, and only \"sockets = yes\" in "
+            "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target allows it (rpmemd.conf(5))";
     return fail(ErrorClass::resource_limit, ENOMEDIUM,
                 "no fabric provider is common to this node and {}: here there is {}, and {}; {}",
                 host, own,

@@ -98,7 +98,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     if (!hello)
         return in_context("rpmemd on " + host_, std::move(hello).error());
     hello_ = *hello;
-    hello_->capabilities &= wire::all_capabilities;
+    hello_->capabilities &= wire::all_capabilities | wire::all_conditions;
     const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
     if (!channel_->send(wire::encode(answer), deadline))
         return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",

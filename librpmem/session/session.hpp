@@ -37,6 +37,10 @@ public:
 
     // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
+    // One of wire::all_conditions.
+    [[nodiscard]] bool holds(std::uint64_t condition) const {
+        return hello_ && (hello_->capabilities & condition) != 0;
+    }
 
     // Descriptors that become readable when the session ends or says something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }

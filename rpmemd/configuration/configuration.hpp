@@ -52,6 +52,9 @@ struct Configuration {
     bool restricted = false;   // do what this command line says, whatever the peer asks for
     bool allow_remove = false; // a peer may delete pools although the command was given to it
     bool read_only = false;    // nothing is written to any pool
+    // Whether pools may be deleted that the session has not made; see
+    // configuration/forced_command.hpp.
+    bool may_delete = true;
 
     std::vector<std::string> warnings; // one line for each value that was not taken
 };

@@ -97,6 +97,10 @@ target_make() {
         shift
     done
     [ $# -eq 0 ] || shift
+    # Clients that speak protocol 0.1 have no other provider here; 1.12.1's daemon has no such option.
+    if "$RPMEM_DAEMON" --help 2>&1 | grep -q -e --sockets; then
+        set -- --sockets "$@"
+    fi
     printf "%s'%s' --poolset-dir %s --log-file %s --log-level notice%s" "$words" "$RPMEM_DAEMON" \
         "$dir/sets" "$dir/rpmemd.log" "${*:+ $*}"
 }

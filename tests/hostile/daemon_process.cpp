@@ -50,7 +50,8 @@ std::vector<std::string> environment_of_child(const std::filesystem::path& home,
             std::string(name) + "=" + (value ? std::string(value) + ":" : "") +
             (name == std::string_view("ASAN_OPTIONS") ? asan_exit : sanitizer_exit));
     }
-    for (const char* name : {"PATH", "LD_LIBRARY_PATH", "PMEM_IS_PMEM_FORCE"})
+    for (const char* name :
+         {"PATH", "LD_LIBRARY_PATH", "PMEM_IS_PMEM_FORCE", "SSH_ORIGINAL_COMMAND"})
         if (const char* value = std::getenv(name))
             environment.push_back(std::string(name) + "=" + value);
     return environment;

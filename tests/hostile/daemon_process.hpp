@@ -46,6 +46,7 @@ public:
     void close_input() { input_.reset(); }
     void close_output() { output_.reset(); }
     void signal(int number) const;
+    [[nodiscard]] pid_t pid() const { return pid_; }
 
     // Waits for the end. Standard input is left as it is. Standard error is read meanwhile, or only
     // when the daemon has ended.

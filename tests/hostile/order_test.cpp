@@ -2,6 +2,7 @@
 #include "hostile_session.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace rpmem::hostile {
 namespace {
@@ -89,6 +90,20 @@ TEST_F(Order, CreateAndCloseKeepsThePool) {
         EXPECT_EQ(directory_.read_part(part).size(), part_size) << part;
     expect_granted(session_that_may_write(encode(open_request(absent_pool)), Input::closed),
                    MessageType::open);
+}
+
+// As behind a key that can only replicate.
+TEST_F(Order, CloseOfAForcedCommandDeletesWhatItMadeOnly) {
+    ::setenv("SSH_ORIGINAL_COMMAND", "rpmemd", 1);
+    const auto opened =
+        session(joined({encode(open_request()), close_request(true)}), Input::left_open);
+    ASSERT_EQ(opened.responses.size(), 2U) << opened.log;
+    expect_refusal(opened, MessageType::close, Status::no_access, 0, "--allow-remove");
+    const auto made =
+        session(joined({encode(create_request()), close_request(true)}), Input::left_open);
+    ::unsetenv("SSH_ORIGINAL_COMMAND");
+    ASSERT_EQ(made.responses.size(), 2U) << made.log;
+    EXPECT_EQ(made.responses[1].status, Status::success) << made.log;
 }
 
 TEST_F(Order, GarbageAfterAGoodCreate) {

@@ -97,8 +97,8 @@ void PoolDirectory::write_pool_set(const std::string& name, const std::string& o
 }
 
 std::vector<std::string> PoolDirectory::daemon_arguments() const {
-    return {"--config",   "/dev/null", "--poolset-dir", pool_sets(),
-            "--log-file", log_file(),  "--log-level",   "debug"};
+    return {"--config", "/dev/null",   "--poolset-dir", pool_sets(), "--log-file",
+            log_file(), "--log-level", "debug",         "--sockets"};
 }
 
 std::string PoolDirectory::damage() const {

@@ -1,6 +1,13 @@
 // Good messages, but what is around the daemon is not as it should be.
 #include "hostile_session.hpp"
 
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -131,6 +138,48 @@ TEST_F(Surroundings, SignalsEndTheSessionAsTheChannelDoes) {
         disturbed(encode(open_request()), size_of_status_and_open_response,
                   [number](DaemonProcess& daemon) { daemon.signal(number); });
     }
+}
+
+// Without the privilege to look into any process, for this one and those that it starts. A user
+// other than root has it not.
+void give_up_looking() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[2] = {};
+    ASSERT_EQ(::syscall(SYS_capget, &header, sets), 0);
+    static_cast<void>(::prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0));
+    sets[0].effective &= ~(1U << CAP_SYS_PTRACE);
+    sets[0].permitted &= ~(1U << CAP_SYS_PTRACE);
+    ASSERT_EQ(::syscall(SYS_capset, &header, sets), 0);
+}
+
+bool may_be_looked_into(pid_t pid) {
+    return std::ifstream("/proc/" + std::to_string(pid) + "/mem").is_open();
+}
+
+TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
+    give_up_looking();
+    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    ASSERT_EQ(daemon.receive(4).size(), 4U); // it is up
+    const auto told = [&](const std::string& file) {
+        std::ifstream stream("/proc/" + std::to_string(daemon.pid()) + "/" + file);
+        std::string text(std::istreambuf_iterator<char>(stream), {});
+        text.erase(std::unique(text.begin(), text.end(),
+                               [](char a, char b) { return a == ' ' && b == ' '; }),
+                   text.end());
+        return text;
+    };
+    EXPECT_NE(told("status").find("NoNewPrivs:\t1\n"), std::string::npos) << told("status");
+    EXPECT_NE(told("limits").find("Max core file size 0 0 "), std::string::npos) << told("limits");
+    const pid_t other = ::fork();
+    if (other == 0)
+        while (true)
+            ::pause();
+    EXPECT_TRUE(may_be_looked_into(other));
+    ::kill(other, SIGKILL);
+    ::waitpid(other, nullptr, 0);
+#ifndef RPMEM_SANITIZED // whose leak checker looks into the process
+    EXPECT_FALSE(may_be_looked_into(daemon.pid()));
+#endif
 }
 
 TEST_F(Surroundings, APartThatIsInUse) {

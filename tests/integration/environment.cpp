@@ -94,6 +94,12 @@ const char* variable(const char* name) {
     return value ? value : "";
 }
 
+// Then the target has to allow it.
+static bool uses_sockets() {
+    const char* const wish = std::getenv("RPMEM_ENABLE_SOCKETS");
+    return wish && std::string(wish) == "1";
+}
+
 TargetTest::TargetTest() {
     directory_ = fs::path(variable("RPMEM_TEST_DIR")) /
                  ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -132,8 +138,8 @@ void TargetTest::set_command(const std::string& shell_script) const {
 void TargetTest::set_daemon(const std::string& options, const std::string& variables) const {
     set_command("echo $$ >" + (directory_ / "pid").string() + "; " + variables + " exec " +
                 variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory_.string() +
-                " --log-file " + (directory_ / "log").string() + " --log-level debug " + options +
-                " \"$@\"");
+                " --log-file " + (directory_ / "log").string() + " --log-level debug " +
+                (uses_sockets() ? "--sockets " : "") + options + " \"$@\"");
 }
 
 std::vector<std::byte> TargetTest::part(unsigned number) const {

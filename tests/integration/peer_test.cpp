@@ -36,6 +36,15 @@ TEST_F(Peers, ADaemonThatSeesNoOfferSpeaksTheOldProtocol) {
     expect_replicated("sockets");
 }
 
+TEST_F(Peers, SocketsIsOffUnlessTheTargetSwitchesItOn) {
+    set_daemon("--sockets=no", "unset RPMEMD_OFFER;");
+    expect_refused(EMEDIUMTYPE, "set \"sockets = yes\" in /etc/rpmemd/rpmemd.conf");
+    EXPECT_FALSE(std::filesystem::exists(directory() / "part0"));
+    set_daemon("--sockets", "unset RPMEMD_OFFER;");
+    expect_replicated("sockets");
+    EXPECT_NE(daemon_log().find("this session uses the provider sockets: "), std::string::npos);
+}
+
 TEST_F(Peers, OldOnesNeedDirectAccess) {
     set_daemon("--direct-access=no", "unset RPMEMD_OFFER;");
     expect_refused(EREMOTEIO, "direct-access = no");

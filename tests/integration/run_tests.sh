@@ -15,7 +15,8 @@ if ! "$tests" --gtest_list_tests "$@" | grep -q '^  '; then
     exit 1
 fi
 # RPMEM_CMD is read when the library is loaded, so it is a file that each test rewrites.
-export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/command
+# A daemon behind a forced command looks at its name only.
+export RPMEM_TEST_COMMAND_FILE=$RPMEM_TEST_DIR/rpmemd
 RPMEM_CMD=$RPMEM_TEST_COMMAND_FILE
 if [ -n "${RPMEM_TEST_COMMAND_ARGUMENTS:-}" ]; then # a|b: COMMAND a|COMMAND b
     RPMEM_CMD="$RPMEM_CMD ${RPMEM_TEST_COMMAND_ARGUMENTS//|/|$RPMEM_CMD }"

@@ -142,6 +142,13 @@ TEST_F(Settings, LanesHaveAnUpperBound) {
     EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
 }
 
+// RPMEM_ENABLE_TCP=0 RPMEM_ENABLE_SOCKETS=1
+TEST_F(Settings, ATargetWithoutSocketsSaysHowToSwitchItOn) {
+    set_daemon("--sockets=no");
+    expect_failed(create(local, 1), ENOMEDIUM, "\"sockets = yes\" in /etc/rpmemd/rpmemd.conf");
+}
+
+// RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=DIRECTORY/library-
 TEST_F(Settings, TheApplianceMethodNeedsDurableCachesOverTcp) {
     const auto method_with = [this](const std::string& variables) {
         set_daemon("--persist-apm", "PMEM_IS_PMEM_FORCE=1 " + variables);
@@ -152,8 +159,23 @@ TEST_F(Settings, TheApplianceMethodNeedsDurableCachesOverTcp) {
         const std::string log = daemon_log();
         return log.substr(log.rfind("persist method: ") + 16, 7);
     };
+    const auto warnings = [](const std::string& log, const std::string& words) {
+        std::size_t count = 0;
+        for (auto at = log.find(words); at != std::string::npos; at = log.find(words, at + 1))
+            ++count;
+        return count;
+    };
+    const std::string file = variable("RPMEM_LOG_FILE") + std::to_string(::getpid());
+    const auto warned = [&] {
+        const auto bytes = bytes_of(file);
+        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        EXPECT_EQ(warnings(text, "allows the appliance method (persist-apm)"), 1U) << text;
+        EXPECT_EQ(warnings(daemon_log(), "persist-apm is set"), 1U);
+    };
     EXPECT_EQ(method_with("PMEM_NO_FLUSH=0"), "General");
+    warned();
     EXPECT_EQ(method_with("PMEM_NO_FLUSH=1"), "Applian");
+    warned(); // not again
     set_daemon("--persist-apm --persist-general=no", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=0");
     EXPECT_EQ(create(local, 1), nullptr);
     EXPECT_NE(daemon_log().find("only the appliance method"), std::string::npos);

@@ -1,0 +1,40 @@
+// A key that can only replicate: authorized_keys(5) names the command that it runs, and sshd(8)
+// leaves what the client asked for in SSH_ORIGINAL_COMMAND. That text is read by the grammar below
+// and never by a shell; nothing in it is run or expanded.
+#pragma once
+
+#include "base/result.hpp"
+#include "configuration/configuration.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace rpmem::target {
+
+struct ClientCommand {
+    enum class Action { serve, remove, probe };
+
+    bool offer = false; // the client knows the hello
+    Action action = Action::serve;
+    std::string pool_set{}; // of `remove`, as are the next two
+    bool force = false;
+    bool remove_pool_set = false;
+};
+
+// [export RPMEMD_OFFER=1;] WORD [--remove NAME [--force] [--pool-set] | --probe]
+// The last component of the path WORD is rpmemd. NAME may be quoted as librpmem does it, and does
+// not begin with "-". One or more blanks stand between two words. EINVAL for all else.
+[[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);
+
+// What the forced command left open, and the client's command says.
+struct Wish {
+    bool offer = false;  // the client knows the hello
+    std::string warning; // for the log: the command was ignored. Empty: it was not
+};
+
+// Puts the client's command, ORIGINAL, into CONFIGURATION, which comes from the forced command;
+// null stands for none. Then CONFIGURATION.may_delete says whether pools may be deleted at all.
+// EACCES if what the client asked for is refused.
+[[nodiscard]] Result<Wish> obey(const char* original, Configuration& configuration);
+
+} // namespace rpmem::target

@@ -1,0 +1,56 @@
+#include "own_process.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+#ifdef RPMEM_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+// sshd(8) sets these itself, after what a peer sends.
+constexpr std::array<std::string_view, 2> kept = {"SSH_CONNECTION", "SSH_ORIGINAL_COMMAND"};
+
+bool is_kept(std::string_view assignment) {
+    const std::string_view name = assignment.substr(0, assignment.find('='));
+    return std::find(kept.begin(), kept.end(), name) != kept.end() ||
+           (sanitized && name.ends_with("SAN_OPTIONS"));
+}
+
+} // namespace
+
+void give_up_privileges() {
+    // None of these fails on a kernel that rpmemd runs on; the daemon serves without them, too.
+    static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    constexpr rlimit none{};
+    static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
+    if (!sanitized)
+        static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+}
+
+Result<> forget_environment(char* const argv[]) {
+    std::vector<char*> left;
+    std::size_t count = 0;
+    for (char** variable = environ; variable && *variable; ++variable, ++count)
+        if (is_kept(*variable))
+            left.push_back(*variable);
+    if (left.size() == count)
+        return {};
+    left.push_back(nullptr);
+    ::execve("/proc/self/exe", argv, left.data());
+    return fail_errno(ErrorClass::resource_limit, errno,
+                      "cannot start again without the environment of the peer (--restricted)");
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,222 @@
+// A key that can only replicate: the recipe of rpmemd(1), with a real sshd.
+#include "environment.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace rpmem::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Said {
+    int status;
+    std::string text; // standard output and standard error
+};
+
+// What ssh, as the library starts it, is given and says. WAY: options, and what to run there.
+Said login(const std::string& way, const std::string& variables = "") {
+    const std::string target = variable("RPMEM_TEST_TARGET");
+    const std::string command = variables + " timeout 20 " + variable("RPMEM_SSH") +
+                                " -oBatchMode=yes -p " + variable("RPMEM_TEST_SSH_PORT") + " " +
+                                way + " </dev/null 2>&1";
+    Said said{-1, {}};
+    FILE* const output = ::popen(command.c_str(), "r");
+    if (!output)
+        return said;
+    char buffer[4096];
+    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), output))
+        said.text.append(buffer, got);
+    const int status = ::pclose(output);
+    said.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return said;
+}
+
+class ForcedKey : public TargetTest {
+protected:
+    ForcedKey() {
+        fs::create_directory(directory() / "sets");
+        std::ofstream(directory() / "sets/pool.set")
+            << "PMEMPOOLSET\n8M " << (directory() / "part0").native() << '\n';
+    }
+    ~ForcedKey() override { std::ofstream(authorized_keys) << key; }
+
+    // The key of these tests runs rpmemd, with OPTIONS, whatever is asked for.
+    void force(const std::string& options) const {
+        std::ofstream(authorized_keys)
+            << "restrict,command=\"" << variable("RPMEM_TEST_DAEMON") << " --config /dev/null "
+            << "--poolset-dir " << (directory() / "sets").native() << " --log-file "
+            << (directory() / "log").native() << " --log-level debug " << options << "\" " << key;
+    }
+
+    RPMEMpool* made() {
+        RPMEMpool* const pool = create(local, 2);
+        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
+        return pool;
+    }
+
+    // CALL failed with CODE, and says why.
+    static void expect_failed(int result, int code, const std::string& words) {
+        const int seen = errno;
+        EXPECT_EQ(result, -1);
+        EXPECT_EQ(seen, code) << rpmem_errormsg();
+        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+    }
+
+    const std::string login_name = target.substr(0, target.rfind(':'));
+    const fs::path authorized_keys = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "authorized_keys";
+    const std::string key = [this] {
+        std::ifstream file(authorized_keys);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    }();
+    LocalPool local{8 * mebibyte};
+};
+
+TEST_F(ForcedKey, Replicates) {
+    force("--restricted");
+    RPMEMpool* const pool = made();
+    ASSERT_NE(pool, nullptr);
+    EXPECT_EQ(rpmem_persist(pool, 8192, 5000, 1, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 5000), 0);
+    EXPECT_NE(daemon_log().find("provider tcp"), std::string::npos) << "the offer was dropped";
+    const Said probe = login(login_name + " rpmemd --probe");
+    EXPECT_EQ(probe.status, 0);
+    EXPECT_NE(probe.text.find("\"providers\""), std::string::npos) << probe.text;
+}
+
+TEST_F(ForcedKey, RemovesNothingUnlessItIsAllowedTo) {
+    for (const std::string restricted : {"", "--restricted "}) {
+        force(restricted);
+        RPMEMpool* const pool = made();
+        ASSERT_NE(pool, nullptr);
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        expect_failed(rpmem_remove(target.c_str(), "pool.set", RPMEM_REMOVE_FORCE), EACCES,
+                      "--allow-remove");
+        EXPECT_TRUE(fs::exists(directory() / "part0"));
+        force(restricted + "--allow-remove");
+        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", RPMEM_REMOVE_FORCE), 0)
+            << rpmem_errormsg();
+        EXPECT_FALSE(fs::exists(directory() / "part0"));
+    }
+}
+
+TEST_F(ForcedKey, ThatIsReadOnlyWritesNothing) {
+    RPMEMpool* pool = nullptr;
+    force("--restricted");
+    ASSERT_NE(pool = made(), nullptr);
+    ASSERT_EQ(rpmem_persist(pool, 8192, 5000, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    const auto before = part(0);
+    const auto changed = fs::last_write_time(directory() / "part0");
+    for (const char* access : {"", " --direct-access=no"}) {
+        force(std::string("--restricted --read-only --allow-remove") + access);
+        EXPECT_EQ(create(local, 1), nullptr);
+        EXPECT_EQ(errno, EACCES) << rpmem_errormsg();
+        ASSERT_NE(pool = open(local, 2), nullptr) << rpmem_errormsg();
+        RPMEMpool* const second = open(local, 1);
+        EXPECT_NE(second, nullptr) << "readers share: " << rpmem_errormsg();
+        const char* const why = "--read-only";
+        expect_failed(rpmem_persist(pool, 8192, 100, 0, 0), EACCES, why);
+        expect_failed(rpmem_deep_persist(pool, 8192, 100, 0), EACCES, why);
+        expect_failed(rpmem_flush(pool, 8192, 100, 0, 0), EACCES, why);
+        const rpmem_pool_attr attributes = sample_attributes();
+        expect_failed(rpmem_set_attr(pool, &attributes), EACCES, "read-only");
+        expect_failed(rpmem_remove(target.c_str(), "pool.set", 0), EACCES, why);
+        // And it serves on.
+        std::vector<std::byte> back(local.size());
+        EXPECT_EQ(rpmem_read(pool, back.data(), 0, back.size(), 1), 0) << rpmem_errormsg();
+        EXPECT_EQ(back, before);
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        EXPECT_EQ(rpmem_close(second), 0) << rpmem_errormsg();
+    }
+    EXPECT_EQ(part(0), before);
+    EXPECT_EQ(fs::last_write_time(directory() / "part0"), changed);
+}
+
+TEST_F(ForcedKey, ThePeersEnvironmentIsForgotten) {
+    const std::string way = login_name + " rpmemd --probe";
+    const std::string variables = "FI_PROVIDER=^tcp,net"; // sshd of the tests takes FI_*
+    force("");
+    const std::string heeded = login(way, variables).text;
+    force("--restricted");
+    const std::string forgotten = login(way, variables).text;
+    EXPECT_EQ(forgotten, login(way).text);
+    EXPECT_NE(forgotten, heeded);
+}
+
+// Each would leave a file or a word behind if it came through.
+TEST_F(ForcedKey, NobodyEscapes) {
+    const fs::path proof = directory() / "escaped";
+    const std::string touch = "touch " + proof.native();
+    const std::string ways[] = {
+        "HOST",
+        "HOST ''",
+        "HOST '" + touch + "'",
+        "HOST 'rpmemd; " + touch + "'",
+        "HOST 'rpmemd && " + touch + "'",
+        "HOST 'rpmemd || " + touch + "'",
+        "HOST 'rpmemd | " + touch + "'",
+        "HOST 'rpmemd & " + touch + "'",
+        "HOST 'rpmemd $(" + touch + ")'",
+        "HOST 'rpmemd `" + touch + "`'",
+        "HOST 'rpmemd >" + proof.native() + "'",
+        "HOST '$(" + touch + ") rpmemd'",
+        "HOST 'rpmemd\n" + touch + "'",
+        "HOST '" + touch + "\nrpmemd'",
+        "HOST 'export RPMEMD_OFFER=1; " + touch + "; rpmemd'",
+        "HOST 'export RPMEMD_OFFER=1;" + touch + "'",
+        "HOST 'exec " + touch + "'",
+        "HOST 'env rpmemd'",
+        "HOST 'sh -c rpmemd'",
+        "HOST 'RPMEM_ODP=on rpmemd'",
+        "HOST 'rpmemd --log-file " + proof.native() + "'",
+        "HOST 'rpmemd --config /etc/passwd'",
+        "HOST 'rpmemd --poolset-dir=/ --poolset-outside'",
+        "HOST 'rpmemd --allow-remove --remove pool.set'",
+        "HOST 'rpmemd --remove pool.set --allow-remove'",
+        "HOST 'rpmemd --remove pool.set; " + touch + "'",
+        "HOST 'rpmemd --remove '\\''pool.set'",
+        "HOST 'rpmemd --remove ../pool.set --force --pool-set'",
+        "HOST 'rpmemd --remove pool.set --force --pool-set'",
+        "-s HOST sftp",
+        "HOST 'scp -t " + directory().native() + "'",
+        "-tt HOST " + touch,
+        "-N -W 127.0.0.1:" + std::string(variable("RPMEM_TEST_SSH_PORT")) + " HOST",
+    };
+    force("--restricted");
+    RPMEMpool* const pool = made();
+    ASSERT_NE(pool, nullptr);
+    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    for (std::string way : ways) {
+        SCOPED_TRACE(way);
+        way.replace(way.find("HOST"), 4, login_name);
+        const Said said = login(way);
+        EXPECT_NE(said.status, 0) << said.text;
+        EXPECT_NE(said.status, 124) << "nobody refused it: " << said.text;
+        EXPECT_EQ(said.text.find("root:"), std::string::npos) << said.text;
+        EXPECT_EQ(said.text.find("SSH-2.0"), std::string::npos) << said.text;
+        EXPECT_FALSE(fs::exists(proof));
+        EXPECT_TRUE(fs::exists(directory() / "part0"));
+        EXPECT_TRUE(fs::exists(directory() / "sets/pool.set"));
+    }
+    // Names, too, lead nowhere.
+    write_simple_pool_set(8);
+    for (const char* name : {"../pool.set", "/etc/passwd", "../../../etc/passwd"}) {
+        EXPECT_EQ(open(local, 1, name), nullptr);
+        EXPECT_EQ(std::string(rpmem_errormsg()).find("root:"), std::string::npos);
+    }
+    // The ways are those of a key that is not forced.
+    std::ofstream(authorized_keys) << key;
+    EXPECT_EQ(login(login_name + " '" + touch + "'").status, 0);
+    EXPECT_TRUE(fs::exists(proof));
+}
+
+} // namespace
+} // namespace rpmem::test

@@ -1,0 +1,237 @@
+#include "configuration/forced_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+using Action = ClientCommand::Action;
+
+struct Good {
+    std::string text;
+    ClientCommand command;
+};
+
+TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
+    const std::vector<Good> cases = {
+        {"rpmemd", {}},
+        {"/usr/local/bin/rpmemd", {}},
+        {"~/bin/rpmemd", {}},
+        {"export RPMEMD_OFFER=1; rpmemd", {.offer = true}},
+        {"export RPMEMD_OFFER=1;rpmemd", {.offer = true}},
+        {"rpmemd --probe", {.action = Action::probe}},
+        {"export RPMEMD_OFFER=1; rpmemd --probe", {.offer = true, .action = Action::probe}},
+        {"rpmemd --remove pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
+        {"rpmemd --remove a/b-1.set --force",
+         {.action = Action::remove, .pool_set = "a/b-1.set", .force = true}},
+        {"rpmemd --remove pool.set --pool-set",
+         {.action = Action::remove, .pool_set = "pool.set", .remove_pool_set = true}},
+        {"rpmemd --remove 'my pool' --force --pool-set",
+         {.action = Action::remove, .pool_set = "my pool", .force = true, .remove_pool_set = true}},
+        {"rpmemd --remove 'it'\\''s'", {.action = Action::remove, .pool_set = "it's"}},
+        {"rpmemd --remove ''\\'''", {.action = Action::remove, .pool_set = "'"}},
+        {"rpmemd --remove 'a;b$(c)`d`'", {.action = Action::remove, .pool_set = "a;b$(c)`d`"}},
+        {"rpmemd  --remove   pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
+    };
+    for (const auto& [text, command] : cases) {
+        SCOPED_TRACE(text);
+        const auto seen = parse_client_command(text);
+        ASSERT_TRUE(seen) << seen.error().text;
+        EXPECT_EQ(seen->offer, command.offer);
+        EXPECT_EQ(seen->action, command.action);
+        EXPECT_EQ(seen->pool_set, command.pool_set);
+        EXPECT_EQ(seen->force, command.force);
+        EXPECT_EQ(seen->remove_pool_set, command.remove_pool_set);
+    }
+}
+
+TEST(ClientCommand, AllElseIsRefused) {
+    const std::vector<std::string> cases = {
+        "",
+        " ",
+        " rpmemd",
+        "sh",
+        "rpmemd2",
+        "xrpmemd",
+        "rpmemd/",
+        "rpmemd/sh",
+        "rpmemd ",
+        "rpmemd;sh",
+        "rpmemd; sh",
+        "rpmemd|sh",
+        "rpmemd&sh",
+        "rpmemd && sh",
+        "rpmemd >x",
+        "rpmemd <x",
+        "rpmemd $(sh)",
+        "rpmemd `sh`",
+        "$(sh)/rpmemd",
+        "`sh`/rpmemd",
+        "${IFS}rpmemd",
+        "\"rpmemd\"",
+        "'rpmemd'",
+        "rpm\\emd",
+        "sh rpmemd",
+        "sh -c rpmemd",
+        "FI_PROVIDER=sockets rpmemd",
+        "RPMEM_ODP=on rpmemd",
+        "env rpmemd",
+        "rpmemd\n",
+        "rpmemd\nsh",
+        "sh\nrpmemd",
+        "rpmemd\t--probe",
+        "rpmemd --config x",
+        "rpmemd --poolset-dir=/",
+        "rpmemd --poolset-outside",
+        "rpmemd --sockets",
+        "rpmemd --allow-remove",
+        "rpmemd --probe --remove x",
+        "rpmemd --probe x",
+        "rpmemd --probe;sh",
+        "rpmemd --probes",
+        "rpmemd -r x",
+        "rpmemd --remove",
+        "rpmemd --remove ",
+        "rpmemd --remove=x",
+        "rpmemd --remove ''",
+        "rpmemd --remove --force",
+        "rpmemd --remove '--force'",
+        "rpmemd --remove -x",
+        "rpmemd --remove a b",
+        "rpmemd --remove 'a",
+        "rpmemd --remove 'a'b",
+        "rpmemd --remove 'a''b'",
+        "rpmemd --remove a'b'",
+        "rpmemd --remove a;sh",
+        "rpmemd --remove $(sh)",
+        "rpmemd --remove *",
+        "rpmemd --remove 'a\nb'",
+        "rpmemd --remove a --force --force",
+        "rpmemd --remove a --pool-set --force",
+        "rpmemd --remove a --allow-remove",
+        "rpmemd --remove a --force; sh",
+        "rpmemd --remove a --probe",
+        "export RPMEMD_OFFER=1;",
+        "export RPMEMD_OFFER=2; rpmemd",
+        "export RPMEMD_OFFER=1 LD_PRELOAD=x; rpmemd",
+        "export RPMEMD_OFFER=1; export RPMEMD_OFFER=1; rpmemd",
+        "export LD_PRELOAD=x; rpmemd",
+        "export RPMEMD_OFFER=1 rpmemd",
+        "rpmemd --remove " + std::string(4096, 'a'),
+        "rpmemd\x7f",
+    };
+    for (const std::string& text : cases) {
+        SCOPED_TRACE(text.substr(0, 60));
+        const auto seen = parse_client_command(text);
+        ASSERT_FALSE(seen);
+        EXPECT_EQ(seen.error().code, EINVAL);
+        EXPECT_NE(seen.error().text, "");
+    }
+}
+
+// Every text of a few pieces, whatever it is, is refused or says what it looks like.
+TEST(ClientCommand, NoMixtureOfPiecesMeansMoreThanItSays) {
+    const std::vector<std::string> pieces = {"rpmemd",   " ",  " --remove", " --probe",
+                                             " --force", " a", "'",         "\'",
+                                             ";",        "/",  "-",         "export "};
+    constexpr std::size_t most = 4;
+    std::vector<std::string> texts = {""};
+    for (std::size_t begin = 0, length = 0; length < most; ++length) {
+        const std::size_t end = texts.size();
+        for (; begin < end; ++begin)
+            for (const std::string& piece : pieces)
+                texts.push_back(texts[begin] + piece);
+    }
+    unsigned understood = 0;
+    for (const std::string& text : texts) {
+        const auto seen = parse_client_command(text);
+        if (!seen)
+            continue;
+        ++understood;
+        EXPECT_NE(text.find("rpmemd"), std::string::npos) << text;
+        EXPECT_EQ(text.find(';'), std::string::npos) << text;
+        EXPECT_EQ(seen->action == Action::remove, text.find(" --remove") != std::string::npos)
+            << text;
+        EXPECT_EQ(seen->action == Action::probe, text.find(" --probe") != std::string::npos)
+            << text;
+    }
+    EXPECT_GT(understood, 0U);
+}
+
+struct Forced {
+    std::string name;
+    bool restricted;
+    bool allow_remove;
+    std::optional<std::string> original;
+    int code;           // of the refusal; 0: none
+    bool warned;        // the client's command was ignored
+    bool may_delete;    // afterwards
+    std::string remove; // afterwards
+    bool probe;         // afterwards
+};
+
+TEST(ForcedCommand, SettlesWhatTheClientGets) {
+    const std::vector<Forced> cases = {
+        {"by hand", false, false, {}, 0, false, true, "", false},
+        {"nothing asked for", true, false, {}, EACCES, false, false, "", false},
+        {"a session", true, false, "rpmemd", 0, false, false, "", false},
+        {"a session of an open key", false, false, "rpmemd", 0, false, false, "", false},
+        {"a probe", true, false, "rpmemd --probe", 0, false, false, "", true},
+        {"a removal", true, false, "rpmemd --remove a", EACCES, false, false, "", false},
+        {"one of an open key", false, false, "rpmemd --remove a", EACCES, false, false, "", false},
+        {"one that is allowed", true, true, "rpmemd --remove a", 0, false, true, "a", false},
+        {"a shell", true, true, "sh", EACCES, false, true, "", false},
+        {"a shell of an open key", false, false, "sh", 0, true, false, "", false},
+        {"options", false, false, "rpmemd --remove a --x", 0, true, false, "", false},
+    };
+    for (const Forced& each : cases) {
+        SCOPED_TRACE(each.name);
+        Configuration configuration{};
+        configuration.restricted = each.restricted;
+        configuration.allow_remove = each.allow_remove;
+        const auto wish = obey(each.original ? each.original->c_str() : nullptr, configuration);
+        EXPECT_EQ(wish ? 0 : wish.error().code, each.code);
+        EXPECT_EQ(wish && !wish->warning.empty(), each.warned);
+        EXPECT_EQ(configuration.may_delete, each.may_delete);
+        if (wish) {
+            EXPECT_EQ(configuration.remove.value_or(""), each.remove);
+            EXPECT_EQ(configuration.probe, each.probe);
+        }
+    }
+}
+
+TEST(ForcedCommand, WhatItDoesItselfIsNotTheClientsToChange) {
+    Configuration configuration{};
+    configuration.probe = true;
+    configuration.allow_remove = true;
+    ASSERT_TRUE(obey("rpmemd --remove a", configuration));
+    EXPECT_FALSE(configuration.remove);
+    EXPECT_TRUE(configuration.probe);
+}
+
+TEST(ForcedCommand, ContradictionsAreRefused) {
+    Configuration outside{};
+    outside.restricted = outside.allow_outside = true;
+    EXPECT_FALSE(obey("rpmemd", outside));
+    Configuration removes{}; // as where ForceCommand runs what the client wants
+    removes.remove = "a";
+    EXPECT_FALSE(obey("rpmemd --remove a", removes));
+    Configuration reads{};
+    reads.allow_remove = reads.read_only = true;
+    EXPECT_FALSE(obey("rpmemd --remove a", reads));
+}
+
+TEST(ForcedCommand, TheOfferSurvivesOptionsThatAreIgnored) {
+    Configuration configuration{};
+    const auto wish = obey("export RPMEMD_OFFER=1; rpmemd --log-level debug", configuration);
+    ASSERT_TRUE(wish);
+    EXPECT_TRUE(wish->offer);
+    EXPECT_NE(wish->warning.find("--log-level debug"), std::string::npos) << wish->warning;
+}
+
+} // namespace
+} // namespace rpmem::target
