@@ -52,7 +52,7 @@ public:
 private:
     Outcome wait_and_handle();
     Result<> serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds);
-    Outcome handle_lanes();
+    Outcome handle_lanes(bool parts_changed);
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
     Outcome refuse_malformed(std::span<const std::byte> header, const Error& error);
@@ -123,14 +123,15 @@ int ControlLoop::run() {
 }
 
 Outcome ControlLoop::wait_and_handle() {
-    std::array<pollfd, 4> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+    std::array<pollfd, 5> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
     nfds_t count = 2;
     LaneServer* const lanes = session_.lanes();
     if (lanes) {
         fds[2] = {lanes->failure_fd(), POLLIN, 0};
         fds[3] = {lanes->events().fd(), POLLIN, 0};
-        count = 4;
-        if (const auto served = serve_until_ready(*lanes, fds); !served) {
+        fds[4] = {session_.change_fd(), POLLIN, 0};
+        count = fds[4].fd >= 0 ? 5 : 4;
+        if (const auto served = serve_until_ready(*lanes, std::span(fds).first(count)); !served) {
             log_.error("{}", served.error().text);
             tell(served.error().text);
             return Outcome::ended_badly;
@@ -148,7 +149,7 @@ Outcome ControlLoop::wait_and_handle() {
         return Outcome::ended_badly;
     }
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
-    if (const Outcome outcome = handle_lanes(); outcome != Outcome::go_on)
+    if (const Outcome outcome = handle_lanes(fds[4].revents != 0); outcome != Outcome::go_on)
         return outcome;
     return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
 }
@@ -176,7 +177,7 @@ Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollf
     return {};
 }
 
-Outcome ControlLoop::handle_lanes() {
+Outcome ControlLoop::handle_lanes(bool parts_changed) {
     LaneServer* const lanes = session_.lanes();
     if (!lanes)
         return Outcome::go_on;
@@ -186,7 +187,12 @@ Outcome ControlLoop::handle_lanes() {
         tell(handled.error().text);
         return Outcome::ended_badly;
     }
-    if (const std::string failure = lanes->failure(); !failure.empty()) {
+    if (parts_changed)
+        session_.look_for_truncated_parts();
+    std::string failure = lanes->failure();
+    if (const auto medium = session_.medium_failure())
+        failure = medium->text;
+    if (!failure.empty()) {
         log_.error("the session ends: {}", failure);
         tell(failure);
         return Outcome::ended_badly;
@@ -266,9 +272,11 @@ Outcome ControlLoop::handle(const wire::OpenRequest& request) {
 Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
     log_.info("SET_ATTR");
     const bool in_order = session_.has_pool();
-    if (const auto set = session_.set_attributes(request.attributes); !set)
+    if (const auto set = session_.set_attributes(request.attributes); !set) {
+        const bool goes_on = in_order && !session_.medium_failure();
         return refuse(wire::MessageType::set_attributes, set.error(),
-                      in_order ? Outcome::go_on : Outcome::ended_badly);
+                      goes_on ? Outcome::go_on : Outcome::ended_badly);
+    }
     return answer(wire::encode(wire::SetAttributesResponse{wire::Status::success}), Outcome::go_on);
 }
 

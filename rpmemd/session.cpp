@@ -3,6 +3,11 @@
 #include "medium/medium.hpp"
 #include "store_options.hpp"
 
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
 #include <limits>
 
 namespace rpmem::target {
@@ -47,6 +52,7 @@ Session::~Session() {
     // has failed.
     const bool remove = created_here_ && !(lanes_ && lanes_->ready());
     lanes_.reset();
+    fault_guard_.reset();
     const Result<> done = remove ? pool_->undo_create() : pool_->close();
     if (remove)
         log_.notice(
@@ -189,6 +195,7 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     }
     lanes_ = std::move(*lanes);
     connect_deadline_.emplace(configuration_.accept_timeout);
+    guard_memory(); // behind libfabric, whose libraries may have handlers of their own
     const wire::PersistMethod method = persist_method();
     log_policy(method, persister);
     warn_about(kind);
@@ -205,6 +212,27 @@ void Session::warn_about(fabric::ProviderKind kind) const {
     if (configuration_.persist_apm && !appliance_reaches_medium(kind))
         log_.warning("persist-apm is set, and this session uses the general purpose method: over "
                      "tcp data stay in the processor's caches, which are lost with the power here");
+}
+
+void Session::guard_memory() {
+    FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, {}, {}};
+    if (!configuration_.use_syslog)
+        channels.log.reset(::open(configuration_.log_file.c_str(),
+                                  O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
+    fault_guard_.reset(); // there is one at a time
+    fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
+    // Where libfabric lets the kernel copy from the pool, nobody hears of a fault.
+    changes_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    for (const PartInMemory& part : pool_->medium().parts())
+        static_cast<void>(::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY));
+}
+
+void Session::look_for_truncated_parts() const {
+    std::array<std::byte, 4096> events;
+    while (::read(changes_.get(), events.data(), events.size()) > 0) {
+    }
+    if (pool_)
+        pool_->medium().look_for_truncated();
 }
 
 void Session::log_policy(wire::PersistMethod method, const Persister& persister) const {
@@ -229,6 +257,7 @@ tl::expected<void, Refusal> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     lanes_.reset();
+    fault_guard_.reset();
     const bool forbidden = remove && !created_here_ && !configuration_.may_delete;
     Result<> done;
     if (remove && !forbidden)

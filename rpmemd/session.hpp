@@ -4,6 +4,7 @@
 #include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "configuration/configuration.hpp"
+#include "durability/fault_handler.hpp"
 #include "greeting.hpp"
 #include "lanes/lane_server.hpp"
 #include "pools/store.hpp"
@@ -46,6 +47,17 @@ public:
     }
     [[nodiscard]] const rpmem_pool_attr& attributes() const { return pool_->attributes(); }
 
+    // Why the session must end now, if the medium of its pool has failed; there when
+    // LaneServer::failure() tells of it, and when SET_ATTR is refused for it. CLOSE returns its
+    // text.
+    [[nodiscard]] std::optional<MediumFailure> medium_failure() const {
+        return pool_ ? pool_->medium_failure() : std::nullopt;
+    }
+    // Readable when the file of a part has been changed by other means than its mapping; -1: there
+    // is no such thing.
+    [[nodiscard]] int change_fd() const { return changes_.get(); }
+    void look_for_truncated_parts() const;
+
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
     tl::expected<wire::InBandAttributes, Refusal> create(const PoolRequest& request,
                                                          const rpmem_pool_attr& attributes);
@@ -56,6 +68,7 @@ public:
 private:
     [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
+    void guard_memory();
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method() const;
     [[nodiscard]] StoreOptions store_options() const;
@@ -69,6 +82,8 @@ private:
     Log& log_;
     std::optional<Pool> pool_;
     std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
+    std::optional<FaultGuard> fault_guard_;
+    UniqueFd changes_; // inotify(7)
     bool created_here_ = false;
     std::optional<Deadline> connect_deadline_;
 };

@@ -34,11 +34,6 @@ PersistMode mode_of(const PersistMessage& message) {
     return static_cast<PersistMode>(message.flags & wire::persist_mode_mask);
 }
 
-std::string not_durable(const std::byte* address, std::size_t size, int code) {
-    return fmt::format("cannot make {} bytes at {} durable: {}", size,
-                       static_cast<const void*>(address), strerror(code));
-}
-
 } // namespace
 
 std::size_t Lane::most_data(const fabric::Provider& provider, const wire::MessageRules& rules) {
@@ -173,8 +168,8 @@ std::string Lane::act(const PersistMessage& message, std::span<const std::byte> 
     case PersistMode::deep_persist:
         if (std::string problem = persist_taken(persister); !problem.empty())
             return problem;
-        if (const int code = persister.deep_persist(address, message.size); code != 0)
-            return not_durable(address, message.size, code);
+        if (persister.deep_persist(address, message.size) != 0)
+            return persister.failure_text();
         return {};
     case PersistMode::inline_data:
         if (message.size != data.size())
@@ -221,8 +216,7 @@ std::string Lane::persist_taken(const Persister& persister) {
     if (has_streams_)
         end_streams();
     has_streams_ = false;
-    const int code = persister.persist(dirty_, size);
-    return code == 0 ? std::string() : not_durable(dirty_, size, code);
+    return persister.persist(dirty_, size) == 0 ? std::string() : persister.failure_text();
 }
 
 bool Lane::answer() {

@@ -141,7 +141,8 @@ Result<> LaneServer::make_workers(const LaneServerOptions& options, ServedMemory
     const auto failed = [this](std::string text) {
         {
             const std::lock_guard lock(failure_mutex_);
-            failure_ = std::move(text);
+            if (failure_.empty()) // the others follow from the first
+                failure_ = std::move(text);
         }
         failure_event_.raise();
     };

@@ -123,7 +123,9 @@ void LaneWorker::conclude() {
     std::erase_if(unanswered_, [this](Lane* lane) {
         if (!lane->is_due(persister_))
             return true; // until its next message: see wire::answer_may_wait
-        const std::string problem = lane->persist_taken(persister_);
+        std::string problem = lane->persist_taken(persister_);
+        if (persister_.has_failed()) // for another lane, or a header
+            problem = persister_.failure_text();
         if (problem.empty())
             return lane->answer();
         failed_(fmt::format("lane {}: {}", lane->index(), problem));

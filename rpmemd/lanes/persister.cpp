@@ -20,4 +20,11 @@ int Persister::deep_persist(std::byte* address, std::size_t size) const {
     return size == 0 ? 0 : medium_->deep_persist(address, size);
 }
 
+bool Persister::has_failed() const { return medium_->failure_code() != 0; }
+
+std::string Persister::failure_text() const {
+    const auto failure = medium_->failure();
+    return failure ? failure->text : std::string();
+}
+
 } // namespace rpmem::target

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace rpmem::target {
 
@@ -20,6 +21,10 @@ public:
     [[nodiscard]] FlushMeans means() const;
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
+
+    // The medium has failed: whatever is asked of it, nothing may be acknowledged any more.
+    [[nodiscard]] bool has_failed() const;
+    [[nodiscard]] std::string failure_text() const;
 
 private:
     const Medium* medium_;

@@ -1,7 +1,10 @@
 #include "medium/medium.hpp"
 
+#include "durability/sync_record.hpp"
+
 #include <libpmem.h>
 #include <libpmem2.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -62,13 +65,26 @@ bool caches_are_durable() {
     return is_switch(wish) ? *wish == '1' : pmem_has_auto_flush() == 1;
 }
 
+Medium::Medium() : latch_(std::make_unique<FailureLatch>()) {}
+Medium::~Medium() = default;
+Medium::Medium(Medium&&) noexcept = default;
+
+Medium& Medium::operator=(Medium&& other) noexcept {
+    ranges_ = std::move(other.ranges_); // those before refer to the latch before
+    latch_ = std::move(other.latch_);
+    all_pmem_ = other.all_pmem_;
+    return *this;
+}
+
 void Medium::DeleteSource::operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
 
 void Medium::DeleteMap::operator()(pmem2_map* map) const { pmem2_map_delete(&map); }
 
 Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::size_t size,
-                     bool is_pmem) {
-    Range range{address, address + size, nullptr, nullptr};
+                     bool is_pmem, std::uint64_t offset) {
+    Range range{address, address + size, offset,
+                fd,      path,           std::make_unique<SyncRecord>(*latch_, path),
+                nullptr, nullptr};
     if (is_pmem) {
         // libpmem knows no mappings but its own, and takes Device DAX for a file.
         pmem2_source* source = nullptr;
@@ -85,6 +101,29 @@ Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::s
     ranges_.push_back(std::move(range));
     all_pmem_ = all_pmem_ && is_pmem;
     return {};
+}
+
+void Medium::look_for_truncated() const {
+    for (const Range& range : ranges_) {
+        struct stat status {};
+        const auto end = range.offset + static_cast<std::uint64_t>(range.end - range.begin);
+        if (::fstat(range.fd, &status) != 0 || !S_ISREG(status.st_mode))
+            continue;
+        const auto size = static_cast<std::uint64_t>(status.st_size);
+        if (size < end)
+            latch_->set_truncated(range.path, size, end - size);
+    }
+}
+
+std::vector<PartInMemory> Medium::parts() const {
+    std::vector<PartInMemory> parts;
+    for (const Range& range : ranges_)
+        parts.push_back({range.path,
+                         range.begin,
+                         static_cast<std::size_t>(range.end - range.begin),
+                         range.offset,
+                         {}});
+    return parts;
 }
 
 template <typename Persist>
@@ -111,7 +150,8 @@ int Medium::persist(std::byte* address, std::size_t size) const {
                           [](const Range& range, std::byte* from, std::size_t length) {
                               // A part that is Device DAX does not take msync(2).
                               if (!range.map)
-                                  return sync_pages(from, length);
+                                  return range.syncs->run(range.offset_of(from), length,
+                                                          [&] { return sync_pages(from, length); });
                               pmem_persist(from, length);
                               return 0;
                           });
@@ -120,11 +160,13 @@ int Medium::persist(std::byte* address, std::size_t size) const {
 int Medium::deep_persist(std::byte* address, std::size_t size) const {
     return for_each_share(
         address, size, [](const Range& range, std::byte* from, std::size_t length) {
-            if (!range.map)
-                return sync_pages(from, length);
-            pmem_persist(from, length); // a deep flush may begin where the processor's caches end
-            const int code = pmem2_deep_flush(range.map.get(), from, length);
-            return code == 0 || nothing_deeper(code) ? 0 : errno_of(code);
+            return range.syncs->run(range.offset_of(from), length, [&] {
+                if (!range.map)
+                    return sync_pages(from, length);
+                pmem_persist(from, length); // a deep flush may begin where the caches end
+                const int code = pmem2_deep_flush(range.map.get(), from, length);
+                return code == 0 || nothing_deeper(code) ? 0 : errno_of(code);
+            });
         });
 }
 

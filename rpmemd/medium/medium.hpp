@@ -2,9 +2,13 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "durability/fault_handler.hpp"
+#include "durability/medium_failure.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,20 +21,39 @@ namespace rpmem::target {
 // PMEM_NO_FLUSH, see libpmem(7), which has the last word.
 [[nodiscard]] bool caches_are_durable();
 
+class SyncRecord;
+
 // The mappings are the caller's; they must outlive this. The calls that make ranges durable return
-// 0 or a positive errno value, and may run in parallel.
+// 0 or a positive errno value, and may run in parallel. Once one has failed, all others fail, too,
+// and ask nothing of the medium any more: see durability/sync_record.hpp.
 class Medium {
 public:
-    // The file FD is mapped at [ADDRESS, ADDRESS + SIZE), right after those added before; it must
-    // stay open. PATH is for messages.
+    Medium();
+    ~Medium();
+    Medium(Medium&&) noexcept;
+    Medium& operator=(Medium&&) noexcept;
+
+    // The file FD is mapped at [ADDRESS, ADDRESS + SIZE), right after those added before, from
+    // OFFSET on; it must stay open. PATH is for messages.
     Result<> add(int fd, const std::string& path, std::byte* address, std::size_t size,
-                 bool is_pmem);
+                 bool is_pmem, std::uint64_t offset = 0);
 
     [[nodiscard]] bool is_pmem() const { return all_pmem_; } // no part needs msync(2)
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
     // Past the caches of the platform, as far as software can ask for it. Where the device offers
     // nothing deeper than persist(), or not to this user, that is all.
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
+
+    // For what else syncs the file of the part that was added as number PART: its headers.
+    [[nodiscard]] SyncRecord& syncs_of(std::size_t part) const { return *ranges_[part].syncs; }
+    // Of the first call that failed, whoever made it. The code alone costs one load.
+    [[nodiscard]] int failure_code() const { return latch_->code(); }
+    [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
+    // A file that is shorter than what is mapped of it is a failure, too. The kernel tells those
+    // who touch the memory; whoever lets the kernel copy from it, as libfabric does, sees only that
+    // a connection ends.
+    void look_for_truncated() const;
+    [[nodiscard]] std::vector<PartInMemory> parts() const;
 
 private:
     struct DeleteSource {
@@ -42,14 +65,22 @@ private:
     struct Range {
         std::byte* begin;
         std::byte* end;
+        std::uint64_t offset; // of BEGIN in the file
+        int fd;
+        std::string path;
+        std::unique_ptr<SyncRecord> syncs;
         std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for pmem
         std::unique_ptr<pmem2_map, DeleteMap> map;
+        [[nodiscard]] std::uint64_t offset_of(const std::byte* place) const {
+            return offset + static_cast<std::uint64_t>(place - begin);
+        }
     };
     // Calls PERSIST(range, address, size) for the share of each range until one fails.
     template <typename Persist>
     int for_each_share(std::byte* address, std::size_t size, Persist persist) const;
 
-    std::vector<Range> ranges_; // by address
+    std::unique_ptr<FailureLatch> latch_; // the records of syncs refer to it
+    std::vector<Range> ranges_;           // by address
     bool all_pmem_ = true;
 };
 

@@ -50,6 +50,8 @@ Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std:
     if (mapped == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map part {} ({} bytes)",
                           part.path().native(), placement.length);
+    // A core dump is no place for the pool; kernels that do not know this have no other way.
+    static_cast<void>(madvise(mapped, placement.length, MADV_DONTDUMP));
     return sync || part.is_device_dax() || pmem_is_pmem(address, placement.length) == 1;
 }
 
@@ -105,14 +107,15 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
             return tl::unexpected(is_pmem.error());
         RPMEM_TRY(medium.add(parts[i].fd(), parts[i].path().native(),
                              memory->address() + layout.parts[i].pool_offset,
-                             layout.parts[i].length, *is_pmem));
+                             layout.parts[i].length, *is_pmem, layout.parts[i].file_offset));
     }
     return Mapping{std::move(*memory), std::move(medium)};
 }
 
-Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers) {
+Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers,
+                       const Medium* medium) {
     for (std::size_t i = 0; i < headers.size(); ++i)
-        RPMEM_TRY(parts[i].write_header(headers[i]));
+        RPMEM_TRY(parts[i].write_header(headers[i], medium ? &medium->syncs_of(i) : nullptr));
     return {};
 }
 
@@ -127,7 +130,7 @@ Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
     auto& header = pool.headers[0];
     header.shutdown_state = make_shutdown_state(pool.devices, dirty);
     seal(header); // without CKSUM_2K the header's checksum covers the state too
-    return pool.parts[0].write_header(header);
+    return pool.parts[0].write_header(header, &pool.medium.syncs_of(0));
 }
 
 } // namespace rpmem::target

@@ -58,8 +58,10 @@ struct Mapping {
 };
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 
-// Writes HEADERS to the parts that have one; durable on return.
-Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers);
+// Writes HEADERS to the parts that have one; durable on return. MEDIUM: that of the parts, if they
+// are mapped and in use.
+Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers,
+                       const Medium* medium = nullptr);
 
 bool keeps_shutdown_state(const MappedPool& pool);
 

@@ -1,5 +1,6 @@
 #include "pools/part_file.hpp"
 
+#include "durability/sync_record.hpp"
 #include "medium/medium.hpp"
 #include "pools/device.hpp"
 #include "pools/ownership.hpp"
@@ -156,6 +157,11 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
+Failure sync_failure(int code, const std::filesystem::path& path) {
+    return fail_errno(ErrorClass::resource_limit, code, "cannot make the header of part {} durable",
+                      path.native());
+}
+
 } // namespace
 
 Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRules& rules) {
@@ -265,23 +271,42 @@ Result<PoolHeader> PartFile::read_header() const {
     return header;
 }
 
-Result<> PartFile::write_header(const PoolHeader& header) const {
+Result<> PartFile::write_header(const PoolHeader& header, SyncRecord* syncs) const {
+    const auto synced = [syncs](auto sync) {
+        return syncs ? syncs->run(0, header_size, sync) : sync();
+    };
     if (device_dax_) {
         auto page = DeviceHeaderPage::map(*this);
         if (!page)
             return propagate(std::move(page));
-        return page->write(*this, header);
+        Result<> written;
+        const int code = synced([&] {
+            written = page->write(*this, header);
+            return written ? 0 : written.error().code;
+        });
+        return written && code != 0 ? sync_failure(code, path_) : written;
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(&header);
     int code = transfer_header([&](std::size_t done) {
         return pwrite(fd(), bytes + done, header_size - done, static_cast<off_t>(done));
     });
-    if (code == 0 && fdatasync(fd()) != 0)
-        code = errno;
+    if (code == 0)
+        if (code = synced([this] { return fdatasync(fd()) == 0 ? 0 : errno; }); code != 0)
+            return sync_failure(code, path_);
     if (code != 0)
         return fail_errno(ErrorClass::resource_limit, code, "cannot write the header of part {}",
                           path_.native());
     return {};
+}
+
+void PartFile::drop_cache() const {
+    if (device_dax_)
+        return;
+    // Pages that are still to be written would stay; nobody was told that they are durable.
+    static_cast<void>(sync_file_range(fd(), 0, 0,
+                                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                          SYNC_FILE_RANGE_WAIT_AFTER));
+    static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {

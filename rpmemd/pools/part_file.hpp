@@ -14,6 +14,8 @@
 
 namespace rpmem::target {
 
+class SyncRecord;
+
 // True: nobody waits for the pool any more. Empty: never.
 using Cancelled = std::function<bool()>;
 
@@ -46,9 +48,13 @@ public:
     [[nodiscard]] bool is_new() const { return new_; }                   // by make()
     [[nodiscard]] int protection() const;                                // of its mappings
 
-    // The header page; durable on return.
+    // The header page; durable on return. SYNCS: of a part that is in use, where others may be
+    // under way.
     [[nodiscard]] Result<PoolHeader> read_header() const;
-    [[nodiscard]] Result<> write_header(const PoolHeader& header) const;
+    [[nodiscard]] Result<> write_header(const PoolHeader& header,
+                                        SyncRecord* syncs = nullptr) const;
+    // Whoever reads the file next has it from the medium, unless somebody maps it.
+    void drop_cache() const;
 
     // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
     [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;

@@ -29,6 +29,10 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     return {};
 }
 
+Failure failed(const MediumFailure& failure) {
+    return fail(ErrorClass::resource_limit, failure.code, "{}", failure.text);
+}
+
 } // namespace
 
 Pool::Pool(std::unique_ptr<MappedPool> mapped) : mapped_(std::move(mapped)) {}
@@ -55,6 +59,7 @@ std::size_t Pool::size() const { return mapped_->memory.size(); }
 const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
+std::optional<MediumFailure> Pool::medium_failure() const { return mapped_->medium.failure(); }
 const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
@@ -65,16 +70,19 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     RPMEM_TRY(check_attributes(attributes, mapped_->header_layout));
     if (!has_headers())
         return {};
+    if (const auto failure = mapped_->medium.failure())
+        return failed(*failure);
     const auto old_headers = mapped_->headers;
     const auto old_attributes = mapped_->attributes;
     auto result = renew_headers(*mapped_, attributes);
     if (result)
-        result = write_headers(mapped_->parts, mapped_->headers);
-    if (!result) {
+        result = write_headers(mapped_->parts, mapped_->headers, &mapped_->medium);
+    // A medium that failed is not asked again.
+    if (!result && mapped_->medium.failure_code() == 0) {
         // Headers that disagree make a pool that cannot be opened.
         mapped_->headers = old_headers;
         mapped_->attributes = old_attributes;
-        static_cast<void>(write_headers(mapped_->parts, mapped_->headers));
+        static_cast<void>(write_headers(mapped_->parts, mapped_->headers, &mapped_->medium));
     }
     return result;
 }
@@ -82,7 +90,16 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 Result<> Pool::close() {
     if (!mapped_)
         return {};
-    auto result = mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, false);
+    Result<> result;
+    if (!mapped_->read_only && mapped_->medium.failure_code() == 0)
+        result = write_shutdown_state(*mapped_, false);
+    if (const auto failure = mapped_->medium.failure()) {
+        result = failed(*failure);
+        // Whoever opens the pool next must see the medium, and not what it never took.
+        mapped_->memory.release();
+        for (const PartFile& part : mapped_->parts)
+            part.drop_cache();
+    }
     mapped_.reset();
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "durability/medium_failure.hpp"
 #include "pools/part_file.hpp"
 
 #include <librpmem.h>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace rpmem::target {
@@ -36,9 +38,12 @@ public:
 
     [[nodiscard]] std::byte* address() const;
     [[nodiscard]] std::size_t size() const; // usable bytes: header page of the first part included
-    [[nodiscard]] const Medium& medium() const;              // lives as long as the pool is open
-    [[nodiscard]] bool is_pmem() const;                      // every part is persistent memory
-    [[nodiscard]] bool has_headers() const;                  // false for OPTION NOHDRS
+    [[nodiscard]] const Medium& medium() const; // lives as long as the pool is open
+    [[nodiscard]] bool is_pmem() const;         // every part is persistent memory
+    [[nodiscard]] bool has_headers() const;     // false for OPTION NOHDRS
+    // Why the session must end: the medium has not made something durable. Nothing is acknowledged
+    // from then on, the shutdown state stays dirty, and close() drops the page cache of the parts.
+    [[nodiscard]] std::optional<MediumFailure> medium_failure() const;
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
     // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with

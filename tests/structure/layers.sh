@@ -36,6 +36,7 @@ refuse "rpmemd" '"(session/|pool\.hpp|monitor\.hpp)' "the daemon knows nothing o
 refuse "rpmemd/pools" '"lanes/' "pools know nothing of lanes"
 refuse "rpmemd/lanes" '"pools/' "lanes know nothing of pools"
 refuse "librpmem/session" '"(lanes|fabric)/' "the session knows nothing of the fabric"
+refuse "rpmemd/durability" '"(wire|fabric|lanes|pools|medium)/' "what is kept of syncs knows nothing but base"
 refuse "rpmemd/medium" '"(wire|fabric|lanes|pools)/' "the medium knows nothing but base"
 refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
 for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do

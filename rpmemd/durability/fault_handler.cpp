@@ -1,0 +1,137 @@
+#include "durability/fault_handler.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// A reader of standard error who is alive has taken what is in the pipe by then.
+constexpr int patience_ms = 500;
+constexpr std::size_t most_digits = 20;
+
+constexpr int faults[] = {SIGBUS, SIGSEGV};
+
+// All that follows is called in the handler: it may use nothing that allocates or locks.
+
+void put(int fd, const char* bytes, std::size_t size) {
+    pollfd entry = {fd, POLLOUT, 0};
+    while (size > 0 && fd >= 0 && ::poll(&entry, 1, patience_ms) == 1) {
+        const ssize_t written = ::write(fd, bytes, size);
+        if (written <= 0)
+            return;
+        bytes += written;
+        size -= static_cast<std::size_t>(written);
+    }
+}
+
+std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& digits) {
+    std::size_t first = digits.size();
+    do {
+        digits[--first] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return {digits.data() + first, digits.size() - first};
+}
+
+} // namespace
+
+// What is known of a fault in a part before there is one.
+struct FaultGuard::Record {
+    PartInMemory part;
+    std::string before; // the offset
+    std::string after;
+    std::string text; // room for all of it
+};
+
+struct FaultGuard::Records {
+    std::vector<Record> parts;
+    FaultChannels channels;
+    std::array<struct sigaction, std::size(faults)> previous{};
+};
+
+namespace {
+
+std::atomic<void*> active = nullptr; // FaultGuard::Records
+std::atomic<bool> is_ending = false;
+
+} // namespace
+
+FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
+    : records_(std::make_unique<Records>()) {
+    records_->channels = std::move(channels);
+    for (PartInMemory& part : parts) {
+        Record record{std::move(part), {}, {}, {}};
+        record.before =
+            fmt::format("rpmemd: the session ends: part {} cannot be read or written at offset ",
+                        record.part.path);
+        record.after = ": it was truncated, its file system is full, or its medium has a bad "
+                       "block; restore the pool from a replica\n";
+        record.text.reserve(records_->channels.log_prefix.size() + record.before.size() +
+                            most_digits + record.after.size());
+        records_->parts.push_back(std::move(record));
+    }
+    active = records_.get();
+    struct sigaction action {};
+    // No reinterpret_cast of functions: the two pointers to void are what the kernel passes.
+    action.sa_sigaction = [](int number, siginfo_t* information, void* context) {
+        handle(number, information, context);
+    };
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    for (std::size_t i = 0; i < std::size(faults); ++i)
+        ::sigaction(faults[i], &action, &records_->previous[i]);
+}
+
+FaultGuard::~FaultGuard() {
+    for (std::size_t i = 0; i < std::size(faults); ++i)
+        ::sigaction(faults[i], &records_->previous[i], nullptr);
+    active = nullptr;
+}
+
+void FaultGuard::handle(int number, void* information, void*) {
+    const auto& what = *static_cast<const siginfo_t*>(information);
+    const auto place = reinterpret_cast<std::uintptr_t>(what.si_addr);
+    const auto* const records = static_cast<const Records*>(active.load());
+    const bool is_fault = what.si_code > 0; // and not sent by somebody
+    if (records != nullptr && is_fault)
+        for (const Record& record : records->parts) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(record.part.begin);
+            if (place >= begin && place - begin < record.part.size)
+                end_process(*records, record, record.part.offset + (place - begin));
+        }
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(number, &action, nullptr);
+    if (!is_fault)
+        static_cast<void>(::raise(number)); // a fault comes again by itself
+}
+
+void FaultGuard::end_process(const Records& records, const Record& record, std::uint64_t offset) {
+    while (is_ending.exchange(true))
+        ::pause(); // another thread is about to end the process
+    std::array<char, most_digits> digits{};
+    const std::string_view number = to_text(offset, digits);
+    // The room is there: nothing is allocated.
+    std::string& text = const_cast<std::string&>(record.text);
+    text.append(records.channels.log_prefix);
+    text.append(record.before).append(number).append(record.after);
+    const std::size_t prefix = records.channels.log_prefix.size();
+    put(records.channels.error, text.data() + prefix, text.size() - prefix);
+    const auto& message = record.part.last_message;
+    put(records.channels.output, reinterpret_cast<const char*>(message.data()), message.size());
+    put(records.channels.log.get(), text.data(), text.size());
+    ::_exit(EXIT_FAILURE);
+}
+
+} // namespace rpmem::target

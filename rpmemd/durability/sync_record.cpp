@@ -1,0 +1,74 @@
+#include "durability/sync_record.hpp"
+
+#include "base/deadline.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <ctime>
+
+namespace rpmem::target {
+namespace {
+
+// A sync that has not returned after this time counts as failed: nobody can tell what it would say.
+// Disks retry for some minutes before they give up.
+constexpr std::chrono::minutes longest_sync(10);
+
+// Sleeps while WORD is VALUE, until it is woken, but not for long: the caller looks around.
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    constexpr timespec time{1, 0};
+    static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &time, nullptr, 0));
+}
+
+bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
+
+} // namespace
+
+// All of these operations have one order (memory_order_seq_cst), which the kernel's test of the
+// file's error is part of: who was told "no error" after another sync took it sees that one's slot.
+SyncRecord::Slot& SyncRecord::enter() {
+    static std::atomic<std::size_t> threads = 0;
+    thread_local const std::size_t first = threads++ % most_at_a_time; // usually nobody else's
+    under_way_.fetch_add(1);
+    for (std::size_t i = first;; i = (i + 1) % most_at_a_time) {
+        Slot& slot = slots_[i];
+        std::uint32_t number = slot.number.load();
+        if (!is_under_way(number) && slot.number.compare_exchange_strong(number, number + 1))
+            return slot;
+        if (i == (first + most_at_a_time - 1) % most_at_a_time && is_under_way(number)) {
+            // All are taken.
+            slot.waiters.fetch_add(1);
+            sleep_while(slot.number, number);
+            slot.waiters.fetch_sub(1);
+        }
+    }
+}
+
+bool SyncRecord::leave(Slot& slot) {
+    slot.number.fetch_add(1);
+    if (slot.waiters.load() > 0)
+        ::syscall(SYS_futex, &slot.number, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    return under_way_.fetch_sub(1) > 1;
+}
+
+// Each slot is looked at once: a sync that begins later does not overlap ours.
+void SyncRecord::wait_for_others(std::uint64_t offset, std::uint64_t length) {
+    const Deadline deadline(longest_sync);
+    for (Slot& slot : slots_) {
+        const std::uint32_t number = slot.number.load();
+        if (!is_under_way(number))
+            continue;
+        slot.waiters.fetch_add(1);
+        while (slot.number.load() == number && latch_.code() == 0 && !deadline.passed())
+            sleep_while(slot.number, number);
+        slot.waiters.fetch_sub(1);
+        if (slot.number.load() == number)
+            latch_.set(part_, offset, length, ETIMEDOUT);
+    }
+}
+
+} // namespace rpmem::target

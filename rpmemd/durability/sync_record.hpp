@@ -1,0 +1,61 @@
+// The syncs of one part that are under way. Linux tells a failed write of the page cache once for
+// each open file, to any one of the syncs that wait for it. All syncs of a part use the same open
+// file. So the success of one sync says nothing while another one of the same part is under way:
+// that one may be told of the pages of the first.
+#pragma once
+
+#include "base/cache_line.hpp"
+#include "durability/medium_failure.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace rpmem::target {
+
+class SyncRecord {
+public:
+    // LATCH is that of the pool, and must outlive this.
+    SyncRecord(FailureLatch& latch, std::string part) : latch_(latch), part_(std::move(part)) {}
+    SyncRecord(const SyncRecord&) = delete;
+    SyncRecord& operator=(const SyncRecord&) = delete;
+
+    // Calls SYNC, which makes LENGTH bytes at OFFSET of the part durable and returns 0 or a
+    // positive errno value. Returns 0 if it succeeded, and so did every other sync of this part
+    // that overlapped it in time: then what it made durable may be acknowledged. Else returns an
+    // errno value, now and whenever it is called again, and SYNC is not called any more.
+    template <typename Sync>
+    [[nodiscard]] int run(std::uint64_t offset, std::uint64_t length, Sync sync) {
+        if (const int failed = latch_.code(); failed != 0)
+            return failed;
+        Slot& slot = enter();
+        const int code = sync();
+        if (code != 0)
+            latch_.set(part_, offset, length, code);
+        if (leave(slot))
+            wait_for_others(offset, length);
+        return latch_.code();
+    }
+
+private:
+    // Of one sync at a time. The number is odd while it is under way.
+    struct alignas(cache_line) Slot {
+        std::atomic<std::uint32_t> number = 0;
+        std::atomic<std::uint32_t> waiters = 0;
+    };
+    // More syncs than this are not under way at a time: the next one waits.
+    static constexpr std::size_t most_at_a_time = 64;
+
+    Slot& enter();
+    bool leave(Slot& slot); // true: others are under way
+    void wait_for_others(std::uint64_t offset, std::uint64_t length);
+
+    FailureLatch& latch_;
+    std::string part_;
+    alignas(cache_line) std::atomic<std::uint32_t> under_way_ = 0;
+    std::array<Slot, most_at_a_time> slots_;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,218 @@
+// Media that fail: no call may return 0 for what is not durable, and none may hang.
+#include "environment.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace rpmem::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t page = 4096;
+// No medium of these tests takes a second; a call that waits for its time-out takes many.
+constexpr std::chrono::seconds too_long(10);
+
+// The ways to make a range durable. Each returns 0 if it is.
+using Call = std::function<int(RPMEMpool*, std::size_t offset, std::size_t size, unsigned lane)>;
+const std::vector<std::pair<const char*, Call>> calls = {
+    {"persist", [](auto* pool, auto at, auto size,
+                   auto lane) { return rpmem_persist(pool, at, size, lane, 0); }},
+    {"relaxed persist",
+     [](auto* pool, auto at, auto size, auto lane) {
+         return rpmem_persist(pool, at, size, lane, RPMEM_PERSIST_RELAXED);
+     }},
+    {"flush and drain",
+     [](auto* pool, auto at, auto size, auto lane) {
+         const int flushed = rpmem_flush(pool, at, size, lane, 0);
+         return flushed != 0 ? flushed : rpmem_drain(pool, lane, 0);
+     }},
+    {"deep persist", [](auto* pool, auto at, auto size, auto lane) {
+         return rpmem_deep_persist(pool, at, size, lane);
+     }}};
+
+unsigned wanted_runs() {
+    const char* const text = std::getenv("RPMEM_TEST_MEDIUM_RUNS");
+    return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 40;
+}
+
+rpmem_pool_attr attributes_with_shutdown_state() {
+    rpmem_pool_attr attributes = sample_attributes();
+    attributes.incompat_features = 0x2 | 0x4;
+    return attributes;
+}
+
+// The first part's header says that the pool is open.
+bool is_marked_dirty(const std::filesystem::path& part) {
+    constexpr std::streamoff place = 4040;
+    std::ifstream file(part, std::ios::binary);
+    return file.seekg(place) && file.get() == 1;
+}
+
+// A disk that loses one page, and tells one of the syncs that overlap: see
+// support/failing_disk.cpp.
+class FailingDisk : public TargetTest {
+protected:
+    static constexpr std::size_t share = 16 * page; // of a lane; its last page may be lost
+    static constexpr unsigned most_lanes = 4;
+    static constexpr unsigned rounds = 12;
+
+    void SetUp() override {
+        write_simple_pool_set(8);
+        ::setenv("RPMEM_LOG_LEVEL", "0", 1);
+    }
+
+    static std::size_t begin_of(unsigned lane) { return share * (lane + 1); }
+
+    RPMEMpool* create_on(const std::string& disk, unsigned lanes) {
+        set_daemon("--nthreads 4",
+                   "LD_PRELOAD=" + std::string(variable("RPMEM_TEST_FAILING_DISK")) +
+                       " FAILING_DISK_PART=part0 " + disk);
+        std::filesystem::remove(directory() / "part0");
+        const auto attributes = attributes_with_shutdown_state();
+        lanes_in_force = lanes;
+        return rpmem_create(target.c_str(), "pool.set", local.data(), local.size(), &lanes_in_force,
+                            &attributes);
+    }
+
+    // What a lane does, until a call fails: the page that is lost is its own in ROUND_OF_LOSS, if
+    // that is one of its rounds. True: that call did not return 0.
+    static void work(RPMEMpool* pool, unsigned lane, unsigned seed, unsigned round_of_loss,
+                     std::atomic<int>& false_successes, std::atomic<int>& hangs) {
+        bool failed = false;
+        for (unsigned round = 0; round < rounds; ++round) {
+            const bool is_lost = round == round_of_loss;
+            const std::size_t at = begin_of(lane) + (is_lost ? share - page : round * page);
+            const auto start = Clock::now();
+            const int status = calls[(seed + round + lane) % calls.size()].second(
+                pool, at + 8 * (seed % 5), 64, lane);
+            hangs += Clock::now() - start > too_long ? 1 : 0;
+            // Once a call has failed, nothing is acknowledged.
+            false_successes += status == 0 && (is_lost || failed) ? 1 : 0;
+            failed = failed || status != 0;
+        }
+    }
+
+    LocalPool local{8 * mebibyte};
+};
+
+TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
+    int false_successes = 0;
+    int hangs = 0;
+    const unsigned runs = wanted_runs();
+    for (unsigned seed = 0; seed < runs; ++seed) {
+        const unsigned lanes = 1U << seed % 3;
+        const unsigned loser = seed / 3 % lanes;
+        const std::size_t bad = begin_of(loser) + share - page;
+        RPMEMpool* const pool =
+            create_on("FAILING_DISK_NUMBER=1 FAILING_DISK_OFFSET=" + std::to_string(bad) +
+                          " FAILING_DISK_SEED=" + std::to_string(seed),
+                      lanes);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        std::atomic<int> wrong = 0;
+        std::atomic<int> hanging = 0;
+        std::vector<std::thread> threads;
+        for (unsigned lane = 0; lane < lanes; ++lane)
+            threads.emplace_back([&, lane] {
+                work(pool, lane, seed, lane == loser ? 3 + seed % 5 : rounds, wrong, hanging);
+            });
+        // A header is synced by the same open file.
+        const auto attributes = attributes_with_shutdown_state();
+        bool failed = false;
+        for (unsigned round = 0; round < 4 && seed % 2 == 0; ++round) {
+            const int status = rpmem_set_attr(pool, &attributes);
+            wrong += status == 0 && failed ? 1 : 0;
+            failed = failed || status != 0;
+        }
+        for (auto& thread : threads)
+            thread.join();
+        EXPECT_NE(rpmem_close(pool), 0) << "seed " << seed;
+        EXPECT_TRUE(part_gets_unlocked(0));
+        EXPECT_TRUE(is_marked_dirty(directory() / "part0")) << "seed " << seed;
+        false_successes += wrong > 0 ? 1 : 0;
+        hangs += hanging;
+    }
+    EXPECT_EQ(false_successes, 0) << "of " << runs << " runs";
+    EXPECT_EQ(hangs, 0);
+}
+
+// Nothing is retried, and the old headers are not written, either.
+TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
+    // The first two syncs of the header are those of rpmem_create().
+    RPMEMpool* const pool =
+        create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, page, 64, 0, 0), 0) << rpmem_errormsg();
+    const auto attributes = attributes_with_shutdown_state();
+    EXPECT_NE(rpmem_set_attr(pool, &attributes), 0);
+    EXPECT_NE(rpmem_persist(pool, page, 64, 0, 0), 0);
+    EXPECT_NE(rpmem_set_attr(pool, &attributes), 0);
+    EXPECT_NE(rpmem_close(pool), 0);
+    EXPECT_TRUE(part_gets_unlocked(0));
+    EXPECT_TRUE(is_marked_dirty(directory() / "part0"));
+    EXPECT_NE(daemon_log().find("the medium of part"), std::string::npos) << daemon_log();
+}
+
+struct Way {
+    const char* name;
+    const char* options;
+    const char* variables;
+};
+
+class TruncatedPart : public TargetTest, public ::testing::WithParamInterface<Way> {
+protected:
+    void SetUp() override {
+        write_simple_pool_set(8);
+        set_daemon(GetParam().options, GetParam().variables);
+    }
+    LocalPool local{8 * mebibyte};
+};
+
+INSTANTIATE_TEST_SUITE_P(, TruncatedPart,
+                         ::testing::Values(Way{"Msync", "", ""},
+                                           Way{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"},
+                                           Way{"Messages", "--direct-access=no", ""}),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+// Whoever reads or writes behind the end of the file meets a signal, or an error of the kernel that
+// copies. Either way the caller has the reason at once.
+TEST_P(TruncatedPart, EveryCallIsToldWhy) {
+    auto all = calls;
+    std::vector<std::byte> bytes(page);
+    all.emplace_back("read", [&](RPMEMpool* pool, std::size_t at, std::size_t size, unsigned lane) {
+        return rpmem_read(pool, bytes.data(), at, size, lane);
+    });
+    for (const auto& [name, call] : all) {
+        SCOPED_TRACE(name);
+        const auto attributes = attributes_with_shutdown_state();
+        std::filesystem::remove(directory() / "part0");
+        lanes_in_force = 1;
+        RPMEMpool* const pool = rpmem_create(target.c_str(), "pool.set", local.data(), local.size(),
+                                             &lanes_in_force, &attributes);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        ASSERT_EQ(rpmem_persist(pool, 4 * mebibyte, 64, 0, 0), 0) << rpmem_errormsg();
+        ASSERT_EQ(::truncate((directory() / "part0").c_str(), 2 * mebibyte), 0);
+        const auto start = Clock::now();
+        EXPECT_NE(call(pool, 4 * mebibyte, page, 0), 0);
+        EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+        EXPECT_NE(std::string(rpmem_errormsg()).find("truncated"), std::string::npos)
+            << rpmem_errormsg();
+        EXPECT_NE(rpmem_close(pool), 0);
+        EXPECT_TRUE(part_gets_unlocked(0));
+        EXPECT_TRUE(is_marked_dirty(directory() / "part0"));
+        EXPECT_NE(daemon_log().find("truncated"), std::string::npos) << daemon_log();
+    }
+}
+
+} // namespace
+} // namespace rpmem::test

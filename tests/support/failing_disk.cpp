@@ -1,0 +1,154 @@
+// For LD_PRELOAD into the real daemon: a disk that loses one write of one part, as Linux tells of
+// it. The page counts as written from then on, and one sync of the file is told of the error: any
+// one that overlaps the write in time, by chance. All others succeed.
+//   FAILING_DISK_PART=TEXT      a part of the path of the file
+//   FAILING_DISK_OFFSET=N       any byte of the page that is lost
+//   FAILING_DISK_NUMBER=N       of the sync of this page whose write is lost, counted from 1
+//   FAILING_DISK_SEED=N         decides who is told
+// A sync of all of the file writes its header page only: the test writes the others by msync.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+std::uint64_t number_of(const char* name) {
+    const char* const text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+struct Mapped {
+    std::uintptr_t begin;
+    std::size_t size;
+    std::uint64_t offset;
+};
+
+class FailingDisk {
+public:
+    static FailingDisk& instance() {
+        static FailingDisk& disk = *new FailingDisk;
+        return disk;
+    }
+
+    void note_mapped(int fd, void* address, std::size_t size, std::uint64_t offset) {
+        if (!is_part(fd))
+            return;
+        const std::lock_guard lock(mutex_);
+        mapped_.push_back({reinterpret_cast<std::uintptr_t>(address), size, offset});
+    }
+
+    [[nodiscard]] bool is_part(int fd) const {
+        std::array<char, 4096> path{};
+        const std::string link = "/proc/self/fd/" + std::to_string(fd);
+        const ssize_t length = ::readlink(link.c_str(), path.data(), path.size() - 1);
+        return !part_.empty() && length > 0 &&
+               std::string(path.data()).find(part_) != std::string::npos;
+    }
+
+    // Where in the part; false: elsewhere.
+    bool find(const void* address, std::uint64_t& offset) {
+        const auto place = reinterpret_cast<std::uintptr_t>(address);
+        const std::lock_guard lock(mutex_);
+        // The last one: an earlier one may have been unmapped.
+        for (auto each = mapped_.rbegin(); each != mapped_.rend(); ++each)
+            if (place >= each->begin && place - each->begin < each->size) {
+                offset = each->offset + (place - each->begin);
+                return true;
+            }
+        return false;
+    }
+
+    // A sync of the pages of [OFFSET, OFFSET + SIZE). True: it is told of the error.
+    bool sync(std::uint64_t offset, std::uint64_t size) {
+        const bool covers = offset / page <= bad_ && bad_ <= (offset + size - 1) / page;
+        bool loses = false;
+        {
+            const std::lock_guard lock(mutex_);
+            loses = covers && ++syncs_ == number_;
+            untold_ = untold_ || loses;
+        }
+        wait();
+        if (loses) // the others have more time to see it first
+            wait();
+        bool told = false;
+        {
+            const std::lock_guard lock(mutex_);
+            told = untold_ && (loses || random_() % 2 == 0);
+            untold_ = untold_ && !told;
+        }
+        wait(); // it is told, and has not returned
+        return told;
+    }
+
+private:
+    FailingDisk()
+        : bad_(number_of("FAILING_DISK_OFFSET") / page), number_(number_of("FAILING_DISK_NUMBER")),
+          random_(static_cast<std::mt19937::result_type>(number_of("FAILING_DISK_SEED"))) {
+        const char* const part = std::getenv("FAILING_DISK_PART");
+        part_ = part ? part : "";
+    }
+
+    void wait() {
+        std::chrono::microseconds time{0};
+        {
+            const std::lock_guard lock(mutex_);
+            time = std::chrono::microseconds(random_() % 1500);
+        }
+        std::this_thread::sleep_for(time);
+    }
+
+    std::string part_;
+    std::uint64_t bad_;
+    std::uint64_t number_;
+    std::mutex mutex_;
+    std::mt19937 random_;
+    std::vector<Mapped> mapped_;
+    std::uint64_t syncs_ = 0;
+    bool untold_ = false;
+};
+
+int fail_with_eio() {
+    errno = EIO;
+    return -1;
+}
+
+} // namespace
+
+#define STANDS_FOR_ANOTHER extern "C" __attribute__((visibility("default")))
+
+STANDS_FOR_ANOTHER void* mmap(void* address, size_t size, int protection, int flags, int fd,
+                              off_t offset) noexcept {
+    auto* const mapped =
+        reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, protection, flags, fd, offset));
+    if (mapped != MAP_FAILED && fd >= 0)
+        FailingDisk::instance().note_mapped(fd, mapped, size, static_cast<std::uint64_t>(offset));
+    return mapped;
+}
+
+STANDS_FOR_ANOTHER int msync(void* address, size_t size, int flags) {
+    std::uint64_t offset = 0;
+    if (FailingDisk::instance().find(address, offset) && FailingDisk::instance().sync(offset, size))
+        return fail_with_eio();
+    return static_cast<int>(::syscall(SYS_msync, address, size, flags));
+}
+
+STANDS_FOR_ANOTHER int fdatasync(int fd) {
+    if (FailingDisk::instance().is_part(fd) && FailingDisk::instance().sync(0, page))
+        return fail_with_eio();
+    return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}

@@ -1,0 +1,115 @@
+// Faults in the memory of a pool, in a child of the test: it ends, and its record says why.
+#include "base/io.hpp"
+#include "base/quiet_thread.hpp"
+#include "durability/fault_handler.hpp"
+#include "support/bare_end.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+namespace rpmem::target {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t size = 4 * page;
+
+struct Death {
+    int status = 0; // of waitpid(2)
+    std::string error;
+    std::string output;
+    std::string log;
+};
+
+std::string text_in(int fd) {
+    std::string text(1000, '\0');
+    const ssize_t length = ::pread(fd, text.data(), text.size(), 0);
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+}
+
+UniqueFd file_of(std::size_t bytes) {
+    UniqueFd file(::memfd_create("part", MFD_CLOEXEC));
+    if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+        throw std::runtime_error("no file in memory");
+    return file;
+}
+
+// A child has a part of one page less than is mapped of it, and does FAULT with its memory.
+template <typename Fault>
+Death die_of(Fault fault) {
+    const UniqueFd part = file_of(size - page);
+    const UniqueFd error = file_of(0);
+    const UniqueFd output = file_of(0);
+    UniqueFd log = file_of(0);
+    const int log_fd = log.get();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto* const memory = static_cast<std::byte*>(
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
+        const FaultGuard guard(
+            {{"/pools/part1", memory, size, 0, {std::byte{'E'}, std::byte{'I'}, std::byte{'O'}}}},
+            {error.get(), output.get(), std::move(log), "<3>"});
+        fault(memory);
+        ::_exit(42); // what was to be a fault was none
+    }
+    Death death;
+    ::waitpid(child, &death.status, 0);
+    death.error = text_in(error.get());
+    death.output = text_in(output.get());
+    death.log = text_in(log_fd);
+    return death;
+}
+
+void expect_record(const Death& death, const std::string& place) {
+    ASSERT_TRUE(WIFEXITED(death.status)) << death.status;
+    EXPECT_EQ(WEXITSTATUS(death.status), EXIT_FAILURE);
+    EXPECT_EQ(death.error.find("rpmemd: the session ends: part /pools/part1 "), 0U) << death.error;
+    EXPECT_NE(death.error.find("at offset " + place + ":"), std::string::npos) << death.error;
+    EXPECT_EQ(death.error.back(), '\n');
+    EXPECT_EQ(death.log, "<3>" + death.error);
+    EXPECT_EQ(death.output, "EIO");
+}
+
+TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
+    expect_record(
+        die_of([](volatile std::byte* memory) { memory[size - page + 8] = std::byte{1}; }),
+        "12296");
+    expect_record(die_of([](volatile std::byte* memory) { static_cast<void>(memory[size - 1]); }),
+                  "16383");
+    // In which signals are blocked, as in those of the workers.
+    expect_record(die_of([](volatile std::byte* memory) {
+                      start_without_signals([=] { memory[size - page] = std::byte{1}; }).join();
+                  }),
+                  "12288");
+    // Memory that may not be written is SIGSEGV.
+    expect_record(die_of([](std::byte* memory) {
+                      ::mprotect(memory, page, PROT_READ);
+                      *const_cast<volatile std::byte*>(memory) = std::byte{1};
+                  }),
+                  "0");
+}
+
+// Of AddressSanitizer, whose own report is the default action.
+#ifndef __SANITIZE_ADDRESS__
+TEST(FaultInThePool, OtherFaultsHaveTheDefaultAction) {
+    const Death elsewhere = die_of([](std::byte* memory) {
+        ::mprotect(memory, page, PROT_NONE);
+        void* const other = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *static_cast<volatile std::byte*>(other) = std::byte{1};
+    });
+    const Death sent = die_of([](std::byte*) { ::raise(SIGBUS); });
+    ASSERT_TRUE(WIFSIGNALED(elsewhere.status)) << elsewhere.status;
+    EXPECT_EQ(WTERMSIG(elsewhere.status), SIGSEGV);
+    EXPECT_EQ(elsewhere.error, "");
+    ASSERT_TRUE(WIFSIGNALED(sent.status)) << sent.status;
+    EXPECT_EQ(WTERMSIG(sent.status), SIGBUS);
+}
+#endif
+
+} // namespace
+} // namespace rpmem::target
