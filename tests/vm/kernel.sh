@@ -6,7 +6,7 @@ kernel_cache=${XDG_CACHE_HOME:-$HOME/.cache}/rpmem-vm
 
 # What the machines need, and rdma_rxe its crc32, which it asks for by name.
 kernel_modules="virtio_pci virtio_net virtio_blk virtio_console virtio_rng 9pnet_virtio 9p overlay
-    ext4 dummy crc32_generic crc32c_generic ib_uverbs rdma_ucm rdma_rxe nfit nd_pmem device_dax
+    ext4 dm_mod dummy crc32_generic crc32c_generic ib_uverbs rdma_ucm rdma_rxe nfit nd_pmem device_dax
     dax_pmem"
 
 # kernel_package NAME: what a package that only names the newest kernel stands for.

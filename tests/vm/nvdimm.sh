@@ -1,6 +1,6 @@
 #!/bin/bash
 # nvdimm.sh [all]: in one machine, pools on persistent memory: the first NVDIMM as a file system with DAX, the
-# second as Device DAX.
+# second as Device DAX; and on a disk that fails (medium_errors.sh).
 #   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_POWER, RPMEM_UNSAFE_SHUTDOWNS, RPMEM_TEST_DAEMON  what was built
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
@@ -161,7 +161,7 @@ bad_blocks() {
 # Killed with the pool open, on devices whose unsafe shutdown count is N.
 kill_with_pool_open() {
     local load
-    pool_set "8M /mnt/pmem/part0"
+    pool_set "15M /mnt/pmem/part0"
     daemon "LD_PRELOAD=$RPMEM_UNSAFE_SHUTDOWNS" "UNSAFE_SHUTDOWNS=$1"
     "$RPMEM_POWER" load pool "$RPMEM_TEST_TARGET" 1 /dev/null >"$dir/load" 2>&1 &
     load=$!
@@ -201,5 +201,6 @@ step "Device DAX, APM, verbs" device_appliance
 [ "${1:-}" != all ] || step "Device DAX, GPSPM, verbs" device_general
 provider tcp
 [ "${1:-}" != all ] || step "Device DAX, there already" device_again
+step "medium errors" "$here/medium_errors.sh"
 step "bad blocks" bad_blocks # the last: it spoils the file system
 finish

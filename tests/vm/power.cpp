@@ -2,8 +2,12 @@
 // by one lane. A lane fills a slot with its next generation of words, makes it durable, and only
 // then says so on standard output, which is to be kept outside of the machine.
 //
-//   power load NAME TARGET LANES ACKNOWLEDGED   never ends; creates the pool, or opens it
-//   power check NAME PART ACKNOWLEDGED          PART is a file with a copy of the pool
+//   power load NAME TARGET LANES ACKNOWLEDGED   creates the pool, or opens it; ends when a call
+//   fails.
+//       Status 0 if that was EIO or ECONNRESET, and no call on any lane succeeded afterwards.
+//   power reopen NAME TARGET ACKNOWLEDGED IMAGE
+//       Reads the pool by rpmem_read(), keeps that in the file IMAGE, and checks it.
+//   power check NAME ACKNOWLEDGED PART...       checks the files of the pool
 //
 // ACKNOWLEDGED is the output of the runs before; lines that are none of ours are skipped.
 #include <fcntl.h>
@@ -14,12 +18,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -30,24 +36,55 @@
 namespace {
 
 constexpr std::size_t header_size = 4096;
-constexpr std::size_t slot_size = 32768;
-constexpr std::size_t slots = 255;
-constexpr std::size_t pool_size = std::size_t{8} << 20;
-static_assert(header_size + slots * slot_size <= pool_size);
+constexpr std::size_t pool_size = std::size_t{14} << 20;
 
-enum class Way { strict, relaxed, flushes, deep };
+// Most slots take from one message to a few; the last ones have more than 1 MiB, and of two parts
+// one slot lies in both.
+constexpr std::size_t small_size = 32768;
+constexpr std::size_t small_slots = 252;
+constexpr std::size_t large_size = std::size_t{3} << 19;
+constexpr std::size_t large_words = 180000;
+constexpr std::size_t slots = small_slots + 4;
+// Bytes of zeros before the words of a slot. Ranges begin and end within zeros, so that those of
+// two lanes overlap without a word that both of them write.
+constexpr std::size_t lead = 64;
 
-// Half of the slots are persisted strictly.
+enum class Way { strict, relaxed, flushes, overlapping, deep };
+
+// Most slots are persisted strictly.
 Way way_of(std::size_t slot) {
-    constexpr std::array ways = {Way::strict,  Way::relaxed, Way::strict,
-                                 Way::flushes, Way::strict,  Way::deep};
+    constexpr std::array ways = {Way::strict, Way::relaxed, Way::strict,     Way::flushes,
+                                 Way::strict, Way::deep,    Way::overlapping};
     return ways[slot % ways.size()];
 }
 
-std::size_t begin_of(std::size_t slot) { return header_size + slot * slot_size; }
+std::size_t begin_of(std::size_t slot) {
+    return header_size + std::min(slot, small_slots) * small_size +
+           (slot > small_slots ? slot - small_slots : 0) * large_size;
+}
+static_assert(header_size + small_slots * small_size + (slots - small_slots) * large_size + lead <=
+              pool_size);
 
-// Words, from a few to three messages.
-std::size_t words_of(std::size_t slot) { return 1 + slot * 37 % 2700; }
+std::size_t size_of(std::size_t slot) { return slot < small_slots ? small_size : large_size; }
+std::size_t words_of(std::size_t slot) {
+    return slot < small_slots ? 1 + slot * 37 % 2700 : large_words;
+}
+std::size_t words_begin(std::size_t slot) { return begin_of(slot) + lead; }
+
+struct Range {
+    std::size_t begin;
+    std::size_t size;
+};
+
+// All words of a slot, and zeros: before them and behind them a few, or all up to the next slot and
+// into it.
+Range range_of(std::size_t slot) {
+    const std::size_t begin = words_begin(slot) - 1 - slot % 7 * 9;
+    const std::size_t end =
+        slot % 4 == 0 ? begin_of(slot) + size_of(slot) + lead / 2
+                      : words_begin(slot) + words_of(slot) * sizeof(std::uint64_t) + slot % 5;
+    return {begin, end - begin};
+}
 
 // Generation 0 is what a new pool holds.
 std::uint64_t word_of(std::size_t slot, std::uint64_t generation, std::size_t index) {
@@ -82,30 +119,42 @@ std::vector<std::uint64_t> acknowledged(const std::string& name, const char* pat
     return generations;
 }
 
-void check(int status, const char* call) {
-    if (status != 0)
-        die(call, rpmem_errormsg());
+// What does not fit in one message, in pieces that overlap. Whatever a flush says, the drain has
+// the last word.
+int flush_and_drain(RPMEMpool* pool, const Range& range, unsigned lane) {
+    constexpr std::size_t piece = 4096;
+    constexpr std::size_t overlap = 13;
+    int failed = 0;
+    for (std::size_t at = 0; at < range.size; at += piece) {
+        const std::size_t from = at - std::min(at, overlap);
+        failed |= rpmem_flush(pool, range.begin + from, std::min(at + piece, range.size) - from,
+                              lane, RPMEM_FLUSH_RELAXED);
+    }
+    return failed | rpmem_drain(pool, lane, 0);
 }
 
-void make_durable(RPMEMpool* pool, std::size_t slot, unsigned lane) {
-    const std::size_t begin = begin_of(slot);
-    const std::size_t size = words_of(slot) * sizeof(std::uint64_t);
-    constexpr std::size_t piece = 4096;
+// Two strict ranges that both have the middle.
+int persist_twice(RPMEMpool* pool, const Range& range, unsigned lane) {
+    const std::size_t third = range.size / 3;
+    const int failed = rpmem_persist(pool, range.begin, 2 * third, lane, 0);
+    return failed | rpmem_persist(pool, range.begin + third, range.size - third, lane, 0);
+}
+
+int make_durable(RPMEMpool* pool, std::size_t slot, unsigned lane) {
+    const Range range = range_of(slot);
     switch (way_of(slot)) {
     case Way::strict:
-        return check(rpmem_persist(pool, begin, size, lane, 0), "rpmem_persist");
+        return rpmem_persist(pool, range.begin, range.size, lane, 0);
     case Way::relaxed:
-        return check(rpmem_persist(pool, begin, size, lane, RPMEM_PERSIST_RELAXED),
-                     "rpmem_persist");
+        return rpmem_persist(pool, range.begin, range.size, lane, RPMEM_PERSIST_RELAXED);
     case Way::flushes:
-        for (std::size_t at = 0; at < size; at += piece)
-            check(rpmem_flush(pool, begin + at, std::min(piece, size - at), lane,
-                              RPMEM_FLUSH_RELAXED),
-                  "rpmem_flush");
-        return check(rpmem_drain(pool, lane, 0), "rpmem_drain");
+        return flush_and_drain(pool, range, lane);
+    case Way::overlapping:
+        return persist_twice(pool, range, lane);
     case Way::deep:
-        return check(rpmem_deep_persist(pool, begin, size, lane), "rpmem_deep_persist");
+        return rpmem_deep_persist(pool, range.begin, range.size, lane);
     }
+    return -1;
 }
 
 void acknowledge(const std::string& name, std::size_t slot, std::uint64_t generation) {
@@ -121,38 +170,57 @@ struct Load {
     std::byte* local;
     unsigned lanes;
     std::vector<std::uint64_t>& generations; // each element is one lane's
+    std::atomic<bool>& failed;               // a call has failed, on any lane
+    std::atomic<bool>& wrong;                // and what followed was not as it must be
 };
 
-[[noreturn]] void run_lane(const Load& load, unsigned lane) {
-    std::mt19937 random(std::random_device{}());
-    std::uniform_int_distribution<std::size_t> pick(0, (slots - lane - 1) / load.lanes);
-    while (true) {
-        const std::size_t slot = lane + pick(random) * load.lanes;
-        const std::uint64_t generation = ++load.generations[slot];
-        for (std::size_t i = 0; i < words_of(slot); ++i) {
-            const std::uint64_t word = word_of(slot, generation, i);
-            std::memcpy(load.local + begin_of(slot) + i * sizeof(word), &word, sizeof(word));
-        }
-        make_durable(load.pool, slot, lane);
-        acknowledge(load.name, slot, generation);
+// False if it failed.
+bool fill_slot(const Load& load, std::size_t slot, unsigned lane) {
+    const std::uint64_t generation = ++load.generations[slot];
+    for (std::size_t i = 0; i < words_of(slot); ++i) {
+        const std::uint64_t word = word_of(slot, generation, i);
+        std::memcpy(load.local + words_begin(slot) + i * sizeof(word), &word, sizeof(word));
     }
+    const bool failed_before = load.failed;
+    const int status = make_durable(load.pool, slot, lane);
+    const int error = errno;
+    if (status == 0) {
+        acknowledge(load.name, slot, generation);
+        if (!failed_before)
+            return true;
+        std::fprintf(stderr, "slot %zu was acknowledged after a failure\n", slot);
+        load.wrong = true;
+        return true;
+    }
+    if (!load.failed.exchange(true))
+        std::fprintf(stderr, "the first failure: %s: %s\n", std::strerror(error), rpmem_errormsg());
+    if (error != EIO && error != ECONNRESET) {
+        std::fprintf(stderr, "slot %zu: errno %d: %s\n", slot, error, rpmem_errormsg());
+        load.wrong = true;
+    }
+    return false;
 }
 
-int run_load(const std::string& name, const char* target, unsigned lanes, const char* path) {
-    auto generations = acknowledged(name, path);
-    // The one after the last that was acknowledged may have been on its way.
-    for (auto& generation : generations)
-        ++generation;
-    auto* const local = static_cast<std::byte*>(std::aligned_alloc(header_size, pool_size));
-    std::memset(local, 0, pool_size);
+// Until a call fails, and then some more calls, which must fail as well.
+void run_lane(const Load& load, unsigned lane) {
+    constexpr unsigned calls_after_failure = 20;
+    std::mt19937 random(std::random_device{}());
+    std::uniform_int_distribution<std::size_t> pick(0, (slots - lane - 1) / load.lanes);
+    for (unsigned failed = 0; failed < calls_after_failure;)
+        failed += fill_slot(load, lane + pick(random) * load.lanes, lane) ? 0 : 1;
+}
+
+RPMEMpool* open_pool(const std::string& name, const char* target, std::byte* local, unsigned lanes,
+                     bool create) {
     const std::string pool_set = name + ".set";
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "POWER", 5);
     attributes.incompat_features = 6; // a shutdown state, and the checksum that goes with it
     unsigned granted = lanes;
-    RPMEMpool* pool =
-        rpmem_create(target, pool_set.c_str(), local, pool_size, &granted, &attributes);
-    if (!pool && errno == EEXIST) {
+    RPMEMpool* pool = nullptr;
+    if (create)
+        pool = rpmem_create(target, pool_set.c_str(), local, pool_size, &granted, &attributes);
+    if (!create || (!pool && errno == EEXIST)) {
         granted = lanes;
         pool = rpmem_open(target, pool_set.c_str(), local, pool_size, &granted, &attributes);
     }
@@ -160,13 +228,32 @@ int run_load(const std::string& name, const char* target, unsigned lanes, const 
         die("neither created nor opened", rpmem_errormsg());
     if (granted != lanes)
         die("the pool", "fewer lanes than were asked for");
-    const Load load{name, pool, local, lanes, generations};
+    return pool;
+}
+
+std::byte* local_memory() {
+    auto* const local = static_cast<std::byte*>(std::aligned_alloc(header_size, pool_size));
+    std::memset(local, 0, pool_size);
+    return local;
+}
+
+int run_load(const std::string& name, const char* target, unsigned lanes, const char* path) {
+    auto generations = acknowledged(name, path);
+    // The one after the last that was acknowledged may have been on its way.
+    for (auto& generation : generations)
+        ++generation;
+    std::byte* const local = local_memory();
+    RPMEMpool* const pool = open_pool(name, target, local, lanes, true);
+    std::atomic<bool> failed = false;
+    std::atomic<bool> wrong = false;
+    const Load load{name, pool, local, lanes, generations, failed, wrong};
     std::vector<std::thread> threads;
     for (unsigned lane = 0; lane < lanes; ++lane)
         threads.emplace_back([&load, lane] { run_lane(load, lane); });
     for (auto& thread : threads)
         thread.join();
-    return 1;
+    (void)rpmem_close(pool);
+    return wrong ? 1 : 0;
 }
 
 // Newest first: the last acknowledged, one that was on its way then, and one that was on its way
@@ -190,12 +277,14 @@ bool is_one_of(const Candidates& candidates, std::size_t slot, std::size_t index
 }
 
 // Returns how many words of the slot are newer than what was acknowledged; -1 if one is lost.
-int check_slot(const std::byte* part, std::size_t slot, std::uint64_t acknowledged_last) {
+int check_slot(const std::byte* pool, std::size_t slot, std::uint64_t acknowledged_last) {
+    constexpr std::size_t first = lead / sizeof(std::uint64_t);
     int newer = 0;
-    for (std::size_t i = 0; i < slot_size / sizeof(std::uint64_t); ++i) {
+    for (std::size_t at = 0; at < size_of(slot) / sizeof(std::uint64_t); ++at) {
         std::uint64_t found;
-        std::memcpy(&found, part + begin_of(slot) + i * sizeof(found), sizeof(found));
-        const bool written = i < words_of(slot);
+        std::memcpy(&found, pool + begin_of(slot) + at * sizeof(found), sizeof(found));
+        const bool written = at >= first && at - first < words_of(slot);
+        const std::size_t i = at - first;
         const std::uint64_t expected = written ? word_of(slot, acknowledged_last, i) : 0;
         if (found == expected)
             continue;
@@ -213,19 +302,14 @@ int check_slot(const std::byte* part, std::size_t slot, std::uint64_t acknowledg
     return newer;
 }
 
-int run_check(const std::string& name, const char* part, const char* path) {
+int check_pool(const std::string& name, const std::byte* pool, const char* path) {
     const auto generations = acknowledged(name, path);
-    std::vector<char> bytes(pool_size);
-    std::ifstream file(part, std::ios::binary);
-    if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-        die(part, "cannot be read");
     std::uint64_t persists = 0;
     unsigned durable = 0;
     unsigned in_flight = 0;
     unsigned lost = 0;
     for (std::size_t slot = 0; slot < slots; ++slot) {
-        const int newer =
-            check_slot(reinterpret_cast<const std::byte*>(bytes.data()), slot, generations[slot]);
+        const int newer = check_slot(pool, slot, generations[slot]);
         persists += generations[slot];
         durable += generations[slot] > 0;
         in_flight += newer > 0;
@@ -236,6 +320,34 @@ int run_check(const std::string& name, const char* part, const char* path) {
     return lost == 0 && durable > 0 ? 0 : 1;
 }
 
+int run_check(const std::string& name, const char* path, char** parts) {
+    std::vector<char> pool;
+    for (; *parts != nullptr; ++parts) {
+        const std::size_t header = pool.empty() ? 0 : header_size; // each part has one
+        const std::size_t before = pool.size();
+        pool.resize(before + std::filesystem::file_size(*parts) - header);
+        std::ifstream file(*parts, std::ios::binary);
+        file.seekg(static_cast<std::streamoff>(header));
+        if (!file.read(pool.data() + before, static_cast<std::streamsize>(pool.size() - before)))
+            die(*parts, "cannot be read");
+    }
+    if (pool.size() < pool_size)
+        die("the parts", "are too small");
+    return check_pool(name, reinterpret_cast<const std::byte*>(pool.data()), path);
+}
+
+int run_reopen(const std::string& name, const char* target, const char* path, const char* image) {
+    std::byte* const local = local_memory();
+    RPMEMpool* const pool = open_pool(name, target, local, 1, false);
+    if (rpmem_read(pool, local + header_size, header_size, pool_size - header_size, 0) != 0)
+        die("rpmem_read", rpmem_errormsg());
+    std::ofstream file(image, std::ios::binary);
+    if (!file.write(reinterpret_cast<const char*>(local), pool_size).flush())
+        die(image, "cannot be written");
+    const int status = check_pool(name, local, path);
+    return rpmem_close(pool) == 0 ? status : 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -243,7 +355,11 @@ int main(int argc, char** argv) {
     if (command == "load" && argc == 6)
         return run_load(argv[2], argv[3], static_cast<unsigned>(std::strtoul(argv[4], nullptr, 10)),
                         argv[5]);
-    if (command == "check" && argc == 5)
-        return run_check(argv[2], argv[3], argv[4]);
-    die("usage", "power load NAME TARGET LANES ACKNOWLEDGED | power check NAME PART ACKNOWLEDGED");
+    if (command == "reopen" && argc == 6)
+        return run_reopen(argv[2], argv[3], argv[4], argv[5]);
+    if (command == "check" && argc >= 5)
+        return run_check(argv[2], argv[3], argv + 4);
+    die("usage",
+        "power load NAME TARGET LANES ACKNOWLEDGED | power reopen NAME TARGET ACKNOWLEDGED IMAGE"
+        " | power check NAME ACKNOWLEDGED PART...");
 }

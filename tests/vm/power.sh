@@ -14,14 +14,15 @@ mount_media() {
 
 check() {
     local status=0
-    step "NVDIMM" "$RPMEM_POWER" check pmem /mnt/pmem/part0 "$acknowledged"
-    step "disk" "$RPMEM_POWER" check disk /mnt/disk/part0 "$acknowledged"
+    step "NVDIMM" "$RPMEM_POWER" check pmem "$acknowledged" /mnt/pmem/part{0,1}
+    step "disk" "$RPMEM_POWER" check disk "$acknowledged" /mnt/disk/part{0,1}
     [ "$failed" -eq 0 ]
 }
 
 load() {
     local name=$1 status
-    printf 'PMEMPOOLSET\n8M %s/part0\n' "/mnt/$name" >"$RPMEM_TEST_DIR/$name.set"
+    printf 'PMEMPOOLSET\n10M %s/part0\n5M %s/part1\n' "/mnt/$name" "/mnt/$name" \
+        >"$RPMEM_TEST_DIR/$name.set"
     "$RPMEM_POWER" load "$name" "$RPMEM_TEST_TARGET" 4 "$acknowledged"
     status=$?
     echo "=== FAILED: the load on $name has ended: status $status"
