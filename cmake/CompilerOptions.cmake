@@ -13,3 +13,30 @@ if(RPMEM_SANITIZE)
     set(CMAKE_C_FLAGS_DEBUG "-g1")
     set(CMAKE_CXX_FLAGS_DEBUG "-g1")
 endif()
+
+# What is installed is hardened. Debug and sanitizer builds are not installed: they leave this out,
+# because _FORTIFY_SOURCE needs optimisation, and hides from the sanitizers what they look for.
+set(RPMEM_FOR_INSTALLATION OFF)
+if(CMAKE_BUILD_TYPE MATCHES "Rel" AND NOT RPMEM_SANITIZE)
+    set(RPMEM_FOR_INSTALLATION ON)
+    include(CheckCXXCompilerFlag)
+    include(CheckPIESupported)
+    check_pie_supported()
+    add_compile_options(-fstack-protector-strong -fstack-clash-protection
+        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+    # Only compilers for x86 know this option.
+    check_cxx_compiler_flag(-fcf-protection=full RPMEM_HAS_CF_PROTECTION)
+    if(RPMEM_HAS_CF_PROTECTION)
+        add_compile_options(-fcf-protection=full)
+    endif()
+    add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
+
+# rpmem_keep_symbols(TARGET): its debug symbols beside it, for Install.cmake. In the target's directory.
+function(rpmem_keep_symbols target)
+    if(RPMEM_FOR_INSTALLATION AND CMAKE_OBJCOPY)
+        add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+            COMMAND ${CMAKE_OBJCOPY} --only-keep-debug
+                $<TARGET_FILE:${target}> $<TARGET_FILE:${target}>.debug)
+    endif()
+endfunction()

@@ -1,10 +1,37 @@
 # What `cmake --install` puts where. The targets rpmem and rpmemd exist when this is read.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS rpmem LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS rpmemd rpmemctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Programs find the library also where the dynamic linker does not look for it, as with --prefix.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR
+    BASE_DIRECTORY ${CMAKE_INSTALL_FULL_BINDIR} OUTPUT_VARIABLE rpmem_bin_to_lib)
+
+# rpmem_install_binary(TARGET DIRECTORY): stripped, if it was built for users. Its debug symbols are
+# the component debug, in the folder .debug beside it, where gdb looks for them.
+function(rpmem_install_binary target directory)
+    set(file $<TARGET_FILE_NAME:${target}>)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "")
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    if(rpmem IN_LIST libraries)
+        set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${rpmem_bin_to_lib}")
+    endif()
+    install(TARGETS ${target} RUNTIME DESTINATION ${directory} LIBRARY DESTINATION ${directory})
+    if(NOT RPMEM_FOR_INSTALLATION OR NOT CMAKE_OBJCOPY)
+        return()
+    endif()
+    install(FILES $<TARGET_FILE:${target}>.debug DESTINATION ${directory}/.debug
+        COMPONENT debug EXCLUDE_FROM_ALL)
+    install(CODE "
+        cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX OUTPUT_VARIABLE place)
+        cmake_path(APPEND place \"${directory}/${file}\")
+        execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND \"${CMAKE_OBJCOPY}\" --strip-unneeded
+            \"--add-gnu-debuglink=$<TARGET_FILE:${target}>.debug\" \"\$ENV{DESTDIR}\${place}\")")
+endfunction()
+
+rpmem_install_binary(rpmem ${CMAKE_INSTALL_LIBDIR})
+rpmem_install_binary(rpmemd ${CMAKE_INSTALL_BINDIR})
+rpmem_install_binary(rpmemctl ${CMAKE_INSTALL_BINDIR})
 if(TARGET rpmem-bench)
-    install(TARGETS rpmem-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    rpmem_install_binary(rpmem-bench ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES include/librpmem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -34,6 +61,29 @@ foreach(section 1 3 5 7)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES docs/performance.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+# The texts lie elsewhere than in the sources: a link to a page of the manual leads to where that is
+# installed, and what a link to a file of the sources names stays, without the link.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_MANDIR
+    BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DOCDIR} OUTPUT_VARIABLE rpmem_doc_to_man)
+
+# rpmem_install_text(FILE UP DIRECTORY): UP leads from FILE to the root of the sources.
+function(rpmem_install_text file up directory)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REPLACE "[" "<open>" text "${text}") # CMake takes brackets for those of a list
+    string(REPLACE "]" "<close>" text "${text}")
+    string(REGEX REPLACE "<close>\\(${up}man/([a-z_.-]+)\\.([1-8])\\)"
+        "<close>(${up}${rpmem_doc_to_man}/man\\2/\\1.\\2)" text "${text}")
+    string(REGEX REPLACE "<open>([^<>]+)<close>\\(${up}(common|librpmem|rpmemd|tests|tools)/[^)]+\\)"
+        "\\1" text "${text}")
+    string(REPLACE "<open>" "[" text "${text}")
+    string(REPLACE "<close>" "]" text "${text}")
+    file(WRITE ${PROJECT_BINARY_DIR}/texts/${file} "${text}")
+    install(FILES ${PROJECT_BINARY_DIR}/texts/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${directory})
+endfunction()
+
+rpmem_install_text(README.md "" "")
+foreach(name durability performance virtual-machines)
+    rpmem_install_text(docs/${name}.md "../" docs)
+endforeach()
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,5 +1,6 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "base/log.hpp"
+#include "base/no_canary.hpp"
 #include "base/settings.hpp"
 #include "load_time.hpp"
 #include "pool.hpp"
@@ -214,8 +215,8 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
     });
 }
 
-RPMEM_EXPORT int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane,
-                               unsigned flags) {
+RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,
+                                               unsigned lane, unsigned flags) {
     return guarded([&] {
         return report(rpp ? rpp->pool->persist(offset, length, lane, flags) : check_handle(rpp));
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fork_listener.hpp"
+#include "base/no_canary.hpp"
 #include "base/settings.hpp"
 #include "dump_exclusion.hpp"
 #include "lanes/connection.hpp"
@@ -51,7 +52,8 @@ public:
     // The user names RDMA devices, and the way leads elsewhere.
     [[nodiscard]] bool misses_device() const { return misses_device_; }
 
-    Result<> persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
+    RPMEM_NO_CANARY Result<> persist(std::size_t offset, std::size_t length, unsigned lane,
+                                     unsigned flags);
     Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
     Result<> flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> drain(unsigned lane, unsigned flags);

@@ -1,6 +1,7 @@
 #include "lanes/lane.hpp"
 
 #include "base/cache_line.hpp"
+#include "base/no_canary.hpp"
 #include "lanes/messages.hpp"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
 }
 
 // Takes in what has completed, waiting if there is nothing.
-int Lane::make_progress() {
+RPMEM_NO_CANARY int Lane::make_progress() {
     std::array<fabric::Completion, 16> entries;
     int got = wait_.wait(completions_, entries, alarm_.fd);
     if (got == 0)
@@ -206,8 +207,8 @@ inline std::uint32_t Lane::flags_of_request(Answer answer, std::size_t length) {
     return flags;
 }
 
-int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
-                  unsigned window) {
+RPMEM_NO_CANARY int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length,
+                                  Answer answer, unsigned window) {
     if (!gathered_.empty()) [[unlikely]]
         if (const int code = send_gathered(Answer::may_wait))
             return code;

@@ -1,11 +1,13 @@
 #!/bin/bash
-# installed_example.sh CMAKE BUILD SOURCES, below with-sshd: installs the build into a temporary
-# prefix, builds the example with CMake and with pkg-config against it, and runs both.
+# installed_example.sh CMAKE BUILD SOURCES CONFIGURATION, below with-sshd: installs the build into a
+# temporary prefix, looks at what is there, builds the example with CMake and with pkg-config against it,
+# and the program in README.md, and runs all three.
 set -eu
 
 cmake=$1
 build=$2
 sources=$3
+configuration=$4
 work=$RPMEM_TEST_DIR
 prefix=$work/prefix
 target=$work/target
@@ -40,6 +42,42 @@ move_prefix() {
     prefix="$work/moved prefix"
 }
 
+# What the dynamic linker finds without being told.
+check_programs() {
+    local program
+    for program in rpmemd rpmemctl rpmem-bench; do
+        env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version >/dev/null ||
+            fault "$program does not start from the prefix that it was installed into"
+    done
+}
+
+check_hardening() {
+    case $configuration in
+    Rel*)
+        "$cmake" --install "$build" --prefix "$prefix" --component debug >"$work/install.log" ||
+            { cat "$work/install.log"; fault "cmake --install --component debug failed"; }
+        "${0%/*}/hardening.sh" "$prefix" || fault "what is installed is not hardened"
+        ;;
+    esac
+}
+
+# The program in README.md, as a reader would compile it.
+build_snippet() {
+    sed -n '/^```c$/,/^```$/p' "$sources/README.md" | sed '/^```/d; s/"target"/getenv("RPMEM_TEST_TARGET")/
+        s/"pool.set"/"snippet.set"/' >"$work/snippet.c"
+    # shellcheck disable=SC2046 # options
+    PKG_CONFIG_PATH=$libdir/pkgconfig cc -Wall -Wextra -Werror "$work/snippet.c" -o "$work/snippet" \
+        $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs librpmem) ||
+        fault "the program in README.md does not compile"
+}
+
+run_snippet() {
+    printf 'PMEMPOOLSET\n32M %s\n' "$target/snippet.part0" >"$target/snippet.set"
+    LD_LIBRARY_PATH=$libdir timeout 60 "$work/snippet" || fault "the program in README.md failed"
+    [ "$(head -c $((4096 + 20)) "$target/snippet.part0" | tail -c 20)" = "kept on two machines" ] ||
+        fault "snippet.part0 does not hold what the program in README.md wrote"
+}
+
 build_with_cmake() {
     {
         "$cmake" -S "$sources/examples" -B "$work/with-cmake" -DCMAKE_PREFIX_PATH="$prefix"
@@ -71,8 +109,13 @@ run_example() {
 
 mkdir "$target"
 install_build
+check_hardening
+"${0%/*}/links.sh" "$prefix" "$prefix"/share/doc/librpmem/{,docs/}*.md ||
+    fault "links of installed texts lead nowhere"
 build_with_make
+build_snippet
 move_prefix
+check_programs
 build_with_cmake
 
 export RPMEM_ENABLE_VERBS=0 RPMEM_CMD
@@ -80,3 +123,4 @@ RPMEM_CMD=$(printf '%q ' "$prefix/bin/rpmemd" --poolset-dir "$target" \
     --log-file "$target/rpmemd.log" --log-level notice)
 run_example "$work/with-cmake/replicate" cmake
 run_example "$work/with-make/replicate" make
+run_snippet

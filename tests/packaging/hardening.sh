@@ -1,0 +1,66 @@
+#!/bin/bash
+# hardening.sh PREFIX: what is installed there is hardened as Debian's own programs are, and stripped;
+# its debug symbols are in .debug beside it. They also tell what each source was compiled with.
+set -u
+
+failed=0 files=0
+fault() {
+    printf '%s: %s\n' "$file" "$*" >&2
+    failed=1
+}
+
+# compiled_with OPTION: every source of ours.
+compiled_with() {
+    local without
+    without=$(grep -vcE -- " $1( |\$)" <<<"$producers")
+    [ "$without" = 0 ] || fault "$without sources were compiled without $1"
+}
+
+check_link() {
+    local headers dynamic
+    headers=$(readelf -lW "$file") dynamic=$(readelf -dW "$file")
+    grep -q 'Elf file type is DYN' <<<"$headers" || fault "it is not position-independent"
+    grep -q 'GNU_RELRO' <<<"$headers" || fault "no RELRO"
+    grep -qE 'GNU_STACK .* RW +0x' <<<"$headers" || fault "the stack is executable"
+    grep -qE 'FLAGS_1.*NOW' <<<"$dynamic" || fault "not BIND_NOW"
+    grep -q 'INTERP' <<<"$headers" && ! grep -qE 'FLAGS_1.*PIE' <<<"$dynamic" && fault "no PIE"
+    ! grep -E '\(R(UN)?PATH\)' <<<"$dynamic" | grep -vF '[$ORIGIN/../' || fault "a RUNPATH that is not relative"
+}
+
+check_code() {
+    local symbols
+    symbols=$(readelf --dyn-syms -W "$file")
+    grep -q '__stack_chk_fail' <<<"$symbols" || fault "no stack protector"
+    grep -qE ' UND __[a-z]+_chk@' <<<"$symbols" || fault "no function of _FORTIFY_SOURCE"
+}
+
+# build_id FILE: of symbols alone readelf complains that there is no program.
+build_id() {
+    readelf -nW "$1" 2>/dev/null | grep 'Build ID'
+}
+
+check_symbols() {
+    local debug=${file%/*}/.debug/${file##*/}.debug producers
+    ! readelf -SW "$file" | grep -qE ' \.(symtab|debug_info) ' || fault "it is not stripped"
+    readelf --string-dump=.gnu_debuglink "$file" 2>/dev/null | grep -qF "${debug##*/}" ||
+        fault "it does not name its debug symbols"
+    [ "$(build_id "$file")" = "$(build_id "$debug")" ] ||
+        fault "$debug is not there, or of another build"
+    # Clang does not tell its options.
+    producers=$(readelf -wi --dwarf-depth=1 "$debug" 2>/dev/null | grep 'DW_AT_producer.*GNU C')
+    [ -n "$producers" ] || { fault "no compiler's name in $debug" && return; }
+    compiled_with -fstack-protector-strong
+    compiled_with -fstack-clash-protection
+    [ "$(uname -m)" != x86_64 ] || compiled_with '-fcf-protection(=full)?'
+}
+
+while IFS= read -r file; do
+    [ "$(head -c 4 "$file" | tr -d '\0')" = $'\177ELF' ] || continue
+    files=$((files + 1))
+    check_link
+    check_code
+    check_symbols
+done < <(find "$1" -type f -not -path '*/.debug/*')
+file=$1
+[ "$files" -ge 4 ] || fault "only $files programs and libraries are installed there"
+exit $failed
