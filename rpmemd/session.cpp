@@ -5,9 +5,13 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace rpmem::target {
@@ -41,6 +45,17 @@ constexpr const char* danger_of_sockets =
 // Peers of protocol 0.1 get over sockets what 1.12.1's daemon gives them: the operator's word.
 bool appliance_reaches_medium(fabric::ProviderKind kind) {
     return kind != fabric::ProviderKind::tcp || caches_are_durable();
+}
+
+// A descriptor of our own: syslog(3) takes locks, which a handler of signals may not.
+UniqueFd connect_to_syslog() {
+    UniqueFd log(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, _PATH_LOG, sizeof(address.sun_path) - 1);
+    if (::connect(log.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+        log.reset();
+    return log;
 }
 
 } // namespace
@@ -216,9 +231,13 @@ void Session::warn_about(fabric::ProviderKind kind) const {
 
 void Session::guard_memory() {
     FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, {}, {}};
-    if (!configuration_.use_syslog)
+    if (configuration_.use_syslog) {
+        channels.log = connect_to_syslog();
+        channels.log_prefix = fmt::format("<{}>", LOG_DAEMON | LOG_ERR);
+    } else {
         channels.log.reset(::open(configuration_.log_file.c_str(),
                                   O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
+    }
     fault_guard_.reset(); // there is one at a time
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
     // Where libfabric lets the kernel copy from the pool, nobody hears of a fault.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,7 +50,7 @@ struct FaultGuard::Record {
     PartInMemory part;
     std::string before; // the offset
     std::string after;
-    std::string text; // room for all of it
+    mutable std::string text; // room for all of it
 };
 
 struct FaultGuard::Records {
@@ -83,7 +82,6 @@ FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
     }
     active = records_.get();
     struct sigaction action {};
-    // No reinterpret_cast of functions: the two pointers to void are what the kernel passes.
     action.sa_sigaction = [](int number, siginfo_t* information, void* context) {
         handle(number, information, context);
     };
@@ -123,7 +121,7 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     std::array<char, most_digits> digits{};
     const std::string_view number = to_text(offset, digits);
     // The room is there: nothing is allocated.
-    std::string& text = const_cast<std::string&>(record.text);
+    std::string& text = record.text;
     text.append(records.channels.log_prefix);
     text.append(record.before).append(number).append(record.after);
     const std::size_t prefix = records.channels.log_prefix.size();
