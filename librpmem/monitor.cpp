@@ -22,11 +22,12 @@ bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
     return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// Readable when LOST is raised, error text has come, or nobody can write to what OUTPUT reads any
-// more (EPOLLRDHUP, and EPOLLHUP always). Not when a response has come: who asked for it takes it.
+// Readable when LOST is raised, error text has come, or OUTPUT is readable or at its end: what the
+// daemon says there without being asked is its last message. If it is a response, lanes that sleep
+// wake in vain until the caller who asked for it has read it.
 Result<UniqueFd> make_wake(int lost, int output, int error) {
     UniqueFd wake(::epoll_create1(EPOLL_CLOEXEC));
-    if (!wake || !add(wake, lost, EPOLLIN) || !add(wake, output, EPOLLRDHUP) ||
+    if (!wake || !add(wake, lost, EPOLLIN) || !add(wake, output, EPOLLIN | EPOLLRDHUP) ||
         (error >= 0 && !add(wake, error, EPOLLIN)))
         return fail_errno(ErrorClass::resource_limit, errno,
                           "no descriptor to wake lanes by when the session is lost (epoll)");
@@ -61,10 +62,11 @@ void Monitor::stop() {
         thread_.join();
 }
 
-void Monitor::declare_lost(std::string reason) {
+void Monitor::declare_lost(Error reason) {
+    reason.code = reason.kind == ErrorClass::medium_failed ? EIO : ECONNRESET;
     {
         const std::lock_guard lock(mutex_);
-        if (reason_.empty())
+        if (!reason_)
             reason_ = std::move(reason);
         lost_.store(true, std::memory_order_release);
     }
@@ -72,20 +74,20 @@ void Monitor::declare_lost(std::string reason) {
     lost_event_.raise();
 }
 
-std::string Monitor::reason(std::chrono::milliseconds patience) {
+std::optional<Error> Monitor::reason(std::chrono::milliseconds patience) {
     if (!thread_.joinable()) {
         look(patience);
         patience = std::chrono::milliseconds(0);
     }
     std::unique_lock lock(mutex_);
-    told_.wait_for(lock, patience, [this] { return !reason_.empty(); });
+    told_.wait_for(lock, patience, [this] { return reason_.has_value(); });
     return reason_;
 }
 
 bool Monitor::find_lost() {
     if (!lost())
-        if (std::string loss = session_.loss_if_unused(); !loss.empty())
-            declare_lost(std::move(loss));
+        if (auto loss = session_.loss_if_unused())
+            declare_lost(std::move(*loss));
     return lost();
 }
 
@@ -124,8 +126,8 @@ void Monitor::watch(const fabric::EventQueue& events) {
         if (fds[0].revents != 0)
             return;
         if (fds[3].revents != 0 || fds[1].revents != 0) {
-            if (std::string loss = session_.loss(); !loss.empty())
-                return declare_lost(std::move(loss));
+            if (auto loss = session_.loss())
+                return declare_lost(std::move(*loss));
         }
         if (fds[2].revents != 0 && look_at_lanes(events))
             return;
@@ -144,8 +146,8 @@ bool Monitor::look_at_lanes(const fabric::EventQueue& events) {
         return false;
     pollfd fds[2] = {{session_.output_fd(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(last_error_time.count()));
-    std::string loss = fds[0].revents != 0 ? session_.loss() : std::string();
-    declare_lost(loss.empty() ? session_.ending(what) : std::move(loss));
+    auto loss = fds[0].revents != 0 ? session_.loss() : std::nullopt;
+    declare_lost(loss ? std::move(*loss) : session_.ending(what));
     return true;
 }
 

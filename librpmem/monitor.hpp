@@ -12,7 +12,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <optional>
 #include <thread>
 
 namespace rpmem {
@@ -38,16 +38,18 @@ public:
     // Wakes lanes that sleep: readable once the session is lost, and when somebody must look, as
     // the target has said something and would wait for it to be read.
     [[nodiscard]] int wake_fd() const { return wake_.get(); }
-    // Why. A lane may see the loss first: waits up to PATIENCE for the explanation.
-    [[nodiscard]] std::string reason(std::chrono::milliseconds patience);
+    // Why; nothing if it is not lost, as far as is known. A lane may see the loss first: waits up
+    // to PATIENCE for the explanation.
+    [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds patience);
     // In a child made by fork(2), which has not got the thread. Async-signal-safe.
     void become_inherited() {
         inherited_.store(true, std::memory_order_relaxed);
         lost_.store(true, std::memory_order_release);
     }
     [[nodiscard]] bool inherited() const { return inherited_.load(std::memory_order_relaxed); }
-    // For those who find out by themselves. The first reason stays.
-    void declare_lost(std::string reason);
+    // For those who find out by themselves. The first reason stays, with EIO if it is a failed
+    // medium and with ECONNRESET if it is anything else.
+    void declare_lost(Error reason);
 
 private:
     Monitor(Session& session, Event lost_event, Event stop_event, UniqueFd wake)
@@ -60,12 +62,12 @@ private:
     Session& session_;
     Event lost_event_;
     Event stop_event_;
-    UniqueFd wake_; // of epoll(7): the event, and what the channel brings but for responses
+    UniqueFd wake_; // of epoll(7): the event, and what the channel brings
     std::atomic<bool> lost_ = false;
     std::atomic<bool> inherited_ = false;
     std::mutex mutex_;
     std::condition_variable told_;
-    std::string reason_;
+    std::optional<Error> reason_;
     std::thread thread_;
 };
 

@@ -1,15 +1,13 @@
 #include "pool.hpp"
 
+#include "agreement.hpp"
 #include "fabric/library.hpp"
 #include "lanes/appliance.hpp"
 #include "lanes/general_purpose.hpp"
 #include "lanes/messages.hpp"
 #include "lanes/provider_choice.hpp"
 
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <climits>
+#include <cerrno>
 #include <cstring>
 
 namespace rpmem {
@@ -26,32 +24,6 @@ constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a
 bool has_header(const rpmem_pool_attr& attributes) {
     static constexpr rpmem_pool_attr none{};
     return std::memcmp(&attributes, &none, sizeof(none)) != 0;
-}
-
-std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
-    if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
-        return std::nullopt;
-    return hello->token;
-}
-
-// The target is not to be trusted with what the lanes will use.
-Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked,
-                      const std::optional<wire::Hello>& hello) {
-    const bool knows_messages =
-        hello && (hello->capabilities & wire::capability_messages_only) != 0;
-    const auto bad = [](std::string what) {
-        return fail(ErrorClass::target_refused, EPROTO, "the target's answer makes no sense: {}",
-                    what);
-    };
-    if (in_band.port == 0 || in_band.port > UINT16_MAX)
-        return bad(fmt::format("port {}", in_band.port));
-    if (in_band.method == wire::PersistMethod::messages && !knows_messages)
-        return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
-    if (in_band.lanes == 0 || in_band.lanes > asked)
-        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked));
-    if (in_band.raddr > UINT64_MAX - size)
-        return bad(fmt::format("remote address {:#x}", in_band.raddr));
-    return {};
 }
 
 bool may_use_sockets_of_ip(const Settings& own) { return own.enable_tcp || own.enable_sockets; }
@@ -121,8 +93,10 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
                          settings_);
     if (!connection) {
         Error error = std::move(connection).error();
-        if (std::string why = session_->loss(); !why.empty())
-            error.text += "; " + why;
+        if (const auto why = loss_behind(error)) {
+            error.code = why->code;
+            error.text += "; " + why->text;
+        }
         return Failure(std::move(error));
     }
     connection_ = std::move(*connection);
@@ -139,29 +113,6 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
         this);
     return {};
 }
-
-namespace {
-
-// A lane takes several descriptors, and the application needs some as well. Where lanes are
-// connected on first use, there is time to tell which limit is too low.
-unsigned lanes_for_descriptors(bool all_at_once) {
-    if (!all_at_once)
-        return UINT_MAX;
-    constexpr rlim_t descriptors_each = 16;
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return UINT_MAX;
-    return static_cast<unsigned>(
-        std::clamp<rlim_t>(limit.rlim_cur / descriptors_each, 1, UINT_MAX));
-}
-
-unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings,
-                      const std::optional<wire::Hello>& hello) {
-    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted),
-                     lanes_for_descriptors(!lane_token(hello)), hello ? hello->lanes : wanted});
-}
-
-} // namespace
 
 Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
@@ -240,11 +191,18 @@ Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
     if (!lane) {
         auto connected = connection_->use_lane(index);
         if (!connected)
-            return monitor_->find_lost() ? lost(call)
-                                         : Failure(in_context(call, std::move(connected).error()));
+            return loss_behind(connected.error())
+                       ? lost(call)
+                       : Failure(in_context(call, std::move(connected).error()));
         lane = *connected;
     }
-    return concluded(call, operate(*lane));
+    return concluded(call, *lane, operate(*lane));
+}
+
+// Why the session is lost, if that is why a lane could not be connected.
+std::optional<Error> Pool::loss_behind(const Error& error) {
+    const bool may_be_early = error.kind == ErrorClass::link_lost && error.code != ETIMEDOUT;
+    return monitor_->reason(may_be_early ? explanation_time : std::chrono::milliseconds(0));
 }
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -253,7 +211,7 @@ Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, un
     if (monitor_->lost())
         return lost("rpmem_persist");
     if (length == 0)
-        return {};
+        return unless_lost("rpmem_persist");
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
     return on_lane("rpmem_persist", lane, [&](Lane& own) {
         return appliance_ ? appliance::persist(own, offset, length, relaxed)
@@ -267,7 +225,7 @@ Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lan
     if (monitor_->lost())
         return lost("rpmem_deep_persist");
     if (length == 0)
-        return {};
+        return unless_lost("rpmem_deep_persist");
     return on_lane("rpmem_deep_persist", lane, [&](Lane& own) {
         return appliance_ ? appliance::deep_persist(own, offset, length)
                           : general_purpose::deep_persist(own, offset, length);
@@ -280,7 +238,7 @@ Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsi
     if (monitor_->lost())
         return lost("rpmem_flush");
     if (length == 0)
-        return {};
+        return unless_lost("rpmem_flush");
     const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
     return on_lane("rpmem_flush", lane, [&](Lane& own) {
         return appliance_ ? appliance::flush(own, offset, length, relaxed)
@@ -299,9 +257,7 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     Lane* const own = connection_->lane(lane);
     const bool owes =
         own && (own->awaits_answers() || (appliance_ && own->has_unconfirmed_writes()));
-    if (owes)
-        return concluded("rpmem_drain", drain(*own));
-    return monitor_->find_lost() ? Result<>(lost("rpmem_drain")) : Result<>();
+    return owes ? concluded("rpmem_drain", *own, drain(*own)) : unless_lost("rpmem_drain");
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
@@ -322,25 +278,18 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
     if (monitor_->find_lost())
         return lost("rpmem_set_attr");
-    auto set = session_->set_attributes({attributes});
-    if (!set && set.error().kind == ErrorClass::link_lost)
-        monitor_->declare_lost(set.error().text);
-    return set;
+    return concluded("rpmem_set_attr", session_->set_attributes({attributes}));
 }
 
 Result<> Pool::close() {
     in_children_.reset();
-    const bool was_lost = monitor_->find_lost();
-    int code = 0;
-    for (unsigned lane = 0; lane < lane_count_ && !was_lost && code == 0; ++lane)
+    Result<> drained = unless_lost("rpmem_close");
+    for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
         if (Lane* const own = connection_->lane(lane))
-            code = drain(*own);
-    auto drained = was_lost ? Result<>(lost("rpmem_close")) : concluded("rpmem_close", code);
+            drained = concluded("rpmem_close", *own, drain(*own));
     monitor_->stop();
     connection_.reset();
-    if (!drained)
-        return drained;
-    return session_->close();
+    return drained ? concluded("rpmem_close", session_->close()) : drained;
 }
 
 Failure Pool::bad_lane(const char* call, unsigned lane) const {
@@ -378,20 +327,36 @@ Failure Pool::lost(const char* call) {
                     "{}: the pool belongs to the process that opened it, and this is a child that "
                     "it made by fork(2); a child may only close it, and open pools of its own",
                     call);
-    return fail(ErrorClass::link_lost, ECONNRESET, "{}: {}", call,
-                monitor_->reason(std::chrono::milliseconds(0)));
+    return in_context(call, monitor_->reason(std::chrono::milliseconds(0)).value());
 }
 
-Failure Pool::broken(const char* call, int code) {
+Result<> Pool::unless_lost(const char* call) {
+    return monitor_->find_lost() ? Result<>(lost(call)) : Result<>();
+}
+
+// ASKED: what a request came to.
+Result<> Pool::concluded(const char* call, Result<> asked) {
+    if (asked || asked.error().kind == ErrorClass::target_refused)
+        return asked;
+    monitor_->declare_lost(asked.error());
+    if (asked.error().code == ETIMEDOUT)
+        return in_context(call, std::move(asked).error());
+    return lost(call);
+}
+
+Failure Pool::broken(const char* call, const Lane& lane, int code) {
     if (code == ETIMEDOUT) {
-        monitor_->declare_lost(
+        Error late{
+            ETIMEDOUT, ErrorClass::link_lost,
             fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
-                        host_, settings_.operation_timeout.count()));
-        return fail(ErrorClass::link_lost, ETIMEDOUT, "{}: {}", call,
-                    monitor_->reason(std::chrono::milliseconds(0)));
+                        host_, settings_.operation_timeout.count())};
+        monitor_->declare_lost(late);
+        return in_context(call, std::move(late));
     }
+    if (code == EBADMSG)
+        monitor_->declare_lost(session_->ending("rpmemd broke the protocol: " + lane.complaint()));
     // A lane that breaks does so because the session ends, as a rule, which can say why.
-    if (monitor_->reason(explanation_time).empty())
+    if (!monitor_->reason(explanation_time))
         monitor_->declare_lost(session_->ending("a lane failed: " + std::string(strerror(code))));
     return lost(call);
 }

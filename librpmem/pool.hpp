@@ -80,12 +80,16 @@ private:
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
+    // Of a pool that is lost: the first reason, whoever found it.
     [[nodiscard]] Failure lost(const char* call);
-    // What is to be said of a lane's operation that returned CODE.
-    [[nodiscard]] Result<> concluded(const char* call, int code) {
-        return code == 0 ? Result<>() : Result<>(broken(call, code));
+    [[nodiscard]] Result<> unless_lost(const char* call); // looks
+    [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
+    // What is to be said of an operation of LANE that returned CODE.
+    [[nodiscard]] Result<> concluded(const char* call, const Lane& lane, int code) {
+        return code == 0 ? Result<>() : Result<>(broken(call, lane, code));
     }
-    [[nodiscard]] Failure broken(const char* call, int code);
+    [[nodiscard]] Result<> concluded(const char* call, Result<> asked);
+    [[nodiscard]] Failure broken(const char* call, const Lane& lane, int code);
 
     std::size_t size_;
     Settings settings_;

@@ -15,7 +15,8 @@ namespace rpmem {
 enum class ErrorClass {
     caller_fault,   // an argument, a setting or a file of the user's is wrong
     target_refused, // the peer answered, and said no
-    link_lost,      // the peer, ssh or the fabric went away
+    link_lost,      // the peer, ssh or the fabric went away, or the peer broke the protocol
+    medium_failed,  // the target's disk or memory: nothing is durable there that was not before
     resource_limit, // a limit of this system: memory, descriptors, lanes
     bug,            // cannot happen; if it does, the text says where
 };

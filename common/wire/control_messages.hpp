@@ -39,6 +39,7 @@ enum class MessageType : std::uint32_t {
     close_response = 6,
     set_attributes = 7,
     set_attributes_response = 8,
+    medium_failure = 10, // from the daemon, unasked; see wire/medium_failure.hpp
 };
 
 // Values from the wire are kept as they came, also those that have no name here.

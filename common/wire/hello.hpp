@@ -51,9 +51,12 @@ inline constexpr std::uint64_t capability_windows = 16;
 inline constexpr std::uint64_t capability_processors = 32;
 // Persist messages may have the bit another_follows. Only together with pipelining.
 inline constexpr std::uint64_t capability_gathering = 64;
+// The daemon tells of a failed medium by a message of its own, see wire/medium_failure.hpp.
+inline constexpr std::uint64_t capability_medium_failure = 128;
 inline constexpr std::uint64_t all_capabilities =
     capability_lane_greeting | capability_pipelining | capability_messages_only |
-    capability_late_answers | capability_windows | capability_processors | capability_gathering;
+    capability_late_answers | capability_windows | capability_processors | capability_gathering |
+    capability_medium_failure;
 
 // Bits that tell what holds for this session, not what the daemon knows. They are in the hello only
 // then, and the answer repeats them.

@@ -29,6 +29,7 @@ constexpr StatusEntry entries[] = {
     {Status::no_access, EACCES, "the target's user may not use the pool set or one of its parts"},
     {Status::pool_configuration, EINVAL,
      "the target's pool set or the headers of its parts are not usable"},
+    {Status::medium_failed, EIO, "the medium under the target's pool has failed"},
 };
 
 const StatusEntry* find(Status status) {

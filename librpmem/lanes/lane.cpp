@@ -119,13 +119,29 @@ inline int Lane::take_answer(const fabric::Completion& completion) {
     const std::uint64_t count = limits_.messages.counted_answers ? answer->flags : 1;
     if (completion.len != sizeof(*answer) || answer->lane != index_ || count == 0 ||
         count > requested_ - answered_)
-        return EBADMSG;
+        return refuse_answer(*answer, completion.len);
     answered_ += count;
     if (!spent_answer_ && limits_.messages.in_flight > 1) { // those posted do for the others
         spent_answer_ = answer;
         return 0;
     }
     return post_answer_buffer(answer) == 0 ? 0 : ECONNRESET;
+}
+
+int Lane::refuse_answer(const wire::PersistResponse& answer, std::size_t size) {
+    wrong_answer_ = {answer, size};
+    return EBADMSG;
+}
+
+std::string Lane::complaint() const {
+    const auto& [answer, size] = wrong_answer_;
+    if (size != sizeof(answer))
+        return fmt::format("lane {} got an answer of {} bytes, which must have {}", index_, size,
+                           sizeof(answer));
+    if (answer.lane != index_)
+        return fmt::format("lane {} got an answer that is for lane {}", index_, answer.lane);
+    return fmt::format("lane {} got an answer to {} messages when {} were on their way", index_,
+                       answer.flags, requested_ - answered_);
 }
 
 // Posts an operation as soon as there is room for it.

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace rpmem {
 
@@ -91,6 +92,8 @@ public:
     [[nodiscard]] bool awaits_answers() const {
         return answered_ != requested_ || !gathered_.empty();
     }
+    // What was wrong with the answer for which an operation returned EBADMSG.
+    [[nodiscard]] std::string complaint() const;
     // Writes that no read has confirmed yet.
     [[nodiscard]] bool has_unconfirmed_writes() const { return has_unconfirmed_writes_; }
 
@@ -113,6 +116,7 @@ private:
     int wait_after_alarm(std::span<fabric::Completion> entries);
     inline int take(const fabric::Completion& completion);
     inline int take_answer(const fabric::Completion& completion);
+    int refuse_answer(const wire::PersistResponse& answer, std::size_t size);
     int post_answer_buffer(wire::PersistResponse* buffer);
     int wait_for_operations();
     int start_read(std::byte* destination, std::size_t size, void* descriptor,
@@ -159,6 +163,11 @@ private:
     std::uint64_t last_without_data_ = 0;
     bool last_may_wait_ = false; // nobody asked yet for an answer to the last one
     std::size_t unasked_ = 0;    // bytes since an answer was asked for
+    struct WrongAnswer {
+        wire::PersistResponse content;
+        std::size_t size;
+    };
+    WrongAnswer wrong_answer_{}; // see complaint()
     bool has_unconfirmed_writes_ = false;
     bool tells_processor_ = false;
 };

@@ -1,12 +1,16 @@
 #include "session/session.hpp"
 
 #include "base/io.hpp"
+#include "base/log.hpp"
 #include "session/transport.hpp"
+#include "wire/medium_failure.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 namespace rpmem {
 namespace {
@@ -31,6 +35,8 @@ constexpr std::size_t most_noise = 1024;
 std::string with_text(const std::string& message, const std::string& remote_text) {
     return remote_text.empty() ? message : message + ": " + remote_text;
 }
+
+Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, std::move(text)}; }
 
 } // namespace
 
@@ -89,14 +95,14 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
     const auto size = wire::decode_hello_size(std::span(bytes).first(*got), wire::hello_size);
     if (!size)
-        return in_context("rpmemd on " + host_, size.error());
+        return Failure(nonsense(size.error()));
     bytes.resize(*size);
     got = channel_->receive(std::span(bytes).subspan(wire::hello_size_field), deadline);
     if (!got)
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
     auto hello = wire::decode_hello(std::span(bytes).first(wire::hello_size_field + *got));
     if (!hello)
-        return in_context("rpmemd on " + host_, std::move(hello).error());
+        return Failure(nonsense(hello.error()));
     hello_ = *hello;
     hello_->capabilities &= wire::all_capabilities | wire::all_conditions;
     const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
@@ -161,9 +167,11 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
         return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
     if (*got < bytes.size())
         return ended_early("before it answered");
+    if (is_medium_failure(bytes))
+        return Failure(receive_medium_failure(std::move(bytes)));
     const auto decoded = wire::decode_response_header(bytes, response);
     if (!decoded)
-        return Failure(in_context("answer of rpmemd on " + host_, decoded.error()));
+        return Failure(nonsense(decoded.error()));
     header = *decoded;
     wire::Bytes body(header.size - bytes.size());
     got = channel_->receive(body, deadline);
@@ -183,7 +191,8 @@ Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request)
         return Failure(body.error());
     if (header.status != wire::Status::success)
         return refused(header.status, "to create the pool");
-    return wire::decode_create_response(header, *body);
+    const auto answer = wire::decode_create_response(header, *body);
+    return answer ? answer : Result<wire::CreateResponse>(Failure(nonsense(answer.error())));
 }
 
 Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
@@ -194,7 +203,8 @@ Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
         return Failure(body.error());
     if (header.status != wire::Status::success)
         return refused(header.status, "to open the pool");
-    return wire::decode_open_response(header, *body);
+    const auto answer = wire::decode_open_response(header, *body);
+    return answer ? answer : Result<wire::OpenResponse>(Failure(nonsense(answer.error())));
 }
 
 Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
@@ -242,39 +252,75 @@ int Session::error_fd() {
     return channel_->error_fd();
 }
 
-std::string Session::loss() {
+std::optional<Error> Session::loss() {
     const std::lock_guard lock(mutex_);
     return look();
 }
 
-std::string Session::loss_if_unused() {
+std::optional<Error> Session::loss_if_unused() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    return lock ? look() : std::string();
+    return lock ? look() : std::nullopt;
 }
 
 // The mutex is held by the caller.
-std::string Session::look() {
+std::optional<Error> Session::look() {
     channel_->collect_error_text();
     pollfd fd = {channel_->output_fd(), POLLIN, 0};
     if (::poll(&fd, 1, 0) <= 0)
-        return {};
-    std::byte byte;
-    const auto got = channel_->receive(std::span(&byte, 1), Deadline(std::chrono::seconds(1)));
-    if (got && *got == 1)
-        return with_error_text(fmt::format(
-            "the session with {} is lost: rpmemd sent something that nobody asked for", host_));
+        return std::nullopt;
+    wire::Bytes header(wire::response_header_size);
+    const auto got = channel_->receive(header, Deadline(last_words_time));
+    if (got && *got == header.size() && is_medium_failure(header))
+        return receive_medium_failure(std::move(header));
+    if (!got || *got > 0)
+        return lost_link(with_error_text(
+            fmt::format("the session with {} is lost: rpmemd broke the protocol: it sent something "
+                        "that nobody asked for",
+                        host_)));
     const std::string text = with_error_text(fmt::format(
         "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
     const auto status = channel_->status(Deadline(last_words_time));
-    return status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
-                  : text;
+    return lost_link(
+        status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
+               : text);
 }
 
-std::string Session::ending(std::string_view what) {
+Error Session::ending(std::string_view what) {
     const std::lock_guard lock(mutex_);
     channel_->collect_error_text();
-    return with_text(fmt::format("the session with {} is lost: {}", host_, what),
-                     channel_->error_text());
+    return lost_link(with_text(fmt::format("the session with {} is lost: {}", host_, what),
+                               channel_->error_text()));
+}
+
+// A daemon that was not told of the capability has no such message.
+bool Session::is_medium_failure(std::span<const std::byte> header) const {
+    return hello_ && (hello_->capabilities & wire::capability_medium_failure) != 0 &&
+           wire::announces_medium_failure(header);
+}
+
+// The header has come; the rest comes at once.
+Error Session::receive_medium_failure(wire::Bytes message) {
+    const auto size = wire::decode_medium_failure_size(message);
+    if (!size)
+        return nonsense(size.error());
+    message.resize(*size);
+    const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
+                                       Deadline(last_words_time));
+    message.resize(wire::response_header_size + got.value_or(0));
+    const auto failure = wire::decode_medium_failure(message);
+    if (!failure)
+        return nonsense(failure.error());
+    return {EIO, ErrorClass::medium_failed,
+            printable(fmt::format(
+                "the medium of {} has failed: {} ({}: {} bytes at offset {} are not durable: {})",
+                host_, failure->text, failure->part, failure->length, failure->offset,
+                strerror(failure->code)))};
+}
+
+// What came cannot be understood, nor what would come behind it.
+Error Session::nonsense(const Error& error) const {
+    return {EBADMSG, ErrorClass::link_lost,
+            fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
 }
 
 void Session::let_go() {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace rpmem {
@@ -45,13 +46,14 @@ public:
     // Descriptors that become readable when the session ends or says something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
     [[nodiscard]] int error_fd();
-    // Takes in error text that has come, and looks: why the session is lost; empty if it is not (a
-    // response to a request had come).
-    std::string loss();
+    // Takes in error text that has come, and looks whether the session is lost: why, as an error of
+    // class link_lost (ECONNRESET) or medium_failed (EIO). Nothing: it is not lost (what had come
+    // was a response to a request).
+    std::optional<Error> loss();
     // The same, unless another thread is at work with the channel, which does both itself.
-    std::string loss_if_unused();
-    // Why the session was lost, with the daemon's own words.
-    std::string ending(std::string_view what);
+    std::optional<Error> loss_if_unused();
+    // The session is lost because of WHAT: that, with the daemon's own words.
+    Error ending(std::string_view what);
 
     // In a child made by fork(2): see Channel::let_go().
     void let_go();
@@ -62,7 +64,10 @@ private:
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
           login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {}
 
-    std::string look();
+    std::optional<Error> look();
+    [[nodiscard]] bool is_medium_failure(std::span<const std::byte> header) const;
+    Error receive_medium_failure(wire::Bytes message);
+    [[nodiscard]] Error nonsense(const Error& error) const;
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
     Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,

@@ -99,7 +99,7 @@ TEST_F(Failures, TheCommandTalksNonsense) {
                 "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"
                 "\\000\\000\\022\\064\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001"
                 "\\000\\000\\000\\000\\000\\000\\000\\000\\004\\000\\000\\000'; cat");
-    expect_failed(create(local, 1), EPROTO, "4 lanes");
+    expect_failed(create(local, 1), EBADMSG, "4 lanes");
 }
 
 TEST_F(Failures, TheCommandSaysTooMuch) {

@@ -2,73 +2,22 @@
 #include "base/io.hpp"
 #include "lanes/connection.hpp"
 #include "lanes/general_purpose.hpp"
-#include "support/bare_end.hpp"
+#include "support/bare_target.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 namespace rpmem {
 namespace {
 
-using test::BareEnd;
+using test::BareTarget;
 using test::value_of;
 
 constexpr std::size_t pool_size = 4096;
 constexpr unsigned messages_in_flight = 4;
-
-// Takes one lane, and answers every message with the same bytes.
-class BareTarget {
-public:
-    explicit BareTarget(std::vector<std::byte> answer)
-        : end_(value_of(
-              fabric::find_to_listen(fabric::ProviderKind::tcp, test::loopback, "0", {16, 16}))),
-          listener_(
-              value_of(fabric::PassiveEndpoint::listen(end_.domain, end_.provider, *end_.events))),
-          answer_(std::move(answer)), thread_([this] { run(); }) {}
-    ~BareTarget() {
-        stopping_ = true;
-        thread_.join();
-    }
-    BareTarget(const BareTarget&) = delete;
-    BareTarget& operator=(const BareTarget&) = delete;
-
-    [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
-
-private:
-    void run() {
-        const auto nothing = [] {};
-        auto request = end_.await(fabric::ConnectionEvent::Kind::requested, nothing);
-        end_.endpoint = value_of(fabric::Endpoint::open(end_.domain, request.info.get(),
-                                                        *end_.events, end_.completions));
-        std::array<std::byte, 256> place;
-        const auto post = [&] {
-            return end_.endpoint.post_receive(place.data(), place.size(), nullptr, nullptr) == 0;
-        };
-        if (!post() || !end_.endpoint.accept())
-            return;
-        while (!stopping_) {
-            fabric::Completion entry;
-            const int got = end_.completions.read({&entry, 1});
-            if (got < 0 || (got == 1 && (!post() || !answer())))
-                return;
-            if (!end_.events->read())
-                return;
-            std::this_thread::yield();
-        }
-    }
-    bool answer() { return end_.endpoint.inject(answer_.data(), answer_.size()) == 0; }
-
-    BareEnd end_;
-    fabric::PassiveEndpoint listener_;
-    std::vector<std::byte> answer_;
-    std::atomic<bool> stopping_ = false;
-    std::thread thread_;
-};
 
 Settings settings() {
     Settings settings = read_settings([](const char*) -> const char* { return nullptr; });

@@ -66,13 +66,13 @@ TEST(Hello, GoldenBytes) {
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
         0,    0,    0,    48,   0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    0,    0,    127,                          // capabilities
+        0,    0,    0,    0,    0,    0,    0,    255,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
         0,    0,    0,    32,   0,    8,    0,    0,                            // messages, inline
         0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, // token
         0xac, 0xad, 0xae, 0xaf,
     });
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127});
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255});
     EXPECT_EQ(capability_lane_greeting, 1U);
     EXPECT_EQ(capability_pipelining, 2U);
     EXPECT_EQ(capability_messages_only, 4U);
@@ -80,6 +80,7 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
     EXPECT_EQ(capability_windows, 16U);
     EXPECT_EQ(capability_processors, 32U);
     EXPECT_EQ(capability_gathering, 64U);
+    EXPECT_EQ(capability_medium_failure, 128U);
     EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, 32, 524288, sample_token()}),
               golden_offer);
     const auto offer = decode_hello(golden_offer);

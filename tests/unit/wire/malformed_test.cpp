@@ -103,6 +103,18 @@ std::vector<Message> all_messages() {
          MessageType::close_response},
         {"SET_ATTR response", encode(SetAttributesResponse{}), response_fields(), false,
          MessageType::set_attributes_response},
+        {"MEDIUM_FAILURE",
+         encode(samples::medium_failure()),
+         {{"status", 0, 4, false},
+          {"type", 4, 4, false},
+          {"size", 8, 8, false},
+          {"offset", 16, 8, true},
+          {"length", 24, 8, true},
+          {"errno", 32, 4, true}, // 1 to 4095; judged by what comes back
+          {"path size", 36, 4, false},
+          {"text size", 40, 4, false}},
+         false,
+         MessageType::medium_failure},
     };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wire/control_messages.hpp"
+#include "wire/medium_failure.hpp"
 
 #include <fmt/format.h>
 
@@ -52,6 +53,10 @@ inline InBandAttributes in_band() {
 inline CreateResponse create_response() { return {Status::success, in_band()}; }
 inline OpenResponse open_response() { return {Status::success, in_band(), attributes()}; }
 
+inline MediumFailure medium_failure() {
+    return {"/pools/part0", 0x0102030405060000, 0x1000, 5, "msync: Input/output error"};
+}
+
 // A body decoded through the header, as a receiver does it.
 inline Result<Request> receive_request(std::span<const std::byte> message) {
     auto header =
@@ -67,6 +72,9 @@ inline Bytes encode_any(const Request& request) {
 
 // The response as bytes once more, or why it is refused.
 inline Result<Bytes> receive_response(MessageType expected, std::span<const std::byte> message) {
+    if (expected == MessageType::medium_failure)
+        return decode_medium_failure(message).map(
+            [](const MediumFailure& failure) { return encode(failure); });
     auto header = decode_response_header(
         message.first(std::min(message.size(), response_header_size)), expected);
     if (!header)

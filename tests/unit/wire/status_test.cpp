@@ -10,9 +10,9 @@ namespace rpmem::wire {
 namespace {
 
 TEST(Status, EveryStatusHasTheErrnoOfTheProtocol) {
-    constexpr int expected[] = {0,           EPROTONOSUPPORT, EINVAL,       EFBIG, EINVAL,
-                                EINVAL,      EREMOTEIO,       ECONNABORTED, EBUSY, EEXIST,
-                                EMEDIUMTYPE, ENOENT,          EACCES,       EINVAL};
+    constexpr int expected[] = {0,           EPROTONOSUPPORT, EINVAL,       EFBIG,  EINVAL,
+                                EINVAL,      EREMOTEIO,       ECONNABORTED, EBUSY,  EEXIST,
+                                EMEDIUMTYPE, ENOENT,          EACCES,       EINVAL, EIO};
     for (std::uint32_t raw = 0; raw < std::size(expected); ++raw)
         EXPECT_EQ(errno_of(Status{raw}), expected[raw]) << "status " << raw;
 }
@@ -32,20 +32,21 @@ TEST(Status, TheNamesHaveTheNumbersOfTheProtocol) {
     EXPECT_EQ(static_cast<int>(Status::not_found), 11);
     EXPECT_EQ(static_cast<int>(Status::no_access), 12);
     EXPECT_EQ(static_cast<int>(Status::pool_configuration), 13);
+    EXPECT_EQ(static_cast<int>(Status::medium_failed), 14);
 }
 
 TEST(Status, EveryStatusHasWordsOfItsOwn) {
     std::set<std::string> texts;
-    for (std::uint32_t raw = 0; raw <= 14; ++raw) // 14 is not known
+    for (std::uint32_t raw = 0; raw <= 15; ++raw) // 15 is not known
         texts.insert(describe(Status{raw}));
-    EXPECT_EQ(texts.size(), 15U);
+    EXPECT_EQ(texts.size(), 16U);
     EXPECT_EQ(texts.count(""), 0U);
 }
 
 TEST(Status, AnUnknownStatusIsAFailureOfTheTarget) {
-    EXPECT_EQ(errno_of(Status{14}), EREMOTEIO);
+    EXPECT_EQ(errno_of(Status{15}), EREMOTEIO);
     EXPECT_EQ(errno_of(Status{0xffffffff}), EREMOTEIO);
-    EXPECT_STREQ(describe(Status{0xffffffff}), describe(Status{14}));
+    EXPECT_STREQ(describe(Status{0xffffffff}), describe(Status{15}));
 }
 
 } // namespace

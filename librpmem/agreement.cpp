@@ -1,0 +1,59 @@
+#include "agreement.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+
+namespace rpmem {
+namespace {
+
+// A lane takes several descriptors, and the application needs some as well. Where lanes are
+// connected on first use, there is time to tell which limit is too low.
+unsigned lanes_for_descriptors(bool all_at_once) {
+    if (!all_at_once)
+        return UINT_MAX;
+    constexpr rlim_t descriptors_each = 16;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT_MAX;
+    return static_cast<unsigned>(
+        std::clamp<rlim_t>(limit.rlim_cur / descriptors_each, 1, UINT_MAX));
+}
+
+} // namespace
+
+std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
+    if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
+        return std::nullopt;
+    return hello->token;
+}
+
+unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings,
+                      const std::optional<wire::Hello>& hello) {
+    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted),
+                     lanes_for_descriptors(!lane_token(hello)), hello ? hello->lanes : wanted});
+}
+
+Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked,
+                      const std::optional<wire::Hello>& hello) {
+    const bool knows_messages =
+        hello && (hello->capabilities & wire::capability_messages_only) != 0;
+    const auto bad = [](std::string what) {
+        return fail(ErrorClass::target_refused, EBADMSG,
+                    "rpmemd broke the protocol: its answer makes no sense: {}", what);
+    };
+    if (in_band.port == 0 || in_band.port > UINT16_MAX)
+        return bad(fmt::format("port {}", in_band.port));
+    if (in_band.method == wire::PersistMethod::messages && !knows_messages)
+        return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
+    if (in_band.lanes == 0 || in_band.lanes > asked)
+        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked));
+    if (in_band.raddr > UINT64_MAX - size)
+        return bad(fmt::format("remote address {:#x}", in_band.raddr));
+    return {};
+}
+
+} // namespace rpmem

@@ -1,0 +1,162 @@
+// The out-of-band channel to a daemon that does what a test says. The library runs what it takes
+// for ssh(1), and hears and says the bytes of the script.
+#pragma once
+
+#include "base/io.hpp"
+#include "base/settings.hpp"
+#include "wire/control_messages.hpp"
+#include "wire/hello.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace rpmem::test {
+
+inline constexpr std::chrono::seconds script_patience(20);
+
+// The daemon's ends of the channel. What goes wrong throws.
+class DaemonEnd {
+public:
+    explicit DaemonEnd(const std::filesystem::path& directory)
+        : output_(open_to_write(directory / "output")), error_(open_to_write(directory / "error")),
+          input_(::open((directory / "input").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+    void say(std::span<const std::byte> bytes) const {
+        check(write_fully(output_.get(), bytes, Deadline(script_patience)).has_value(), "say");
+    }
+    void say(const std::string& bytes) const { say(std::as_bytes(std::span(bytes))); }
+    void complain(const std::string& text) const {
+        check(write_fully(error_.get(), std::as_bytes(std::span(text)), Deadline(script_patience))
+                  .has_value(),
+              "complain");
+    }
+    [[nodiscard]] wire::Bytes hear(std::size_t size) const {
+        wire::Bytes bytes(size);
+        const auto got = read_fully(input_.get(), bytes, Deadline(script_patience));
+        check(got && *got == size, "hear");
+        return bytes;
+    }
+    wire::Request hear_request() const {
+        const auto header = wire::decode_request_header(hear(wire::request_header_size));
+        check(header.has_value(), "hear a header");
+        auto request =
+            wire::decode_request(*header, hear(header->size - wire::request_header_size));
+        check(request.has_value(), "hear a request");
+        return std::move(*request);
+    }
+    // Until the library has closed its end, or is seen not to.
+    void hear_the_end() const {
+        std::byte byte;
+        while (read_fully(input_.get(), {&byte, 1}, Deadline(script_patience)).value_or(0) == 1)
+            ;
+    }
+
+    static void check(bool good, const char* what) {
+        if (!good)
+            throw std::runtime_error(std::string("the scripted daemon could not ") + what);
+    }
+
+private:
+    // Opening must not wait for ever for a reader who does not come.
+    static UniqueFd open_to_write(const std::filesystem::path& path) {
+        const Deadline deadline(script_patience);
+        int fd = -1;
+        while (fd < 0 && !deadline.passed()) {
+            fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+            if (fd < 0)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        check(fd >= 0, "find who listens");
+        return UniqueFd(fd);
+    }
+
+    UniqueFd output_;
+    UniqueFd error_;
+    UniqueFd input_;
+};
+
+// Runs SCRIPT once, for the first session that settings() lead here. When it returns, the daemon's
+// ends are closed.
+class ScriptedDaemon {
+public:
+    explicit ScriptedDaemon(std::function<void(DaemonEnd&)> script) {
+        std::signal(SIGPIPE, SIG_IGN); // of scripts whose listener has gone
+        std::string name = std::filesystem::temp_directory_path() / "scripted-XXXXXX";
+        DaemonEnd::check(::mkdtemp(name.data()) != nullptr, "make a directory");
+        directory_ = name;
+        for (const char* fifo : {"output", "error", "input"})
+            DaemonEnd::check(::mkfifo((directory_ / fifo).c_str(), 0600) == 0, "make a FIFO");
+        // As ssh(1), it ends when the daemon's output does, and nothing that runs longer holds its
+        // ends of the channel. What runs in the background would read from /dev/null; and the FIFO
+        // to the daemon is opened in a way that waits for nobody.
+        std::ofstream(directory_ / "ssh") << "#!/bin/sh\ncd " << name << "\nexec 3<&0\n"
+                                          << "cat <&3 1<>input 2>/dev/null &\n"
+                                          << "cat <error >&2 3<&- &\nexec cat <output 3<&-\n";
+        std::filesystem::permissions(directory_ / "ssh", std::filesystem::perms::owner_all);
+        thread_ = std::thread([this, script = std::move(script)] {
+            try {
+                DaemonEnd end(directory_);
+                script(end);
+            } catch (const std::exception& exception) {
+                problem_ = exception.what();
+            }
+        });
+    }
+    ~ScriptedDaemon() {
+        wait();
+        std::error_code none;
+        std::filesystem::remove_all(directory_, none);
+    }
+    ScriptedDaemon(const ScriptedDaemon&) = delete;
+    ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
+
+    [[nodiscard]] Settings settings() const {
+        Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+        settings.ssh = directory_ / "ssh";
+        settings.enable_verbs = false;
+        settings.connect_timeout = script_patience;
+        settings.operation_timeout = script_patience;
+        return settings;
+    }
+
+    // For the script to end. What went wrong with it; empty: nothing.
+    std::string wait() {
+        if (thread_.joinable())
+            thread_.join();
+        return problem_;
+    }
+
+private:
+    std::filesystem::path directory_;
+    std::string problem_;
+    std::thread thread_;
+};
+
+// What a daemon of this version says first, for one lane over tcp; returns the answer.
+inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
+    wire::Hello hello;
+    hello.capabilities = capabilities;
+    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
+    hello.lanes = 4;
+    hello.messages = 4;
+    hello.inline_size = 4096;
+    end.say(wire::encode_initial_status(wire::hello_status));
+    end.say(wire::encode(hello));
+    const auto answer = wire::decode_hello_answer(end.hear(wire::hello_answer_size));
+    DaemonEnd::check(answer.has_value(), "understand the answer to its hello");
+    return *answer;
+}
+
+} // namespace rpmem::test

@@ -1,0 +1,229 @@
+// What every call says of a session that is over: one errno for one fact, and the first reason.
+#include "scripted_pool.hpp"
+
+#include <fstream>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+constexpr std::chrono::milliseconds short_time(1000);
+
+const std::vector<std::byte> no_answer;
+
+wire::MediumFailure failure() {
+    return {"/pools/part7", 123456789, 4096, ENOSPC, "msync came\nback"};
+}
+
+void expect_told(const Result<>& result) {
+    for (const std::string& words :
+         std::vector<std::string>{"/pools/part7", "123456789", "4096 bytes", strerror(ENOSPC),
+                                  "msync came?back", loopback})
+        expect_failed(result, EIO, words);
+}
+
+// The answer does not come; what comes instead is on the channel.
+void await_message(const BareTarget& lane) {
+    const Deadline deadline(script_patience);
+    while (lane.messages() == 0 && !deadline.passed())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
+    for (const Call& call : calls_on_a_lane()) {
+        if (std::string(call.name) == "rpmem_flush" || std::string(call.name) == "rpmem_drain")
+            continue; // they wait for nothing
+        SCOPED_TRACE(call.name);
+        const BareTarget* lane = nullptr;
+        ScriptedPool scripted(
+            [&](const DaemonEnd& end) {
+                await_message(*lane);
+                end.say(wire::encode(failure()));
+                end.hear_the_end(); // the session is over, though the channel is not
+            },
+            no_answer, wire::all_capabilities);
+        lane = &scripted.lane();
+        Pool& pool = scripted.open();
+        if (std::string(call.name) == "rpmem_read") {
+            ASSERT_TRUE(pool.flush(0, 64, 0, 0)); // for which a read waits
+        }
+        const auto before = Deadline::Clock::now();
+        expect_told(call.make(pool));
+        EXPECT_LT(Deadline::Clock::now() - before, script_patience / 2);
+        expect_all_calls_fail(pool, EIO, "/pools/part7");
+    }
+}
+
+TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
+    for (const Call& call : {all_calls().at(5), all_calls().at(6)}) {
+        SCOPED_TRACE(call.name);
+        ScriptedPool scripted([&](const DaemonEnd& end) {
+            end.hear_request();
+            end.say(wire::encode(failure()));
+        });
+        Pool& pool = scripted.open();
+        expect_told(call.make(pool));
+        if (std::string(call.name) != "rpmem_close")
+            expect_all_calls_fail(pool, EIO, "/pools/part7");
+    }
+}
+
+// One thread waits for its lane, another one for an answer that the message takes the place of.
+TEST(FailedMedium, IsToldToAllWhoWait) {
+    const BareTarget* lane = nullptr;
+    ScriptedPool scripted(
+        [&](const DaemonEnd& end) {
+            end.hear_request();
+            await_message(*lane);
+            end.say(wire::encode(failure()));
+            end.hear_the_end();
+        },
+        no_answer);
+    lane = &scripted.lane();
+    Pool& pool = scripted.open();
+    auto asked = std::async(std::launch::async, [&] { return set_attributes(pool); });
+    expect_told(pool.persist(0, 64, 0, 0));
+    expect_told(asked.get());
+}
+
+TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
+    ScriptedDaemon daemon([&](const DaemonEnd& end) {
+        greet(end, wire::all_capabilities);
+        end.hear_request();
+        end.say(wire::encode(failure()));
+    });
+    const ScriptedMemory memory;
+    const auto pool = Pool::open(memory.arguments(), nullptr, daemon.settings());
+    ASSERT_FALSE(pool);
+    expect_told(Failure(pool.error()));
+}
+
+// Of protocol 0.1, or of an earlier version of this project: its text is all that there is.
+TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
+    const BareTarget* lane = nullptr;
+    ScriptedPool scripted(
+        [&](const DaemonEnd& end) {
+            await_message(*lane);
+            end.complain("rpmemd: lane 0: cannot sync /pools/part7: Input/output error\n");
+        },
+        no_answer, wire::all_capabilities & ~wire::capability_medium_failure);
+    lane = &scripted.lane();
+    Pool& pool = scripted.open();
+    expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "cannot sync /pools/part7");
+    expect_all_calls_fail(pool, ECONNRESET, "cannot sync /pools/part7");
+}
+
+TEST(LostSession, TheFirstReasonStays) {
+    std::promise<void> over;
+    ScriptedPool scripted(
+        [&](const DaemonEnd& end) {
+            over.get_future().wait();
+            end.complain("this comes later\n");
+            end.say(wire::encode(failure()));
+        },
+        no_answer);
+    Pool& pool = scripted.open(short_time);
+    expect_failed(pool.persist(0, 64, 0, 0), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+    over.set_value();
+    EXPECT_EQ(scripted.problem_of_script(), "");
+    expect_all_calls_fail(pool, ECONNRESET, "RPMEM_OPERATION_TIMEOUT");
+}
+
+// Nobody has noticed yet: calls that have nothing to wait for look.
+TEST(LostSession, IsFoundByEachCall) {
+    for (Call call : all_calls()) {
+        if (std::string(call.name) == "rpmem_flush") // of a range, it may wait for others
+            call.make = [](Pool& pool) { return pool.flush(0, 0, 0, 0); };
+        SCOPED_TRACE(call.name);
+        std::promise<void> opened;
+        ScriptedPool scripted([&](const DaemonEnd&) { opened.get_future().wait(); }, no_answer);
+        Pool& pool = scripted.open();
+        opened.set_value();
+        EXPECT_EQ(scripted.problem_of_script(), "");
+        const bool closes = std::string(call.name) == "rpmem_close";
+        Result<> result = call.make(pool);
+        // The channel's other end may be a moment behind.
+        const Deadline deadline(script_patience);
+        while (result && !closes && !deadline.passed())
+            result = call.make(pool);
+        expect_failed(result, ECONNRESET, "ended");
+        if (!closes)
+            expect_all_calls_fail(pool, ECONNRESET, "ended");
+    }
+}
+
+// The table of librpmem(7): each errno value of a call on an open pool, and how it comes about.
+struct Row {
+    int code;
+    std::string name;
+    std::function<Result<>()> come_about;
+};
+
+Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Pool&)>& call,
+                   std::vector<std::byte> lane_answer = bytes_of({1, 0})) {
+    ScriptedPool scripted(std::move(script), std::move(lane_answer));
+    return call(scripted.open(short_time));
+}
+
+Result<> refused_with(wire::Status status) {
+    return call_with(
+        [status](const DaemonEnd& end) {
+            end.hear_request();
+            end.say(wire::encode(wire::SetAttributesResponse{status}));
+            end.hear_the_end();
+        },
+        set_attributes);
+}
+
+std::vector<Row> rows() {
+    const auto stay = [](const DaemonEnd& end) { end.hear_the_end(); };
+    const auto persist = [](Pool& pool) { return pool.persist(0, 64, 0, 0); };
+    return {
+        {EINVAL, "EINVAL",
+         [=] { return call_with(stay, [](Pool& pool) { return pool.drain(1, 0); }); }},
+        {EIO, "EIO",
+         [=] {
+             return call_with([](const DaemonEnd& end) { end.say(wire::encode(failure())); },
+                              persist, no_answer);
+         }},
+        {ECONNRESET, "ECONNRESET",
+         [=] { return call_with([](const DaemonEnd&) {}, persist, no_answer); }},
+        {ETIMEDOUT, "ETIMEDOUT", [=] { return call_with(stay, persist, no_answer); }},
+        {EACCES, "EACCES", [] { return refused_with(wire::Status::no_access); }},
+        {EREMOTEIO, "EREMOTEIO", [] { return refused_with(wire::Status::fatal); }},
+    };
+}
+
+// The first word of each row between the lines that begin and end the table.
+std::set<std::string> names_in_manual() {
+    std::ifstream page(ERRNO_TABLE);
+    std::set<std::string> names;
+    bool within = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.find("errno values of an open pool") != std::string::npos)
+            within = !within;
+        const auto end = line.find('\t');
+        if (within && line.starts_with("E") && end != std::string::npos)
+            names.insert(line.substr(0, end));
+    }
+    return names;
+}
+
+TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
+    // They depend on this process, and are looked at elsewhere.
+    std::set<std::string> names{"EPERM", "ECONNREFUSED", "EMFILE", "ENOMEM"};
+    for (const Row& row : rows()) {
+        SCOPED_TRACE(row.name);
+        expect_failed(row.come_about(), row.code, "");
+        names.insert(row.name);
+    }
+    EXPECT_EQ(names_in_manual(), names);
+}
+
+} // namespace
+} // namespace rpmem::test

@@ -1,0 +1,127 @@
+// A pool on a target that is a script (see support/scripted_daemon.hpp) and one lane.
+#pragma once
+
+#include "pool.hpp"
+#include "support/bare_target.hpp"
+#include "support/scripted_daemon.hpp"
+#include "wire/medium_failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rpmem::test {
+
+inline constexpr std::size_t scripted_pool_size = std::size_t{64} * 1024;
+
+struct FreedMemory {
+    void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+// What the library asks for when it opens the pool.
+struct ScriptedMemory {
+    std::unique_ptr<std::byte, FreedMemory> bytes{
+        static_cast<std::byte*>(std::aligned_alloc(4096, scripted_pool_size))};
+    [[nodiscard]] PoolArguments arguments() const {
+        return {loopback, "pool.set", bytes.get(), scripted_pool_size, 1, "rpmemd"};
+    }
+};
+
+inline std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
+                                       std::size_t size = sizeof(wire::PersistResponse)) {
+    std::vector<std::byte> bytes(size);
+    std::memcpy(bytes.data(), &answer, std::min(size, sizeof(answer)));
+    return bytes;
+}
+
+inline wire::InBandAttributes in_band_to(std::uint32_t port) {
+    return {port, wire::PersistMethod::general_purpose, 1, 0x10000, 1};
+}
+
+// A pool that is open, whose daemon goes on with a script, and whose lane answers as it is told.
+class ScriptedPool {
+public:
+    using Script = std::function<void(DaemonEnd&)>;
+
+    explicit ScriptedPool(Script then, std::vector<std::byte> lane_answer = bytes_of({1, 0}),
+                          std::uint64_t capabilities = wire::all_capabilities)
+        : target_(std::move(lane_answer)),
+          daemon_([this, capabilities, then = std::move(then)](DaemonEnd& end) {
+              greet(end, capabilities);
+              end.hear_request();
+              end.say(wire::encode(
+                  wire::OpenResponse{wire::Status::success, in_band_to(target_.port()), {}}));
+              then(end);
+          }) {}
+
+    // TIME: for an operation.
+    Pool& open(std::chrono::milliseconds time = script_patience) {
+        Settings settings = daemon_.settings();
+        settings.operation_timeout = time;
+        pool_ = value_of(Pool::open(memory_.arguments(), nullptr, settings));
+        return *pool_;
+    }
+
+    [[nodiscard]] BareTarget& lane() { return target_; }
+    std::string problem_of_script() { return daemon_.wait(); }
+
+private:
+    ScriptedMemory memory_;
+    BareTarget target_;
+    ScriptedDaemon daemon_;
+    std::unique_ptr<Pool> pool_;
+};
+
+// A call of the API on lane 0 of a pool.
+struct Call {
+    const char* name;
+    std::function<Result<>(Pool&)> make;
+};
+
+inline std::vector<Call> calls_on_a_lane() {
+    static std::vector<std::byte> place(64);
+    return {{"rpmem_persist", [](Pool& pool) { return pool.persist(0, 64, 0, 0); }},
+            {"rpmem_deep_persist", [](Pool& pool) { return pool.deep_persist(0, 64, 0); }},
+            {"rpmem_read", [](Pool& pool) { return pool.read(place.data(), 0, 64, 0); }},
+            {"rpmem_flush", [](Pool& pool) { return pool.flush(0, 64, 0, 0); }},
+            {"rpmem_drain", [](Pool& pool) { return pool.drain(0, 0); }}};
+}
+
+inline Result<> set_attributes(Pool& pool) { return pool.set_attributes({}); }
+
+// Every call on a pool, close last.
+inline std::vector<Call> all_calls() {
+    std::vector<Call> calls = calls_on_a_lane();
+    calls.push_back({"rpmem_set_attr", set_attributes});
+    calls.push_back({"rpmem_close", [](Pool& pool) { return pool.close(); }});
+    return calls;
+}
+
+inline void expect_failed(const Result<>& result, int code, const std::string& words) {
+    ASSERT_FALSE(result) << "not refused: " << words;
+    EXPECT_EQ(result.error().code, code) << result.error().text;
+    EXPECT_NE(result.error().text.find(words), std::string::npos)
+        << '"' << words << "\" is not in: " << result.error().text;
+}
+
+// Every call tells the same of a pool that is lost.
+inline void expect_all_calls_fail(Pool& pool, int code, const std::string& words) {
+    for (const Call& call : all_calls()) {
+        SCOPED_TRACE(call.name);
+        const Result<> result = call.make(pool);
+        expect_failed(result, code, words);
+        if (!result) {
+            EXPECT_EQ(result.error().text.rfind(std::string(call.name) + ": ", 0), 0U)
+                << result.error().text;
+        }
+    }
+}
+
+} // namespace rpmem::test
