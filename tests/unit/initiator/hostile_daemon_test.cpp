@@ -96,7 +96,7 @@ TEST(HostileDaemon, CapabilitiesThatNobodyKnowsAreNotTaken) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) { answer = greet(end, ~std::uint64_t{0}); });
     EXPECT_FALSE(opened(daemon));
     EXPECT_EQ(daemon.wait(), "");
-    EXPECT_EQ(answer.capabilities, wire::all_capabilities);
+    EXPECT_EQ(answer.capabilities, wire::all_capabilities | wire::all_conditions);
 }
 
 // SAYING comes in the place of the response to OPEN.
