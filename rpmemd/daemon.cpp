@@ -12,7 +12,6 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <sstream>
 
@@ -26,9 +25,6 @@ constexpr std::chrono::seconds message_time(30);
 constexpr int connecting_tick_ms = 50;
 
 constexpr std::chrono::milliseconds before_preparing(1);
-
-// Nothing depends on it: whatever happens ends the wait.
-constexpr int longest_wait_ms = std::numeric_limits<int>::max();
 
 // The writer of FD has gone; what it wrote before may still be there.
 bool has_hung_up(int fd) {
@@ -137,6 +133,8 @@ Outcome ControlLoop::wait_and_handle() {
             return Outcome::ended_badly;
         }
     }
+    if (lanes)
+        lanes->end_half_open();
     const int ready = ::poll(fds.data(), count, lanes ? 0 : -1);
     if (ready < 0 && errno != EINTR) {
         log_.error("cannot wait for the client and the lanes (poll): {}", strerror(errno));
@@ -168,7 +166,7 @@ Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollf
         return {};
     if (!events_wake_us_)
         events_wake_us_ = lanes.events().prepare_sleep();
-    int limit = longest_wait_ms;
+    int limit = static_cast<int>(lanes.until_next_look().count());
     if (!events_wake_us_)
         limit = 0;
     else if (!lanes.ready())

@@ -97,6 +97,14 @@ bool Endpoint::is_within_machine() const {
            (address_in(own) == address_in(peer) || (is_loopback(own) && is_loopback(peer)));
 }
 
+std::optional<sockaddr_storage> Endpoint::peer() const {
+    sockaddr_storage name{};
+    std::size_t size = sizeof(name);
+    if (!endpoint_ || fi_getpeer(endpoint_.get(), &name, &size) != 0)
+        return std::nullopt;
+    return name;
+}
+
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,
                                                 const EventQueue& events) {
     fid_pep* endpoint = nullptr;

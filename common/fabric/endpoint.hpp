@@ -6,10 +6,12 @@
 #include "fabric/queues.hpp"
 
 #include <rdma/fi_rma.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace rpmem::fabric {
@@ -36,6 +38,8 @@ public:
     // Of one that is connected: its ends have the same IP address, or are both on the loopback
     // device.
     [[nodiscard]] bool is_within_machine() const;
+    // Nothing: the provider does not tell.
+    [[nodiscard]] std::optional<sockaddr_storage> peer() const;
     // Gives up the connection, and what is on its way. Then only shut_down() may be called.
     void close() { endpoint_.reset(); }
 

@@ -189,9 +189,29 @@ Result<> LaneServer::handle_events() {
         if (!event)
             return propagate(std::move(event));
         if (!*event)
-            return {};
+            break;
         RPMEM_TRY(handle(std::move(**event)));
     }
+    return {};
+}
+
+void LaneServer::end_half_open() {
+    const auto now = HalfOpen::Clock::now();
+    // RDMA CM keeps such connections in the kernel; those of sockets cannot be told from lanes.
+    if (provider_.kind != fabric::ProviderKind::tcp || !half_open_.is_due(now))
+        return;
+    std::vector<sockaddr_storage> peers;
+    for (const auto& lane : lanes_) {
+        if (!lane)
+            continue;
+        const auto peer = lane->endpoint().peer();
+        if (!peer)
+            return; // whose lane is ended by mistake would be worse
+        peers.push_back(*peer);
+    }
+    if (const unsigned ended = half_open_.look(port(), peers, now); ended > 0)
+        log_.warning("ended {} connections that did not become lanes in time, or were too many",
+                     ended);
 }
 
 Result<> LaneServer::handle(fabric::ConnectionEvent event) {

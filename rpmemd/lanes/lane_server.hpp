@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
 #include "fabric/endpoint.hpp"
+#include "lanes/half_open.hpp"
 #include "lanes/lane_worker.hpp"
 #include "lanes/persister.hpp"
 #include "wire/hello.hpp"
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -76,6 +78,14 @@ public:
 
     // Takes in what happened to the connections.
     Result<> handle_events();
+    // Ends connections that come to nothing, see HalfOpen.
+    void end_half_open();
+    // When to call that again though nothing happens.
+    [[nodiscard]] std::chrono::milliseconds until_next_look() const {
+        return provider_.kind == fabric::ProviderKind::tcp
+                   ? half_open_.until_next()
+                   : std::chrono::milliseconds(std::numeric_limits<int>::max());
+    }
 
     // Returns when WAKE is readable or LIMIT has passed. Until then the first worker serves here,
     // if it has no thread: see LaneWorker::serve_until().
@@ -137,6 +147,7 @@ private:
     std::optional<wire::Token> token_;
     std::unique_ptr<fabric::PassiveEndpoint> passive_;
     unsigned connected_ = 0;
+    HalfOpen half_open_;
 };
 
 } // namespace rpmem::target

@@ -4,7 +4,13 @@
 #include "wire/hello.hpp"
 #include "wire/persist_message.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <cstring>
+#include <vector>
 
 namespace rpmem::hostile {
 namespace {
@@ -71,6 +77,49 @@ private:
                           wire::offer_value};
     wire::Token token_{};
 };
+
+// Connects to PORT, and says nothing, or one byte.
+UniqueFd stranger(std::uint32_t port, bool speaks) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    if (speaks) {
+        EXPECT_EQ(::send(fd.get(), "", 1, 0), 1);
+    }
+    return fd;
+}
+
+TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
+    constexpr std::size_t most = 64;
+    constexpr std::chrono::seconds soon(8); // they are allowed 10
+    constexpr std::chrono::seconds late(25);
+    const auto first = connect(0);
+    std::vector<UniqueFd> strangers;
+    for (std::size_t i = 0; i < most + 26; ++i)
+        strangers.push_back(stranger(in_band_.port, i % 8 == 0));
+    const auto left_after = [&](std::size_t wanted, std::chrono::seconds time) {
+        for (const Deadline deadline(time); strangers.size() > wanted && !deadline.passed();) {
+            std::vector<pollfd> fds;
+            for (const UniqueFd& each : strangers)
+                fds.push_back({each.get(), POLLIN, 0});
+            ::poll(fds.data(), fds.size(), 100);
+            std::size_t place = 0;
+            std::erase_if(strangers, [&](const UniqueFd&) { return fds[place++].revents != 0; });
+        }
+        return strangers.size();
+    };
+    EXPECT_LE(left_after(most, soon), most);
+    EXPECT_GT(strangers.size(), 0U);
+    EXPECT_EQ(left_after(0, late), 0U);
+    // Lanes are let alone, also new ones.
+    const auto second = connect(1);
+    send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
+                  in_band_.raddr - 1, 8});
+    expect_end("lane 0: the range of 8 bytes");
+}
 
 TEST_F(LaneMessages, ToTheFirstWorker) {
     const auto first = connect(0);
