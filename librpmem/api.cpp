@@ -22,6 +22,8 @@
 
 struct rpmem_pool {
     std::unique_ptr<rpmem::Pool> pool;
+    std::string name;                       // in the log
+    std::atomic<bool> failed_before{false}; // a session fails once, and then at every call
 };
 
 namespace {
@@ -37,17 +39,28 @@ void set_error(int code, const char* text) {
     errno = code;
 }
 
+Log to_stderr(const Settings& settings) {
+    return Log::to_stderr("librpmem", settings.log_level, standard_error_at_load());
+}
+
 Log open_log(const Settings& settings) {
     if (settings.log_level == LogLevel::none)
-        return settings.warnings.empty() ? Log() : Log::to_stderr(LogLevel::warning);
+        return {};
     if (settings.log_file.empty())
-        return Log::to_stderr(settings.log_level);
+        return to_stderr(settings);
     std::string path = settings.log_file;
     if (path.ends_with('-'))
         path += std::to_string(::getpid());
     auto log = Log::to_file(path, settings.log_level);
-    return log ? *log : Log::to_stderr(settings.log_level);
+    if (log)
+        return std::move(*log);
+    const Log instead = to_stderr(settings);
+    instead.error("RPMEM_LOG_FILE: {}; standard error is used", log.error().text);
+    return instead;
 }
+
+// A program may close its pools in a handler of atexit(3) that runs after the library's own.
+constinit std::atomic<bool> library_is_gone = false;
 
 struct Library {
     Settings settings = read_settings(setting_from_environment);
@@ -56,8 +69,11 @@ struct Library {
 
     Library() {
         for (const std::string& warning : settings.warnings)
-            log.warning("librpmem: {}", warning);
+            log.error("{}", warning);
     }
+    ~Library() { library_is_gone = true; }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
 };
 
 // Made at the first create, open or remove; goes when the library is unloaded, by dlclose(3) too.
@@ -72,12 +88,26 @@ const std::string& next_command() {
     return commands[own.next_command.fetch_add(1, std::memory_order_relaxed) % commands.size()];
 }
 
-int report(const Error& error) {
+// ABOUT: the target and the pool set, or the call.
+int report(std::string_view about, const Error& error) {
+    if (!library_is_gone)
+        library().log.error("{}: {}", about, error.text);
     set_error(error.code, error.text.c_str());
     return -1;
 }
 
-int report(const Result<>& result) { return result ? 0 : report(result.error()); }
+// A session fails once, and every later call fails for the same reason: that is one line of the
+// log. What is wrong with the arguments of a call is told each time.
+int report(RPMEMpool* handle, const Result<>& result) {
+    if (result)
+        return 0;
+    if (!handle)
+        return report("librpmem", result.error());
+    if (result.error().kind == ErrorClass::caller_fault || !handle->failed_before.exchange(true))
+        return report(handle->name, result.error());
+    set_error(result.error().code, result.error().text.c_str());
+    return -1;
+}
 
 // Runs BODY; anything that it throws becomes an error.
 template <typename Body>
@@ -137,20 +167,19 @@ PoolArguments arguments_of(const char* target, const char* pool_set, void* addre
 
 RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arguments,
                     unsigned* lanes) {
+    std::string name = fmt::format("{}:{}", arguments.target, arguments.pool_set);
     if (!pool) {
-        library().log.error("{}:{}: {}", arguments.target, arguments.pool_set, pool.error().text);
-        report(pool.error());
+        report(name, pool.error());
         return nullptr;
     }
     const unsigned in_force = (*pool)->lanes();
-    library().log.write((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
-                        fmt::format("{}:{}: {} lanes over {}", arguments.target, arguments.pool_set,
-                                    in_force, (*pool)->way()));
+    library().log.line((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
+                       "{}: {} lanes over {}", name, in_force, (*pool)->way());
     for (const std::string& warning : (*pool)->warnings())
-        library().log.warning("{}:{}: {}", arguments.target, arguments.pool_set, warning);
+        library().log.warning("{}: {}", name, warning);
     for (const std::string& note : (*pool)->notes())
-        library().log.info("{}:{}: {}", arguments.target, arguments.pool_set, note);
-    auto* handle = new rpmem_pool{std::move(*pool)};
+        library().log.info("{}: {}", name, note);
+    auto* handle = new rpmem_pool{std::move(*pool), std::move(name)};
     *lanes = in_force;
     return handle;
 }
@@ -167,7 +196,7 @@ RPMEM_EXPORT RPMEMpool* rpmem_create(const char* target, const char* pool_set_na
     RPMEMpool* handle = nullptr;
     guarded([&] {
         if (auto ok = check_arguments(target, pool_set_name, pool_addr, pool_size, nlanes); !ok)
-            return report(ok);
+            return report("rpmem_create", ok.error());
         const PoolArguments arguments =
             arguments_of(target, pool_set_name, pool_addr, pool_size, *nlanes);
         handle = hand_out(Pool::create(arguments, create_attr ? *create_attr : rpmem_pool_attr{},
@@ -184,7 +213,7 @@ RPMEM_EXPORT RPMEMpool* rpmem_open(const char* target, const char* pool_set_name
     RPMEMpool* handle = nullptr;
     guarded([&] {
         if (auto ok = check_arguments(target, pool_set_name, pool_addr, pool_size, nlanes); !ok)
-            return report(ok);
+            return report("rpmem_open", ok.error());
         const PoolArguments arguments =
             arguments_of(target, pool_set_name, pool_addr, pool_size, *nlanes);
         handle = hand_out(Pool::open(arguments, open_attr, library().settings), arguments, nlanes);
@@ -196,57 +225,59 @@ RPMEM_EXPORT RPMEMpool* rpmem_open(const char* target, const char* pool_set_name
 RPMEM_EXPORT int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* attr) {
     return guarded([&] {
         if (auto ok = check_handle(rpp); !ok)
-            return report(ok);
-        return report(rpp->pool->set_attributes(attr ? *attr : rpmem_pool_attr{}));
+            return report(rpp, ok);
+        return report(rpp, rpp->pool->set_attributes(attr ? *attr : rpmem_pool_attr{}));
     });
 }
 
 RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
     return guarded([&] {
         if (auto ok = check_handle(rpp); !ok)
-            return report(ok);
+            return report(rpp, ok);
         const std::unique_ptr<rpmem_pool> owned(rpp);
         // What it holds is the parent's: nothing of it may be touched, not even to free it.
         if (owned->pool->inherited()) {
             static_cast<void>(owned->pool.release());
             return 0;
         }
-        return report(owned->pool->close());
+        return report(rpp, owned->pool->close());
     });
 }
 
 RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,
                                                unsigned lane, unsigned flags) {
     return guarded([&] {
-        return report(rpp ? rpp->pool->persist(offset, length, lane, flags) : check_handle(rpp));
+        return report(rpp,
+                      rpp ? rpp->pool->persist(offset, length, lane, flags) : check_handle(rpp));
     });
 }
 
 RPMEM_EXPORT int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane) {
     return guarded([&] {
-        return report(rpp ? rpp->pool->deep_persist(offset, length, lane) : check_handle(rpp));
+        return report(rpp, rpp ? rpp->pool->deep_persist(offset, length, lane) : check_handle(rpp));
     });
 }
 
 RPMEM_EXPORT int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane,
                              unsigned flags) {
     return guarded([&] {
-        return report(rpp ? rpp->pool->flush(offset, length, lane, flags) : check_handle(rpp));
+        return report(rpp, rpp ? rpp->pool->flush(offset, length, lane, flags) : check_handle(rpp));
     });
 }
 
 RPMEM_EXPORT int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags) {
-    return guarded([&] { return report(rpp ? rpp->pool->drain(lane, flags) : check_handle(rpp)); });
+    return guarded(
+        [&] { return report(rpp, rpp ? rpp->pool->drain(lane, flags) : check_handle(rpp)); });
 }
 
 RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length,
                             unsigned lane) {
     return guarded([&] {
         if (auto ok = check_handle(rpp); !ok)
-            return report(ok);
+            return report(rpp, ok);
         if (!buff && length > 0)
-            return report(bad_argument("rpmem_read: the buffer is NULL"));
-        return report(rpp->pool->read(static_cast<std::byte*>(buff), offset, length, lane));
+            return report(rpp, bad_argument("rpmem_read: the buffer is NULL"));
+        return report(rpp, rpp->pool->read(static_cast<std::byte*>(buff), offset, length, lane));
     });
 }
 
@@ -256,21 +287,26 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
             return report(ok);
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
         if (!target || !pool_set || *pool_set == '\0')
-            return report(bad_argument("the target and the pool set name must not be NULL or "
-                                       "empty"));
+            return report("rpmem_remove",
+                          bad_argument("the target and the pool set name must not be NULL or "
+                                       "empty")
+                              .value());
         if ((flags & ~known) != 0)
-            return report(
-                Result<>(fail(ErrorClass::caller_fault, EINVAL,
-                              "rpmem_remove: flags {:#x} are not known; {:#x} are",
-                              static_cast<unsigned>(flags), static_cast<unsigned>(known))));
+            return report("rpmem_remove",
+                          fail(ErrorClass::caller_fault, EINVAL,
+                               "rpmem_remove: flags {:#x} are not known; {:#x} are",
+                               static_cast<unsigned>(flags), static_cast<unsigned>(known))
+                              .value());
+        const std::string name = fmt::format("{}:{}", target, pool_set);
         const auto parsed = parse_target(target);
         if (!parsed)
-            return report(parsed.error());
-        return report(
+            return report(name, parsed.error());
+        const auto removed =
             run_remote(*parsed,
                        remove_command(next_command(), pool_set, (flags & RPMEM_REMOVE_FORCE) != 0,
                                       (flags & RPMEM_REMOVE_POOL_SET) != 0),
-                       library().settings));
+                       library().settings);
+        return removed ? 0 : report(name, removed.error());
     });
 }
 

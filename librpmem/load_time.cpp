@@ -1,5 +1,7 @@
 #include "load_time.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +21,10 @@ constinit std::array<Kept, 3> kept = {{
     {"RPMEM_WORK_QUEUE_SIZE", nullptr},
 }};
 
+constinit std::optional<FileIdentity> standard_error;
+
 __attribute__((constructor)) void keep_values() {
+    standard_error = identity_of(STDERR_FILENO);
     for (Kept& entry : kept)
         if (const char* value = ::secure_getenv(entry.name))
             entry.value = strdup(value);
@@ -40,5 +45,7 @@ const char* setting_from_environment(const char* name) {
             return entry.value;
     return ::secure_getenv(name);
 }
+
+std::optional<FileIdentity> standard_error_at_load() { return standard_error; }
 
 } // namespace rpmem

@@ -46,9 +46,11 @@ Log open_log(const target::Configuration& configuration) {
     auto log = Log::to_file(configuration.log_file, configuration.log_level);
     if (log)
         return std::move(*log);
-    // A daemon that cannot log still serves; where the text goes, somebody may see it.
-    say(log.error().text);
-    return Log::to_syslog("rpmemd", configuration.log_level);
+    // A daemon that cannot log still serves. What it says on standard error goes to the client, as
+    // the reason of a failure that may come later and have another one.
+    Log instead = Log::to_syslog("rpmemd", configuration.log_level);
+    instead.error("{}; the log goes to syslog", log.error().text);
+    return instead;
 }
 
 int remove(const target::Configuration& configuration, Log& log) {

@@ -1,15 +1,30 @@
 #include "base/log.hpp"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include "base/line_limit.hpp"
+#include "base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <mutex>
 
 namespace rpmem {
 namespace {
+
+constexpr mode_t log_file_mode = 0640;
+// Somebody may have stopped reading what this process prints.
+constexpr int write_milliseconds = 100;
+// As much as a pipe that poll(2) calls writable takes without waiting.
+constexpr std::size_t longest_line = PIPE_BUF;
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
     switch (level) {
@@ -25,51 +40,177 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
     }
 }
 
-// Lines say who wrote them: several processes share one file.
-std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const char* pattern) {
-    auto logger = std::make_shared<spdlog::logger>("rpmem", std::move(sink));
-    logger->set_pattern(pattern);
-    logger->set_level(spdlog::level::trace);
-    logger->flush_on(spdlog::level::trace);
+// Writing to a pipe that nobody reads raises SIGPIPE, which would end a program that never asked
+// for a log. The signal is held back in this thread, and taken away if it was ours.
+class HeldBackSigpipe {
+public:
+    HeldBackSigpipe() {
+        sigset_t pending;
+        ::sigemptyset(&pipe_);
+        ::sigaddset(&pipe_, SIGPIPE);
+        ::sigpending(&pending);
+        was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~HeldBackSigpipe() {
+        const timespec now{};
+        if (!was_pending_)
+            static_cast<void>(::sigtimedwait(&pipe_, nullptr, &now)); // usually there is none
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    HeldBackSigpipe(const HeldBackSigpipe&) = delete;
+    HeldBackSigpipe& operator=(const HeldBackSigpipe&) = delete;
+
+private:
+    sigset_t pipe_{};
+    sigset_t before_{};
+    bool was_pending_ = false;
+};
+
+// One write(2) a line, so that lines of several processes do not mix. A line that cannot be written
+// is lost: there is nowhere to tell that.
+void write_line(int fd, std::string_view line) {
+    pollfd wanted{fd, POLLOUT, 0};
+    if (::poll(&wanted, 1, write_milliseconds) != 1)
+        return;
+    const HeldBackSigpipe held_back;
+    static_cast<void>(!::write(fd, line.data(), line.size()));
+}
+
+class FileSink : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit FileSink(UniqueFd file) : file_(std::move(file)) {}
+
+private:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        write_line(file_.get(), {line.data(), line.size()});
+    }
+    void flush_() override {}
+
+    const UniqueFd file_;
+};
+
+class StandardErrorSink : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit StandardErrorSink(std::optional<FileIdentity> expected) : expected_(expected) {}
+
+private:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        if (!expected_ || identity_of(STDERR_FILENO) != expected_)
+            return;
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        if (line.size() > longest_line) {
+            line.resize(longest_line);
+            line[longest_line - 1] = '\n';
+        }
+        write_line(STDERR_FILENO, {line.data(), line.size()});
+    }
+    void flush_() override {}
+
+    const std::optional<FileIdentity> expected_;
+};
+
+spdlog::logger make_logger(spdlog::sink_ptr sink, const std::string& pattern) {
+    spdlog::logger logger("rpmem", std::move(sink));
+    logger.set_pattern(pattern);
+    logger.set_level(spdlog::level::trace);
     return logger;
 }
 
-constexpr const char* file_pattern = "%Y-%m-%d %H:%M:%S.%e [%P] %l: %v";
-
 } // namespace
 
-Result<Log> Log::to_file(const std::string& path, LogLevel level) {
-    try {
-        return Log(
-            make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path), file_pattern),
-            level);
-    } catch (const spdlog::spdlog_ex& exception) {
-        return fail(ErrorClass::caller_fault, EACCES,
-                    "cannot open the log file {}: {}; name another one or make it writable", path,
-                    exception.what());
+class Log::Destination {
+public:
+    Destination(spdlog::sink_ptr sink, const std::string& pattern)
+        : logger_(make_logger(std::move(sink), pattern)) {}
+    ~Destination() {
+        limit_.for_each_dropped(
+            [this](std::string_view kind, unsigned dropped) { tell_dropped(kind, dropped); });
     }
-}
+    Destination(const Destination&) = delete;
+    Destination& operator=(const Destination&) = delete;
 
-Log Log::to_syslog(const std::string& identity, LogLevel level) {
-    return Log(make_logger(std::make_shared<spdlog::sinks::syslog_sink_mt>(identity, LOG_PID,
-                                                                           LOG_DAEMON, true),
-                           "%v"),
+    void write(LogLevel level, std::string_view kind, std::string_view text) {
+        const std::lock_guard lock(mutex_);
+        if (level != LogLevel::debug) {
+            const auto [admitted, dropped] = limit_.admit(kind, std::chrono::steady_clock::now());
+            if (dropped > 0)
+                tell_dropped(kind, dropped);
+            if (!admitted)
+                return;
+        }
+        logger_.log(to_spdlog(level), printable(text));
+    }
+
+private:
+    void tell_dropped(std::string_view kind, unsigned dropped) {
+        logger_.log(spdlog::level::warn, fmt::format("{} more lines like \"{}\" were left out",
+                                                     dropped, printable(kind)));
+    }
+
+    std::mutex mutex_;
+    LineLimit limit_;
+    spdlog::logger logger_;
+};
+
+Result<Log> Log::to_file(const std::string& path, LogLevel level) {
+    UniqueFd file(
+        ::open(path.c_str(),
+               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+               log_file_mode));
+    if (!file && errno == ELOOP)
+        return fail(ErrorClass::caller_fault, ELOOP,
+                    "cannot open the log file {}: it is a symbolic link, which is not followed; "
+                    "name the file itself",
+                    path);
+    if (!file && errno == ENOENT)
+        return fail(ErrorClass::caller_fault, ENOENT,
+                    "cannot open the log file {}: its directory does not exist; make it, or name "
+                    "another file",
+                    path);
+    if (!file)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot open the log file {}", path);
+    return Log(std::make_shared<Destination>(std::make_shared<FileSink>(std::move(file)),
+                                             "%Y-%m-%d %H:%M:%S.%e [%P] %l: %v"),
                level);
 }
 
-Log Log::to_stderr(LogLevel level) {
-    return Log(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>(), file_pattern), level);
+Log Log::to_syslog(const std::string& identity, LogLevel level) {
+    return Log(std::make_shared<Destination>(std::make_shared<spdlog::sinks::syslog_sink_mt>(
+                                                 identity, LOG_PID, LOG_DAEMON, true),
+                                             "%v"),
+               level);
 }
 
-void Log::write(LogLevel level, std::string_view text) const {
-    if (enabled(level))
-        logger_->log(to_spdlog(level), printable(text));
+Log Log::to_stderr(const std::string& prefix, LogLevel level,
+                   std::optional<FileIdentity> expected) {
+    return Log(std::make_shared<Destination>(std::make_shared<StandardErrorSink>(expected),
+                                             prefix + "[%P]: %l: %v"),
+               level);
+}
+
+void Log::write(LogLevel level, std::string_view kind, std::string_view text) const {
+    destination_->write(level, kind, text);
+}
+
+std::optional<FileIdentity> identity_of(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        return std::nullopt;
+    return FileIdentity{status.st_dev, status.st_ino};
 }
 
 std::string printable(std::string_view text) {
-    std::string result(text);
-    std::ranges::replace_if(
-        result, [](unsigned char character) { return character < 0x20 || character == 0x7f; }, '?');
+    std::string result;
+    result.reserve(text.size());
+    for (const unsigned char character : text)
+        if (character >= ' ' && character < 0x7f)
+            result += static_cast<char>(character);
+        else
+            result += fmt::format("\\x{:02x}", character);
     return result;
 }
 

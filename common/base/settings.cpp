@@ -130,7 +130,7 @@ constexpr SettingRow<Settings> rows[] = {
      into<&Settings::spin_time>},
     {{.name = "RPMEM_LOG_LEVEL",
       .kind = choice,
-      .default_value = "0",
+      .default_value = "1",
       .help = "0 nothing, 1 errors, 2 warnings, 3 information, 4 everything",
       .words = "0|1|2|3|4"},
      store_log_level},

@@ -36,7 +36,7 @@ TEST(Settings, DefaultsAreThoseOfTheManual) {
     EXPECT_EQ(settings.connect_timeout, 30000ms);
     EXPECT_EQ(settings.operation_timeout, 120000ms);
     EXPECT_EQ(settings.spin_time, 50us);
-    EXPECT_EQ(settings.log_level, LogLevel::none);
+    EXPECT_EQ(settings.log_level, LogLevel::error);
     EXPECT_EQ(settings.log_file, "");
     EXPECT_TRUE(settings.warnings.empty());
 }

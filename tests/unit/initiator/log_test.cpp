@@ -1,0 +1,187 @@
+// Where lines of the log go, and what may stand in them.
+#include "base/line_limit.hpp"
+#include "base/log.hpp"
+#include "base/unique_fd.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace rpmem {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LogFile : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = testing::TempDir() + "rpmem-log-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        directory_ = pattern;
+        file_ = directory_ / "log";
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    [[nodiscard]] static std::string text_of(const std::filesystem::path& file) {
+        std::ostringstream text;
+        text << std::ifstream(file).rdbuf();
+        return text.str();
+    }
+    [[nodiscard]] static std::size_t lines_of(const std::string& text) {
+        return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    }
+
+    std::filesystem::path directory_;
+    std::filesystem::path file_;
+};
+
+TEST_F(LogFile, IsAppendedToAndNotForEverybody) {
+    const mode_t before = ::umask(0);
+    for (const char* word : {"first", "second"}) {
+        const auto log = Log::to_file(file_, LogLevel::error);
+        ASSERT_TRUE(log) << log.error().text;
+        log->error("the {} line", word);
+        log->warning("beyond the level");
+    }
+    ::umask(before);
+    struct stat status {};
+    ASSERT_EQ(::stat(file_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, 0640U);
+    const std::string text = text_of(file_);
+    EXPECT_EQ(lines_of(text), 2U) << text;
+    EXPECT_LT(text.find("error: the first line\n"), text.find("error: the second line\n")) << text;
+}
+
+TEST_F(LogFile, NoDirectoryIsMadeAndNoLinkFollowed) {
+    const auto below = directory_ / "missing" / "log";
+    auto log = Log::to_file(below, LogLevel::error);
+    ASSERT_FALSE(log);
+    EXPECT_EQ(log.error().code, ENOENT);
+    EXPECT_EQ(log.error().text, "cannot open the log file " + below.native() +
+                                    ": its directory does not exist; make it, or name another "
+                                    "file");
+    EXPECT_FALSE(std::filesystem::exists(below.parent_path()));
+
+    std::filesystem::create_symlink(directory_ / "victim", file_);
+    log = Log::to_file(file_, LogLevel::error);
+    ASSERT_FALSE(log);
+    EXPECT_EQ(log.error().code, ELOOP);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "victim"));
+}
+
+TEST_F(LogFile, BytesOfAPeerStayWithinTheirLine) {
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte)
+        all += static_cast<char>(byte);
+    Log::to_file(file_, LogLevel::error)->error("CREATE {}", all);
+    std::string text = text_of(file_);
+    EXPECT_EQ(lines_of(text), 1U);
+    ASSERT_TRUE(text.ends_with('\n'));
+    text.pop_back();
+    for (const unsigned char byte : text)
+        EXPECT_TRUE(byte >= ' ' && byte < 0x7f) << static_cast<int>(byte);
+    for (const char* written : {"\\x00\\x01", "\\x0a", "\\x1b", "\\x7f\\x80", "\\xff", " !\"#"})
+        EXPECT_NE(text.find(written), std::string::npos) << written;
+}
+
+TEST_F(LogFile, AFloodOfOneKindIsCountedAndDoesNotHideOthers) {
+    constexpr unsigned flood = 1000;
+    {
+        const auto log = *Log::to_file(file_, LogLevel::info);
+        for (unsigned number = 0; number < flood; ++number)
+            log.warning("refused a connection: {}", number);
+        log.error("the reason");
+    }
+    const std::string text = text_of(file_);
+    EXPECT_NE(text.find("refused a connection: 9\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("error: the reason\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" more lines like \"refused a connection: {}\" were left out\n"),
+              std::string::npos)
+        << text;
+    // A slow machine may take several seconds for this.
+    EXPECT_LT(lines_of(text), flood / 2) << text;
+}
+
+TEST(LineLimit, TenASecondOfAKindAndThenACount) {
+    LineLimit limit;
+    const LineLimit::Time start{};
+    for (unsigned number = 0; number < 25; ++number) {
+        const auto [write, dropped] = limit.admit("kind", start + number * 10ms);
+        EXPECT_EQ(write, number < 10) << number;
+        EXPECT_EQ(dropped, 0U);
+    }
+    EXPECT_TRUE(limit.admit("another kind", start + 500ms).write);
+    EXPECT_FALSE(limit.admit("kind", start + 999ms).write);
+    const auto [write, dropped] = limit.admit("kind", start + 1s);
+    EXPECT_TRUE(write);
+    EXPECT_EQ(dropped, 16U);
+    for (unsigned number = 0; number < 10; ++number)
+        static_cast<void>(limit.admit("kind", start + 1s));
+    std::string left;
+    limit.for_each_dropped([&](std::string_view kind, unsigned count) {
+        left += std::string(kind) + " " + std::to_string(count) + "\n";
+    });
+    EXPECT_EQ(left, "kind 1\n");
+}
+
+// Standard error is this file while it lives.
+class StandardError {
+public:
+    explicit StandardError(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
+    ~StandardError() { ::dup2(before_.get(), STDERR_FILENO); }
+    StandardError(const StandardError&) = delete;
+    StandardError& operator=(const StandardError&) = delete;
+
+private:
+    UniqueFd before_;
+};
+
+TEST_F(LogFile, StandardErrorIsWrittenOnlyWhileItIsTheSameFile) {
+    const UniqueFd first(::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const auto pool = directory_ / "pool";
+    const UniqueFd second(::open(pool.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    const Log log = Log::to_stderr("librpmem", LogLevel::error, identity_of(first.get()));
+    {
+        const StandardError here(first.get());
+        log.error("to be seen");
+    }
+    {
+        const StandardError here(second.get()); // the program opened a file of its own
+        log.error("never to be seen");
+        Log::to_stderr("librpmem", LogLevel::error, std::nullopt).error("closed at load");
+    }
+    const std::string expected = fmt::format("librpmem[{}]: error: to be seen\n", ::getpid());
+    EXPECT_EQ(text_of(file_), expected);
+    EXPECT_EQ(text_of(pool), "");
+}
+
+volatile std::sig_atomic_t broken_pipes = 0;
+
+TEST_F(LogFile, AReaderThatIsGoneIsNoSignalAndOneThatSleepsNoWait) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    UniqueFd reader(ends[0]);
+    const UniqueFd writer(ends[1]);
+    const Log log = Log::to_stderr("librpmem", LogLevel::debug, identity_of(writer.get()));
+    const auto before = ::signal(SIGPIPE, [](int) { broken_pipes = broken_pipes + 1; });
+    {
+        const StandardError here(writer.get());
+        // More than a pipe takes, and each line longer than it takes at once.
+        for (unsigned number = 0; number < 20; ++number)
+            log.debug("{}", std::string(8000, 'x'));
+        reader.reset();
+        log.error("nobody reads this");
+    }
+    ::signal(SIGPIPE, before);
+    EXPECT_EQ(broken_pipes, 0);
+}
+
+} // namespace
+} // namespace rpmem
