@@ -284,7 +284,7 @@ RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t le
 RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flags) {
     return guarded([&] {
         if (auto ok = check_privileges(); !ok)
-            return report(ok);
+            return report("rpmem_remove", ok.error());
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
         if (!target || !pool_set || *pool_set == '\0')
             return report("rpmem_remove",

@@ -3,6 +3,7 @@
 #include <libpmem2.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace rpmem::target {
 namespace {
@@ -10,9 +11,16 @@ namespace {
 constexpr std::size_t longest_id = std::size_t{1} << 16;
 
 // libpmem2 returns a negative errno value, or one of its own codes below -100000.
+// It does not always say why.
 Failure device_failure(int code, const char* what, const std::string& path) {
-    return fail(ErrorClass::resource_limit, code > -100000 ? -code : EIO, "cannot {} {}: {}", what,
-                path, pmem2_errormsg());
+    const bool from_system = code > -100000;
+    std::string why = pmem2_errormsg();
+    if (why.empty() && code == PMEM2_E_INVALID_FILE_TYPE)
+        why = "it is neither a regular file nor a Device DAX";
+    else if (why.empty())
+        why = from_system ? strerror(-code) : fmt::format("libpmem2 fails with {}", code);
+    return fail(ErrorClass::resource_limit, from_system ? -code : EIO, "cannot {} {}: {}", what,
+                path, why);
 }
 
 bool not_supported(int code) {

@@ -161,11 +161,23 @@ usage() {
     probe 2 --unknown
     [ "$("$ctl" --version)" = "rpmemctl $("$daemon" --version | cut -d' ' -f2)" ] || failed=$((failed + 1))
     RPMEM_WORK_QUEUE_SIZE=many "$ctl" settings >"$dir/output"
-    says RPMEM_WORK_QUEUE_SIZE=many RPMEM_DEVICE= '1 to 65536 operations'
+    says RPMEM_WORK_QUEUE_SIZE=many RPMEM_DEVICE= '1 to 65536 operations' \
+        'WRONG: not a number of operations from 1 to 65536; 50 is used'
+    RPMEM_WORK_QUEUE_SIZE= "$ctl" settings >"$dir/output"
+    says 'RPMEM_WORK_QUEUE_SIZE=50   (default)'
+    ! grep WRONG "$dir/output" || failed=$((failed + 1))
+}
+
+# A log that cannot be opened is no part of the reason that the client gets.
+log_that_cannot_be_opened() {
+    "$daemon" --poolset-dir "$dir" --log-file "$dir/missing/log" --remove no.set 2>"$dir/output"
+    [ "$(wc -l <"$dir/output")" = 1 ] || failed=$((failed + 1))
+    says 'no.set'
+    [ ! -e "$dir/missing" ] || failed=$((failed + 1))
 }
 
 for part in this_node both_nodes no_provider login_fails login_by_libssh2 daemon_fails target_lies \
-    old_daemon usage; do
+    old_daemon usage log_that_cannot_be_opened; do
     before=$failed
     $part
     [ "$failed" = "$before" ] && echo "ok: $part" || echo "FAILED: $part"

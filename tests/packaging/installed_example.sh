@@ -27,7 +27,8 @@ install_build() {
         "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
         "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man3/rpmem_drain.3" \
         "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man1/rpmemctl.1" "$prefix/share/man/man5/rpmemd.conf.5" \
-        "$prefix/share/doc/librpmem/README.md"; do
+        "$prefix/share/doc/librpmem/README.md" \
+        "$prefix/share/doc/librpmem/examples/rpmemd.conf"; do
         [ -e "$file" ] || fault "$file is not installed"
     done
     if grep -rlF "$build" "$prefix" --include='*.pc' --include='*.cmake'; then

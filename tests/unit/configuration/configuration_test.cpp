@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <fstream>
+#include <sstream>
 
 namespace rpmem::target {
 namespace {
@@ -106,6 +108,28 @@ TEST(ConfigurationFile, NothingSetsNothing) {
 
 TEST(ConfigurationFile, TheLastOfTwoCounts) {
     EXPECT_EQ(said(parse("log-level = err\nlog-level = info\n"), "log-level"), "info");
+}
+
+// The sample that is installed: for each row of the table what it is for, and the default.
+TEST(ConfigurationFile, TheSampleIsTheTable) {
+    std::ostringstream sample;
+    sample << std::ifstream(RPMEM_SAMPLE_CONFIGURATION).rdbuf();
+    std::string text = sample.str();
+    const auto layer = parse(text);
+    ASSERT_TRUE(layer) << layer.error().text;
+    EXPECT_TRUE(layer->empty()); // all of it is commented out
+    for (const auto& [setting, store] : setting_table()) {
+        const auto value = setting.default_value;
+        std::string allowed = allowed_values(setting);
+        if (!allowed.empty())
+            allowed = " (" + allowed + ")";
+        const std::string paragraph = fmt::format("\n# {}{}\n#{} ={}{}\n", setting.help, allowed,
+                                                  setting.name, value.empty() ? "" : " ", value);
+        const auto at = text.find(paragraph);
+        ASSERT_NE(at, std::string::npos) << "not in the sample:" << paragraph;
+        text.erase(at, paragraph.size());
+    }
+    EXPECT_EQ(text.find(" ="), std::string::npos) << "more than the table has:\n" << text;
 }
 
 struct BadLine {
