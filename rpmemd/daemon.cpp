@@ -2,6 +2,7 @@
 
 #include "base/io.hpp"
 #include "session.hpp"
+#include "wire/medium_failure.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -38,7 +39,7 @@ class ControlLoop {
 public:
     ControlLoop(const Configuration& configuration, const Channel& channel,
                 const Agreement& agreement, Log& log)
-        : channel_(channel), log_(log),
+        : channel_(channel), knows_medium_failure_(agreement.medium_failure), log_(log),
           session_(
               configuration, channel.own_address, agreement,
               [input = channel.input] { return has_hung_up(input); }, log) {}
@@ -56,6 +57,7 @@ private:
     Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
     Outcome connect_timed_out();
     void tell(const std::string& text);
+    Outcome end_for(const MediumFailure& failure);
 
     Outcome handle(const wire::CreateRequest& request);
     Outcome handle(const wire::OpenRequest& request);
@@ -63,6 +65,7 @@ private:
     Outcome handle(const wire::CloseRequest& request);
 
     const Channel& channel_;
+    bool knows_medium_failure_; // the peer, see wire/medium_failure.hpp
     Log& log_;
     UniqueFd signals_;
     UniqueFd wake_;               // readable when there is something to do besides serving lanes
@@ -187,10 +190,9 @@ Outcome ControlLoop::handle_lanes(bool parts_changed) {
     }
     if (parts_changed)
         session_.look_for_truncated_parts();
-    std::string failure = lanes->failure();
     if (const auto medium = session_.medium_failure())
-        failure = medium->text;
-    if (!failure.empty()) {
+        return end_for(*medium);
+    if (const std::string failure = lanes->failure(); !failure.empty()) {
         log_.error("the session ends: {}", failure);
         tell(failure);
         return Outcome::ended_badly;
@@ -271,7 +273,10 @@ Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
     log_.info("SET_ATTR");
     const bool in_order = session_.has_pool();
     if (const auto set = session_.set_attributes(request.attributes); !set) {
-        const bool goes_on = in_order && !session_.medium_failure();
+        const auto medium = session_.medium_failure();
+        if (medium && knows_medium_failure_)
+            return end_for(*medium);
+        const bool goes_on = in_order && !medium;
         return refuse(wire::MessageType::set_attributes, set.error(),
                       goes_on ? Outcome::go_on : Outcome::ended_badly);
     }
@@ -297,6 +302,18 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
         return Outcome::ended_badly;
     }
     return next;
+}
+
+// The last message may take the place of a response. Whoever does not know it has the text.
+Outcome ControlLoop::end_for(const MediumFailure& failure) {
+    log_.error("the session ends: {}", failure.text);
+    if (knows_medium_failure_)
+        static_cast<void>(
+            answer(wire::encode(wire::MediumFailure{failure.part, failure.offset, failure.length,
+                                                    failure.code, failure.text}),
+                   Outcome::ended_badly));
+    tell(failure.text);
+    return Outcome::ended_badly;
 }
 
 void ControlLoop::tell(const std::string& text) {

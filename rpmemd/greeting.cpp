@@ -98,6 +98,7 @@ Result<Agreement> greet(const char* value, const Offer& offer, int input, int ou
     const auto taken = [&](std::uint64_t capability) {
         return (answer->capabilities & capability) != 0;
     };
+    agreement.medium_failure = taken(wire::capability_medium_failure);
     agreement.messages_only = taken(wire::capability_messages_only);
     if (taken(wire::capability_pipelining)) {
         agreement.messages = hello->messages;

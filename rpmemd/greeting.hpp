@@ -24,6 +24,7 @@ struct Agreement {
     bool messages_only = false;            // see wire::capability_messages_only
     bool several_windows = false;          // see wire::capability_windows
     bool processors = false;               // see wire::capability_processors
+    bool medium_failure = false;           // see wire::capability_medium_failure
     bool gathering = false;                // see wire::capability_gathering
 };
 
