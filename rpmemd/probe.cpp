@@ -1,5 +1,6 @@
 #include "probe.hpp"
 
+#include "base/medium_kind.hpp"
 #include "greeting.hpp"
 #include "probe/node.hpp"
 #include "wire/control_messages.hpp"
@@ -40,6 +41,13 @@ std::string problem_of(const std::filesystem::path& directory) {
     return {};
 }
 
+// Empty: it lasts, as far as its file system tells.
+std::string medium_text(const std::filesystem::path& directory) {
+    const MediumName medium = medium_of(directory.native());
+    return medium.kind == MediumKind::lasting ? ""
+                                              : medium.file_system + ": " + describe(medium.kind);
+}
+
 } // namespace
 
 std::string probe(const Configuration& configuration, const std::string& address,
@@ -59,6 +67,7 @@ std::string probe(const Configuration& configuration, const std::string& address
     node["daemon"] = {
         {"poolset_dir", configuration.poolset_dir.native()},
         {"poolset_dir_problem", problem_of(configuration.poolset_dir)},
+        {"poolset_dir_medium", medium_text(configuration.poolset_dir)},
         {"persist_apm", configuration.persist_apm},
         {"persist_general", configuration.persist_general},
         {"accept_timeout", configuration.accept_timeout.count()},

@@ -13,7 +13,9 @@ inline StoreOptions store_options_of(const Configuration& configuration, Cancell
             .allow_outside = configuration.allow_outside,
             .cancelled = std::move(cancelled),
             .part_mode = configuration.part_mode,
-            .read_only = configuration.read_only};
+            .read_only = configuration.read_only,
+            .refuse_volatile = configuration.volatile_medium == VolatileMedium::refuse,
+            .require_deep_flush = configuration.deep_flush == DeepFlush::require};
 }
 
 } // namespace rpmem::target

@@ -83,7 +83,9 @@ json storage() {
                         {"mode", device.mode},
                         {"size", device.size},
                         {"mount", device.mount},
-                        {"dax", device.is_mounted_dax}});
+                        {"dax", device.is_mounted_dax},
+                        {"deep_flush", device.deep_flush},
+                        {"may_deep_flush", device.may_deep_flush}});
     return {{"devices", std::move(list)},
             {"persistence_domain", found.persistence_domain},
             {"processor", found.processor},

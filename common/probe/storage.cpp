@@ -1,6 +1,9 @@
 #include "probe/storage.hpp"
 
+#include "base/deep_flush.hpp"
 #include "base/kernel_files.hpp"
+
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cctype>
@@ -21,6 +24,21 @@ std::uint64_t number_of(const std::string& text) {
 
 constexpr std::uint64_t sector = 512;
 
+// NUMBER is MAJOR:MINOR, as the kernel writes it.
+void add_deep_flush(PersistentDevice& device, const std::string& number, bool is_character,
+                    const fs::path& root) {
+    const auto colon = number.find(':');
+    if (colon == std::string::npos)
+        return;
+    const auto major_number = static_cast<unsigned>(number_of(number.substr(0, colon)));
+    const auto minor_number = static_cast<unsigned>(number_of(number.substr(colon + 1)));
+    const auto file = find_deep_flush(makedev(major_number, minor_number), is_character, root);
+    if (!file)
+        return;
+    device.deep_flush = file->native();
+    device.may_deep_flush = may_write(*file);
+}
+
 std::vector<PersistentDevice> block_devices(const fs::path& root) {
     std::vector<PersistentDevice> devices;
     for (const std::string& name : names_in(root / "sys/class/block")) {
@@ -34,6 +52,7 @@ std::vector<PersistentDevice> block_devices(const fs::path& root) {
         if (device.mode == "memory")
             device.mode = "fsdax";
         device.size = number_of(line_of(root / "sys/class/block" / name / "size")) * sector;
+        add_deep_flush(device, line_of(root / "sys/class/block" / name / "dev"), false, root);
         devices.push_back(std::move(device));
     }
     return devices;
@@ -47,8 +66,12 @@ std::vector<PersistentDevice> character_devices(const fs::path& root) {
         // Memory that the system itself uses is another driver's.
         if (fs::read_symlink(directory / "driver", none).filename() == "kmem")
             continue;
-        devices.push_back(
-            {"/dev/" + name, "devdax", number_of(line_of(directory / "size")), {}, false});
+        PersistentDevice device;
+        device.name = "/dev/" + name;
+        device.mode = "devdax";
+        device.size = number_of(line_of(directory / "size"));
+        add_deep_flush(device, line_of(directory / "dev"), true, root);
+        devices.push_back(std::move(device));
     }
     return devices;
 }

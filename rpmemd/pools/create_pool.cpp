@@ -1,4 +1,5 @@
 #include "pools/mapping.hpp"
+#include "pools/media_check.hpp"
 #include "pools/part_creation.hpp"
 #include "pools/part_layout.hpp"
 #include "pools/pool_header.hpp"
@@ -50,6 +51,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
     auto mapping = map_parts(claimed->parts(), *layout);
     if (!mapping)
         return propagate(std::move(mapping));
+    RPMEM_TRY(check_media(options, claimed->parts(), mapping->on_pmem, log));
 
     auto pool = std::make_unique<MappedPool>();
     pool->name = name;

@@ -55,6 +55,7 @@ struct MappedPool {
 struct Mapping {
     Reservation memory;
     Medium medium;
+    std::vector<bool> on_pmem; // each part
 };
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 

@@ -1,5 +1,6 @@
 #include "pools/device.hpp"
 #include "pools/mapping.hpp"
+#include "pools/media_check.hpp"
 #include "pools/part_creation.hpp"
 #include "pools/part_directory.hpp"
 #include "pools/part_layout.hpp"
@@ -90,7 +91,8 @@ Result<> check_shutdown(MappedPool& pool, const std::vector<PartFile>& parts) {
     return check_shutdown_state(pool.headers[0].shutdown_state, pool.devices, pool.name);
 }
 
-Result<> map_pool(MappedPool& pool, const std::vector<PartFile>& parts, std::size_t size) {
+Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& parts, std::size_t size,
+                  MappedPool& pool) {
     const auto layout = lay_out_parts(pool.header_layout, sizes_of(parts));
     if (!layout)
         return tl::unexpected(layout.error());
@@ -98,6 +100,7 @@ Result<> map_pool(MappedPool& pool, const std::vector<PartFile>& parts, std::siz
     auto mapping = map_parts(parts, *layout);
     if (!mapping)
         return propagate(std::move(mapping));
+    RPMEM_TRY(check_media(options, parts, mapping->on_pmem, pool.log));
     pool.memory = std::move(mapping->memory);
     pool.medium = std::move(mapping->medium);
     return {};
@@ -134,7 +137,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     RPMEM_TRY(parts.make_durable());
-    RPMEM_TRY(map_pool(*pool, parts.parts(), size));
+    RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();
     if (!options.read_only)
         RPMEM_TRY(write_shutdown_state(*pool, true));

@@ -24,11 +24,12 @@ Result<std::optional<PartFile>> find_part(const PoolSetPart& expected, const Par
     }
     if (!part)
         return propagate(std::move(part));
-    if (auto checked = check_part_size(expected, *part); !checked) {
-        if (expected.size && !part->is_device_dax())
-            checked.error().code = EEXIST;
-        return propagate(std::move(checked));
-    }
+    if (expected.size && !part->is_device_dax() && part->size() != *expected.size)
+        return fail(ErrorClass::caller_fault, EEXIST,
+                    "part {}: there is a file of {} bytes already, the pool set file says {}; "
+                    "correct the size, or remove the file if nothing needs it",
+                    part->path().native(), part->size(), *expected.size);
+    RPMEM_TRY(check_part_size(expected, *part));
     return std::move(*part);
 }
 

@@ -217,7 +217,9 @@ Result<> check_attributes(const rpmem_pool_attr& attributes, HeaderLayout layout
                          "file lacks OPTION SINGLEHDR")
                   : fail(ErrorClass::caller_fault, EINVAL,
                          "the pool set file has OPTION SINGLEHDR, the attributes lack the feature "
-                         "SINGLEHDR (incompat 0x1)");
+                         "SINGLEHDR (incompat 0x1); give the local pool set the option, too, or "
+                         "take it "
+                         "out of the target's");
 }
 
 Result<> verify_headers(std::span<const PoolHeader> headers, std::span<const std::string> names,

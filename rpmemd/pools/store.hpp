@@ -26,6 +26,9 @@ struct StoreOptions {
     mode_t part_mode = default_part_mode;
     // open_pool() locks parts shared, maps them PROT_READ and writes nothing
     bool read_only = false;
+    bool refuse_volatile = false;    // parts on tmpfs, NFS and the like, instead of a warning
+    bool require_deep_flush = false; // the right to ask persistent memory for it
+    std::filesystem::path system_root = "/"; // where sys is; another one for tests
 };
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.

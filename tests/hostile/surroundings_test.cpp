@@ -113,6 +113,20 @@ TEST_F(Surroundings, AHeaderThatCannotBeSyncedMakesNoPool) {
     EXPECT_EQ(directory_.damage(), "");
 }
 
+TEST_F(Surroundings, AClientThatNeverConnectsALane) {
+    auto arguments = directory_.daemon_arguments();
+    arguments.insert(arguments.end(), {"--accept-timeout", "1000"});
+    DaemonProcess daemon(arguments, directory_.path(), loopback_connection);
+    ASSERT_TRUE(daemon.send(encode(open_request())));
+    const Ending ending = daemon.wait(); // its input is left open
+    EXPECT_TRUE(ending.in_time) << "the daemon waits for ever";
+    EXPECT_EQ(ending.status, 1);
+    EXPECT_NE(ending.error_text.find("only 0 of 4 lanes were connected within 1000 ms"),
+              std::string::npos)
+        << ending.error_text;
+    EXPECT_EQ(directory_.damage(), "");
+}
+
 // Every refusal writes a line to standard error: many more than a pipe holds.
 TEST_F(Surroundings, NobodyReadsTheErrorText) {
     wire::Bytes messages = encode(open_request());

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 namespace rpmem::test {
@@ -143,7 +144,11 @@ void TargetTest::set_daemon(const std::string& options, const std::string& varia
 }
 
 std::vector<std::byte> TargetTest::part(unsigned number) const {
-    return bytes_of(directory_ / ("part" + std::to_string(number)));
+    // Tests look at its bytes: one that is missing ends the test, and not the process.
+    const fs::path path = directory_ / ("part" + std::to_string(number));
+    if (!fs::exists(path))
+        throw std::runtime_error(path.string() + " is missing");
+    return bytes_of(path);
 }
 
 std::string TargetTest::daemon_log() const {

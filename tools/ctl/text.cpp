@@ -102,6 +102,10 @@ std::string storage_text(const json& report) {
             text += fmt::format(", on {} {}", mount,
                                 flag_of(device, "dax") ? "with DAX" : "without DAX");
         text += '\n';
+        const auto deep_flush = text_of(device, "deep_flush");
+        if (!deep_flush.empty() && !flag_of(device, "may_deep_flush"))
+            text += fmt::format("      this user may not write to {}: deep flushes do nothing\n",
+                                deep_flush);
     }
     return text;
 }
@@ -111,12 +115,14 @@ std::string daemon_text(const json& report) {
     if (!daemon.is_object())
         return {};
     const std::string problem = text_of(daemon, "poolset_dir_problem");
+    const std::string medium = text_of(daemon, "poolset_dir_medium");
     return fmt::format("  rpmemd\n"
-                       "    pool sets in {}{}\n"
+                       "    pool sets in {}{}{}\n"
                        "    general purpose method {}, appliance method {}\n"
                        "    listens on {}\n"
                        "  appliance method\n    {}\n",
                        text_of(daemon, "poolset_dir"), problem.empty() ? "" : ": " + problem,
+                       medium.empty() ? "" : ", on " + medium,
                        flag_of(daemon, "persist_general") ? "on" : "off",
                        flag_of(daemon, "persist_apm") ? "on" : "off", text_of(daemon, "address"),
                        text_of(member(report, "storage"), "advice"));

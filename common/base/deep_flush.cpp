@@ -1,0 +1,33 @@
+#include "base/deep_flush.hpp"
+
+#include "base/kernel_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <system_error>
+
+namespace rpmem {
+
+std::optional<std::filesystem::path> find_deep_flush(dev_t device, bool is_character,
+                                                     const std::filesystem::path& root) {
+    const auto link = root / "sys/dev" / (is_character ? "char" : "block") /
+                      fmt::format("{}:{}", major(device), minor(device));
+    std::error_code none;
+    const auto start = std::filesystem::canonical(link, none);
+    if (none)
+        return std::nullopt;
+    // The region is one of the directories above that of the device.
+    for (auto directory = start; directory.has_relative_path(); directory = directory.parent_path())
+        if (auto file = directory / "deep_flush"; std::filesystem::exists(file, none))
+            return line_of(file) == "1" ? std::optional(file) : std::nullopt;
+    return std::nullopt;
+}
+
+bool may_write(const std::filesystem::path& file) {
+    return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+} // namespace rpmem

@@ -1,0 +1,32 @@
+// Whether what a file is stored on forgets it with the power, or is another machine's.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace rpmem {
+
+enum class MediumKind {
+    lasting,   // as far as the file system tells
+    forgetful, // in memory: tmpfs, ramfs
+    remote,    // a network or FUSE file system: what is durable there, its server decides
+};
+
+struct MediumName {
+    MediumKind kind = MediumKind::lasting;
+    std::string file_system; // empty: not one of those that are known here
+};
+
+// TYPE is f_type of statfs(2).
+[[nodiscard]] MediumName medium_of_type(std::uint64_t type);
+
+// Of the file system of PATH or FD; lasting if it does not tell.
+[[nodiscard]] MediumName medium_of(const std::string& path);
+[[nodiscard]] MediumName medium_of(int fd);
+
+// What that means for what is replicated to it; empty for one that lasts.
+[[nodiscard]] const char* describe(MediumKind kind);
+
+} // namespace rpmem
