@@ -35,32 +35,31 @@ Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
     if (!target)
         return propagate(std::move(target));
     host_ = target->host;
-    ProviderSearch search(host_, {arguments.address, arguments.size}, settings_);
+    route_ =
+        std::make_unique<Route>(*target, LocalMemory{arguments.address, arguments.size}, settings_);
+    ProviderSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2)
         search.start_thread(); // this one logs in
     const bool hopeless = !may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_);
     if (hopeless && !search.found())
         return Failure(search.found().error());
-    auto session = Session::start(*target, arguments.command, resolves_to_ipv4(host_), settings_,
+    auto session = Session::start(*target, arguments.command, route_->begins_with_ipv4(), settings_,
                                   fabric::start_library);
     // Where only RDMA may serve, what keeps it from that explains more than a failed login.
     if (!session && (may_use_sockets_of_ip(settings_) || search.found()))
         return propagate(std::move(session));
-    if (session)
-        session_ = std::move(*session);
-    auto providers = search.take();
-    if (!providers)
-        return propagate(std::move(providers));
-    auto notes = std::move(providers->notes);
-    const std::string why_not_others = providers->why_not_others;
-    auto agreed = agree_on_provider(std::move(*providers), host_, session_->hello());
-    if (!agreed)
-        return agreed;
-    way_ = fabric::describe(*agreed);
-    if (agreed->kind == fabric::ProviderKind::verbs) {
-        notes_ = std::move(notes);
+    if (!session)
+        return Failure(search.found().error());
+    session_ = std::move(*session);
+    auto choice = route_->choose(*session_);
+    if (!choice)
+        return propagate(std::move(choice));
+    fabric::Provider agreed = std::move(choice->provider);
+    way_ = fabric::describe(agreed);
+    if (agreed.kind == fabric::ProviderKind::verbs) {
+        notes_ = std::move(choice->notes);
     } else {
-        way_ += fmt::format(" ({})", why_not_others);
+        way_ += fmt::format(" ({})", choice->why_not_others);
         misses_device_ = settings_.enable_verbs && !settings_.device.empty();
     }
     return agreed;
@@ -78,19 +77,17 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
     auto connection =
-        Connection::open(kind,
-                         {.host = host_,
-                          .port = static_cast<std::uint16_t>(in_band.port),
-                          .pool = arguments.address,
-                          .pool_size = arguments.size,
-                          .remote = {in_band.raddr, in_band.rkey},
-                          .messages_only = in_band.method == wire::PersistMethod::messages,
-                          .lanes = in_band.lanes,
-                          .messages = messages,
-                          .alarm = {monitor_->wake_fd(), [this] { return sees_loss(); }},
-                          .session_fd = session_->output_fd(),
-                          .token = lane_token(session_->hello())},
-                         settings_);
+        route_->connect(kind, {.host = {},
+                               .port = static_cast<std::uint16_t>(in_band.port),
+                               .pool = arguments.address,
+                               .pool_size = arguments.size,
+                               .remote = {in_band.raddr, in_band.rkey},
+                               .messages_only = in_band.method == wire::PersistMethod::messages,
+                               .lanes = in_band.lanes,
+                               .messages = messages,
+                               .alarm = {monitor_->wake_fd(), [this] { return sees_loss(); }},
+                               .session_fd = session_->output_fd(),
+                               .token = lane_token(session_->hello())});
     if (!connection) {
         Error error = std::move(connection).error();
         if (const auto why = loss_behind(error)) {
@@ -101,6 +98,9 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     }
     connection_ = std::move(*connection);
     lane_count_ = connection_->lanes();
+    if (const LaneAddress& used = route_->address(); used.host != host_)
+        way_ += fmt::format(", to {} ({})", used.host, used.source);
+    route_.reset();
     if (const fabric::EventQueue* const events = connection_->events())
         monitor_->start(*events);
     out_of_dumps_.emplace(std::span(arguments.address, arguments.size));

@@ -7,6 +7,7 @@
 #include "dump_exclusion.hpp"
 #include "lanes/connection.hpp"
 #include "monitor.hpp"
+#include "route.hpp"
 #include "session/session.hpp"
 #include "wire/control_messages.hpp"
 
@@ -102,6 +103,7 @@ private:
     bool appliance_ = false;         // persist method, as the target said
     std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
     unsigned lane_count_ = 0;
+    std::unique_ptr<Route> route_; // while the pool is being opened
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
     std::unique_ptr<Connection> connection_;    // lanes use the monitor's descriptor: goes first

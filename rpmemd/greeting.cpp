@@ -8,6 +8,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ Result<wire::Hello> make_hello(const Offer& offer) {
     wire::Hello hello;
     hello.capabilities = wire::all_capabilities | offer.conditions;
     hello.providers = offer.providers;
+    hello.addresses = offer.addresses;
     hello.lanes = most_lanes;
     hello.messages = most_messages;
     hello.inline_size = most_inline_bytes;
@@ -54,20 +56,41 @@ Result<wire::HelloAnswer> read_answer(int input, const Deadline& deadline) {
     return wire::decode_hello_answer(std::span(bytes).first(wire::hello_size_field + *got));
 }
 
+// Why no lane can arrive by verbs at any of ADDRESSES: what is said of the first. Empty: one may.
+std::string why_not_verbs(const std::vector<std::string>& addresses, const std::string& device) {
+    const auto surroundings = fabric::look_around({"device", device});
+    if (!surroundings)
+        return surroundings.error().text;
+    std::string why;
+    for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
+        const auto diagnosis = rdma::diagnose(*surroundings, rdma::local_end_at(*address));
+        if (!rdma::is_certain(diagnosis, *surroundings))
+            return {};
+        why = diagnosis.text;
+    }
+    return why;
+}
+
 } // namespace
 
-Offer likely_providers(const std::string& address, const std::string& device) {
-    Offer offer{bit(wire::Provider::tcp) | bit(wire::Provider::sockets), {}};
-    const auto surroundings = fabric::look_around({"device", device});
-    if (!surroundings) {
-        offer.why_not_verbs = surroundings.error().text;
-        return offer;
-    }
-    const auto diagnosis = rdma::diagnose(*surroundings, rdma::local_end_at(address));
-    if (rdma::is_certain(diagnosis, *surroundings))
-        offer.why_not_verbs = diagnosis.text;
-    else
+std::vector<std::string> arrival_addresses(const std::string& of_ssh,
+                                           const std::vector<std::string>& configured) {
+    std::vector<std::string> addresses{of_ssh};
+    for (const std::string& address : configured)
+        if (std::find(addresses.begin(), addresses.end(), address) == addresses.end())
+            addresses.push_back(address);
+    return addresses;
+}
+
+Offer make_offer(const std::vector<std::string>& addresses, const std::string& device) {
+    Offer offer;
+    offer.providers = bit(wire::Provider::tcp) | bit(wire::Provider::sockets);
+    offer.why_not_verbs = why_not_verbs(addresses, device);
+    if (offer.why_not_verbs.empty())
         offer.providers |= bit(wire::Provider::verbs);
+    for (const std::string& text : addresses)
+        if (const auto address = parse_address(text))
+            offer.addresses.push_back(*address);
     return offer;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rpmem::target {
 
@@ -28,15 +29,22 @@ struct Agreement {
     bool gathering = false;                // see wire::capability_gathering
 };
 
-// What this node has for clients who arrive at ADDRESS, without loading libfabric: it takes a
-// while, and may know better. DEVICE as in Configuration.
+// What this node has for clients, without loading libfabric: it takes a while, and may know
+// better.
 struct Offer {
-    std::uint32_t providers = 0;  // see wire::Hello
-    std::string why_not_verbs;    // empty: it is offered
-    std::uint64_t conditions = 0; // see wire::all_conditions
+    std::uint32_t providers = 0;        // see wire::Hello
+    std::string why_not_verbs;          // empty: it is offered
+    std::uint64_t conditions = 0;       // see wire::all_conditions
+    std::vector<HostAddress> addresses; // see wire::Hello
 };
-Offer likely_providers(const std::string& address, const std::string& device);
 
+// The address where ssh has arrived (empty: not known), and behind it those of the configuration.
+std::vector<std::string> arrival_addresses(const std::string& of_ssh,
+                                           const std::vector<std::string>& configured);
+
+// ADDRESSES: where lanes may arrive; those that are no numbers are passed over. DEVICE as in
+// Configuration.
+Offer make_offer(const std::vector<std::string>& addresses, const std::string& device);
 // Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
 void limit(Offer& offer, const Configuration& configuration);
 

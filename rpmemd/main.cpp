@@ -88,7 +88,8 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
     const Joined warming(
         start_without_signals([paging = configuration.paging] { fabric::warm_up(paging); }));
     const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
-    target::Offer offer = target::likely_providers(address, configuration.device);
+    target::Offer offer = target::make_offer(
+        target::arrival_addresses(address, configuration.addresses), configuration.device);
     target::limit(offer, configuration);
     if (!offer.why_not_verbs.empty())
         log.info("verbs is not offered: {}", offer.why_not_verbs);

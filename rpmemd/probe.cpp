@@ -58,7 +58,8 @@ std::string probe(const Configuration& configuration, const std::string& address
         providers.push_back({one.kind, true, {}});
     json node = probe::examine_node(
         {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
-    Offer offer = likely_providers(address, configuration.device);
+    Offer offer =
+        make_offer(arrival_addresses(address, configuration.addresses), configuration.device);
     limit(offer, configuration);
     for (std::size_t i = 0; i < known.size(); ++i) {
         const auto number = static_cast<std::uint32_t>(known[i].number);

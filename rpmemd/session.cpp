@@ -198,11 +198,20 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
         agreement_.several_windows ? wire::window_count(request.inline_size) : 1,
         agreement_.processors,
         agreement_.gathering};
-    auto lanes = LaneServer::start(
-        {kind, own_address_, configuration_.device, request.lanes, messages, configuration_.threads,
-         std::chrono::microseconds(configuration_.spin_time), configuration_.paging,
-         agreement_.lane_token, access(), configuration_.read_only},
-        pool_->address(), pool_->size(), persister, log_);
+    auto lanes =
+        LaneServer::start({.provider = kind,
+                           .address = own_address_,
+                           .device = configuration_.device,
+                           .lanes = request.lanes,
+                           .messages = messages,
+                           .workers = configuration_.threads,
+                           .spin_time = std::chrono::microseconds(configuration_.spin_time),
+                           .paging = configuration_.paging,
+                           .token = agreement_.lane_token,
+                           .access = access(),
+                           .read_only = configuration_.read_only,
+                           .further_addresses = configuration_.addresses},
+                          pool_->address(), pool_->size(), persister, log_);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,

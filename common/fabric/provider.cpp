@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace rpmem::fabric {
@@ -113,6 +114,25 @@ std::vector<const char*> names_of(ProviderKind kind) {
     return {name_of(kind)};
 }
 
+// Whether LIST, the value of FI_PROVIDER, leaves out all of NAMES; see fabric(7): a list of names,
+// or after a ^ of those that are not wanted.
+bool excludes(std::string_view list, const std::vector<const char*>& names) {
+    const bool negated = list.starts_with('^');
+    if (negated)
+        list.remove_prefix(1);
+    const auto is_listed = [&](const char* name) {
+        for (std::string_view rest = list; !rest.empty();) {
+            const auto end = std::min(rest.find_first_of(",;"), rest.size());
+            if (rest.substr(0, end) == name)
+                return true;
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        return false;
+    };
+    return std::all_of(names.begin(), names.end(),
+                       [&](const char* name) { return is_listed(name) == negated; });
+}
+
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
                       std::uint64_t flags, QueueSizes queues, const Selection& selection) {
     RPMEM_TRY(load_library());
@@ -131,6 +151,12 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
             if (status == 0)
                 return examine(kind, Info(found));
         }
+    const char* const allowed = std::getenv("FI_PROVIDER");
+    if (allowed && excludes(allowed, names_of(kind)))
+        return fail(ErrorClass::resource_limit, ENODATA,
+                    "FI_PROVIDER={} keeps libfabric from its provider {}: unset it, or add the "
+                    "name",
+                    allowed, name_of(kind));
     return fail_fabric(ErrorClass::resource_limit, status,
                        "the libfabric provider {} does not serve the address {}", name_of(kind),
                        node);

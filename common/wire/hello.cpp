@@ -3,6 +3,7 @@
 #include "wire/byte_reader.hpp"
 #include "wire/byte_writer.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rpmem::wire {
@@ -22,6 +23,41 @@ Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     return {};
 }
 
+// Of an address: its family, and as many bytes as one of IPv6 has.
+constexpr std::size_t count_size = 4;
+constexpr std::size_t family_size = 4;
+constexpr std::size_t address_size = family_size + sizeof(HostAddress::bytes);
+constexpr std::uint32_t ipv4 = 4;
+constexpr std::uint32_t ipv6 = 6;
+
+void put_addresses(ByteWriter& writer, std::span<const HostAddress> addresses) {
+    writer.big_endian(static_cast<std::uint32_t>(addresses.size()));
+    for (const HostAddress& address : addresses) {
+        writer.big_endian(address.family == HostAddress::Family::ipv4 ? ipv4 : ipv6);
+        writer.raw(address.bytes);
+    }
+}
+
+Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
+    if (reader.rest().size() < count_size)
+        return malformed("its addresses are missing");
+    const auto count = reader.big_endian<std::uint32_t>();
+    if (count > most_hello_addresses || reader.rest().size() < count * address_size)
+        return malformed(fmt::format("{} addresses; {} is the most, and {} bytes are left", count,
+                                     most_hello_addresses, reader.rest().size()));
+    std::vector<HostAddress> addresses;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const auto family = reader.big_endian<std::uint32_t>();
+        HostAddress address;
+        reader.raw(address.bytes);
+        address.family = family == ipv4 ? HostAddress::Family::ipv4 : HostAddress::Family::ipv6;
+        // Later versions may know other families.
+        if (family == ipv4 || family == ipv6)
+            addresses.push_back(address);
+    }
+    return addresses;
+}
+
 } // namespace
 
 std::string with_offer(const std::string& command) {
@@ -39,8 +75,13 @@ Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::siz
 }
 
 std::vector<std::byte> encode(const Hello& hello) {
-    ByteWriter writer(hello_size);
-    writer.big_endian(static_cast<std::uint32_t>(hello_size));
+    const bool has_addresses = (hello.capabilities & capability_addresses) != 0;
+    const auto addresses =
+        std::span(hello.addresses).first(std::min(hello.addresses.size(), most_hello_addresses));
+    const std::size_t size =
+        hello_size + (has_addresses ? count_size + addresses.size() * address_size : 0);
+    ByteWriter writer(size);
+    writer.big_endian(static_cast<std::uint32_t>(size));
     writer.big_endian(hello.version);
     writer.zeros(2);
     writer.big_endian(hello.capabilities);
@@ -49,6 +90,8 @@ std::vector<std::byte> encode(const Hello& hello) {
     writer.big_endian(hello.messages);
     writer.big_endian(hello.inline_size);
     writer.raw(hello.token);
+    if (has_addresses)
+        put_addresses(writer, addresses);
     return writer.take();
 }
 
@@ -79,6 +122,12 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     if ((hello.capabilities & capability_pipelining) != 0 && hello.inline_size < least_inline_size)
         return malformed(fmt::format("{} bytes of data in a message; {} is the least",
                                      hello.inline_size, least_inline_size));
+    if ((hello.capabilities & capability_addresses) != 0) {
+        auto addresses = take_addresses(reader);
+        if (!addresses)
+            return Failure(std::move(addresses).error());
+        hello.addresses = std::move(*addresses);
+    }
     return hello;
 }
 

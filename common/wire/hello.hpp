@@ -4,6 +4,7 @@
 // and the messages of protocol 0.1 follow. Big-endian. See rpmem-protocol(7).
 #pragma once
 
+#include "base/host_address.hpp"
 #include "base/result.hpp"
 
 #include <array>
@@ -32,6 +33,8 @@ inline constexpr std::size_t hello_answer_size = 16;
 inline constexpr std::size_t hello_size_field = 4;
 inline constexpr std::size_t max_hello_size = 1024;
 
+inline constexpr std::size_t most_hello_addresses = 8;
+
 // Bits of the capabilities.
 // The data of a lane's connection request are a lane greeting: lanes may be connected in any order,
 // and strangers are turned away.
@@ -53,10 +56,12 @@ inline constexpr std::uint64_t capability_processors = 32;
 inline constexpr std::uint64_t capability_gathering = 64;
 // The daemon tells of a failed medium by a message of its own, see wire/medium_failure.hpp.
 inline constexpr std::uint64_t capability_medium_failure = 128;
+// The hello is longer: Hello::addresses follow the token.
+inline constexpr std::uint64_t capability_addresses = 256;
 inline constexpr std::uint64_t all_capabilities =
     capability_lane_greeting | capability_pipelining | capability_messages_only |
     capability_late_answers | capability_windows | capability_processors | capability_gathering |
-    capability_medium_failure;
+    capability_medium_failure | capability_addresses;
 
 // Bits that tell what holds for this session, not what the daemon knows. They are in the hello only
 // then, and the answer repeats them.
@@ -82,6 +87,9 @@ struct Hello {
     std::uint32_t messages = 1;    // most persist messages in flight on a lane
     std::uint32_t inline_size = 0; // most bytes of data in one message
     Token token{};                 // of this session, for its lanes
+    // Of the daemon: the one on which ssh has arrived comes first. Only with capability_addresses,
+    // and most_hello_addresses at most: what is beyond is not sent.
+    std::vector<HostAddress> addresses;
 };
 
 struct HelloAnswer {

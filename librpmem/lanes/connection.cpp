@@ -87,6 +87,7 @@ Result<> Connection::set_up(ProviderKind kind, const Settings& settings) {
     for (unsigned index = 0; index < now; ++index)
         RPMEM_TRY(connect(index, provider_.domain_per_queue ? Events::own : Events::shared,
                           {request_.session_fd, [] { return true; }}));
+    timeout_ = later_timeout_;
     return {};
 }
 

@@ -27,7 +27,8 @@ struct ConnectionRequest {
     wire::MessageRules messages;
     Alarm alarm;
     int session_fd; // readable when the session ends while the first lanes are being connected
-    std::optional<wire::Token> token; // lanes say who they are; none: a peer of protocol 0.1
+    std::optional<wire::Token> token;       // lanes say who they are; none: a peer of protocol 0.1
+    std::chrono::milliseconds first_time{}; // for each lane that open() connects; 0: as for others
 };
 
 // With peers of protocol 0.1 all lanes are connected at once, in order; with newer ones the first
@@ -64,7 +65,8 @@ private:
     enum class Events { shared, own };
 
     Connection(const ConnectionRequest& request, const Settings& settings)
-        : request_(request), timeout_(settings.connect_timeout) {}
+        : request_(request), later_timeout_(settings.connect_timeout),
+          timeout_(request.first_time.count() > 0 ? request.first_time : later_timeout_) {}
     Result<> set_up(fabric::ProviderKind kind, const Settings& settings);
     Result<> connect(unsigned index, Events events, const Alarm& alarm);
     Result<Place> open_place() const;
@@ -72,7 +74,8 @@ private:
                              const Alarm& alarm) const;
 
     ConnectionRequest request_;
-    std::chrono::milliseconds timeout_;
+    std::chrono::milliseconds later_timeout_; // of lanes that are connected when they are used
+    std::chrono::milliseconds timeout_;       // of a lane that is being connected
     fabric::Provider provider_{};
     fabric::Domain domain_;
     std::unique_ptr<fabric::EventQueue> events_; // of lanes that share a domain

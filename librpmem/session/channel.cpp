@@ -16,8 +16,8 @@ constexpr std::size_t max_error_text = 2048;
 
 } // namespace
 
-Channel::Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier)
-    : streams_(std::move(streams)), carrier_(std::move(carrier)) {
+Channel::Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier, std::string peer)
+    : streams_(std::move(streams)), carrier_(std::move(carrier)), peer_(std::move(peer)) {
     ::fcntl(streams_.error.get(), F_SETFL, O_NONBLOCK);
 }
 

@@ -36,7 +36,10 @@ struct ChannelStreams {
 // One thread at a time.
 class Channel {
 public:
-    Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier);
+    // PEER: the address of the target's ssh server; empty: only whatever carries this knows it.
+    Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier, std::string peer = {});
+
+    [[nodiscard]] const std::string& peer() const { return peer_; }
 
     Result<> send(std::span<const std::byte> data, const Deadline& deadline);
     // Reads until BUFFER is full or the command's output ends; returns the bytes read.
@@ -69,6 +72,7 @@ private:
     ChannelStreams streams_;
     std::string error_text_;
     std::unique_ptr<Carrier> carrier_;
+    std::string peer_;
 };
 
 } // namespace rpmem

@@ -43,6 +43,9 @@ public:
         return hello_ && (hello_->capabilities & condition) != 0;
     }
 
+    // Where the login went, if this process made the connection itself; else empty.
+    [[nodiscard]] const std::string& peer() const { return channel_->peer(); }
+
     // Descriptors that become readable when the session ends or says something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
     [[nodiscard]] int error_fd();

@@ -1,8 +1,5 @@
 #include "session/target.hpp"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <charconv>
 
@@ -74,17 +71,6 @@ Result<Target> parse_target(std::string_view text) {
             return bad_target(text, "the port must be a number from 1 to 65535");
     }
     return target;
-}
-
-bool resolves_to_ipv4(const std::string& host) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0)
-        return false; // ssh may know the name, and says so if it does not
-    const bool ipv4 = found->ai_family == AF_INET;
-    ::freeaddrinfo(found);
-    return ipv4;
 }
 
 } // namespace rpmem

@@ -23,8 +23,4 @@ struct Target {
 // EINVAL with the reason.
 Result<Target> parse_target(std::string_view text);
 
-// Whether the first address of HOST is of IPv4. The lanes arrive where ssh does, on the address of
-// the same family; and all providers take the first address of a name.
-bool resolves_to_ipv4(const std::string& host);
-
 } // namespace rpmem

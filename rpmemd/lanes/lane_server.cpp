@@ -35,6 +35,15 @@ unsigned affordable_lanes(const fabric::Provider& provider, const wire::MessageR
     return static_cast<unsigned>(most_data_bytes / std::max(each, cache_line));
 }
 
+// How lanes can arrive at ADDRESS.
+Result<fabric::Provider> search(const LaneServerOptions& options, const std::string& address,
+                                const std::string& port) {
+    return fabric::search_to_listen(
+        options.provider, address, port,
+        {std::min(options.messages.in_flight, most_answers), options.messages.in_flight},
+        {"device", options.device});
+}
+
 unsigned worker_count(unsigned wanted, unsigned lanes) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     return std::clamp(wanted == 0 ? cores : wanted, 1U, lanes);
@@ -59,10 +68,12 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
         if (const auto note = fabric::ask_for_paging(options.paging, pool, pool_size);
             !note.empty())
             log_.notice("{}", note);
-    auto provider = fabric::search_to_listen(
-        options.provider, options.address, "0",
-        {std::min(options.messages.in_flight, most_answers), options.messages.in_flight},
-        {"device", options.device});
+    auto provider = search(options, options.address, "0");
+    if (options.provider == fabric::ProviderKind::verbs)
+        for (auto further = options.further_addresses.begin();
+             !provider && further != options.further_addresses.end(); ++further)
+            if (auto found = search(options, *further, "0"))
+                provider = std::move(found);
     if (!provider)
         return propagate(std::move(provider));
     provider_ = std::move(*provider);
@@ -85,7 +96,26 @@ Result<> LaneServer::set_up(const LaneServerOptions& options, std::byte* pool,
     if (!passive)
         return propagate(std::move(passive));
     passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
+    if (options.provider != fabric::ProviderKind::verbs)
+        listen_further(options);
     return {};
+}
+
+// Clients may come elsewhere, so what fails here ends nothing.
+void LaneServer::listen_further(const LaneServerOptions& options) {
+    for (const std::string& address : options.further_addresses) {
+        if (address == options.address)
+            continue;
+        const auto provider = search(options, address, std::to_string(port()));
+        auto passive =
+            provider ? fabric::PassiveEndpoint::listen(shared_.domain, *provider, *shared_.events)
+                     : Result<fabric::PassiveEndpoint>(Failure(provider.error()));
+        if (passive)
+            further_.push_back(std::move(*passive));
+        else
+            log_.warning("no lanes are served at {} (setting address): {}", address,
+                         passive.error().text);
+    }
 }
 
 Result<LaneServer::Place> LaneServer::open_place() const {
@@ -169,6 +199,7 @@ LaneServer::~LaneServer() {
     for (const auto& lane : lanes_)
         if (lane)
             lane->endpoint().shut_down();
+    further_.clear();
     passive_.reset();
     // The workers' threads end first: they use the lanes. Their queues can only be closed after
     // the endpoints bound to them.

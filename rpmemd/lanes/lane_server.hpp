@@ -46,6 +46,9 @@ struct LaneServerOptions {
     std::optional<wire::Token> token; // that lanes must bring; none: lanes of protocol 0.1
     PoolAccess access;
     bool read_only = false; // the pool is mapped so, and peers get no right to write to it
+    // Further ones to listen on, at the same port. RDMA, whose devices each have addresses of their
+    // own, is served at the first of all that has it.
+    std::vector<std::string> further_addresses{};
 };
 
 class LaneServer {
@@ -108,6 +111,7 @@ private:
     Result<> set_up(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size,
                     Persister persister);
     Result<> expose(const LaneServerOptions& options, std::byte* pool, std::size_t pool_size);
+    void listen_further(const LaneServerOptions& options);
     Result<> make_workers(const LaneServerOptions& options, ServedMemory memory,
                           Persister persister);
     Result<Place> open_place() const;
@@ -146,6 +150,7 @@ private:
     std::vector<std::unique_ptr<Lane>> former_lanes_;
     std::optional<wire::Token> token_;
     std::unique_ptr<fabric::PassiveEndpoint> passive_;
+    std::vector<fabric::PassiveEndpoint> further_; // at other addresses, on the same port
     unsigned connected_ = 0;
     HalfOpen half_open_;
 };

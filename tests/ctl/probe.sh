@@ -62,6 +62,17 @@ both_nodes() {
     [ -z "$(find "$dir" -name '*part*')" ] || { echo "something was made" && failed=$((failed + 1)); }
 }
 
+an_alias() {
+    local config=$RPMEM_TEST_SSHD_DIR/ssh_config
+    cp "$config" "$dir/ssh_config"
+    printf 'Host alias.invalid\n HostName 127.0.0.1\n Port %s\n' "$RPMEM_TEST_SSH_PORT" |
+        cat - "$dir/ssh_config" >"$config"
+    daemon
+    probe 0 alias.invalid
+    says 'A pool on alias.invalid would use tcp.'
+    cp "$dir/ssh_config" "$config"
+}
+
 no_provider() {
     daemon
     RPMEM_ENABLE_TCP=0 probe 1 "$RPMEM_TEST_TARGET"
@@ -107,7 +118,7 @@ daemon_fails() {
     says 'status 127' 'install rpmemd on the target'
     daemon --log-level loud
     probe 1 "$RPMEM_TEST_TARGET"
-    says 'err, warn, notice, info or debug'
+    says 'is not one of err, warn, notice, info, debug'
     RPMEM_CMD="$daemon --poolset-dir /nonexistent" probe 1 "$RPMEM_TEST_TARGET"
     says 'the pool set directory /nonexistent' 'poolset-dir'
     RPMEM_CMD="$daemon --poolset-dir /etc/passwd" probe 1 "$RPMEM_TEST_TARGET"
@@ -176,8 +187,8 @@ log_that_cannot_be_opened() {
     [ ! -e "$dir/missing" ] || failed=$((failed + 1))
 }
 
-for part in this_node both_nodes no_provider login_fails login_by_libssh2 daemon_fails target_lies \
-    old_daemon usage log_that_cannot_be_opened; do
+for part in this_node both_nodes an_alias no_provider login_fails login_by_libssh2 daemon_fails \
+    target_lies old_daemon usage log_that_cannot_be_opened; do
     before=$failed
     $part
     [ "$failed" = "$before" ] && echo "ok: $part" || echo "FAILED: $part"

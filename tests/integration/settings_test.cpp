@@ -35,6 +35,12 @@ TEST_F(Settings, NoProviderIsAllowed) {
     EXPECT_EQ(daemon_log(), "");
 }
 
+// RPMEM_ENABLE_VERBS=0 FI_PROVIDER=shm
+TEST_F(Settings, LibfabricMayNotUseTheProvider) {
+    expect_failed(create(local, 1), ENOMEDIUM,
+                  "FI_PROVIDER=shm keeps libfabric from its provider tcp");
+}
+
 // RPMEM_ENABLE_VERBS=0
 TEST_F(Settings, AnOldDaemonHasNoTcp) {
     set_command("unset RPMEMD_OFFER; exec " + std::string(variable("RPMEM_TEST_DAEMON")) +

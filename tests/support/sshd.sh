@@ -71,7 +71,7 @@ PermitRootLogin prohibit-password
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 X11Forwarding no
-AllowTcpForwarding no
+AllowTcpForwarding ${RPMEM_TEST_FORWARDING:-no}
 PrintMotd no
 UseDNS no
 LoginGraceTime 20

@@ -87,7 +87,7 @@ int probe_nodes(const ctl::ProbeCommand& command) {
     }
     const json node = probe::examine_node({"rpmemctl " RPMEM_VERSION,
                                            {"RPMEM_DEVICE", settings.device},
-                                           target ? target->host : "",
+                                           target ? ctl::lane_host(*target, settings) : "",
                                            ""},
                                           providers_of(settings));
     ctl::RemoteAnswer answer;

@@ -1,7 +1,9 @@
 #include "remote.hpp"
 
+#include "base/host_address.hpp"
 #include "rdma/local_end.hpp"
 #include "session/remote_end.hpp"
+#include "session/ssh_destination.hpp"
 #include "session/transport.hpp"
 
 #include <nlohmann/json.hpp>
@@ -96,6 +98,15 @@ RemoteAnswer ask_target(const Target& target, const Settings& settings) {
     if (was_not_found(output->status))
         return {RemoteAnswer::Kind::none, nullptr, {}, problem};
     return ask_old_daemon(target, command, settings, problem);
+}
+
+std::string lane_host(const Target& target, const Settings& settings) {
+    if (!settings.address.empty())
+        return settings.address;
+    if (settings.ssh_transport != SshTransport::process || !resolve(target.host).empty())
+        return target.host;
+    const auto destination = ask_ssh(settings.ssh, target, false);
+    return destination && !destination->is_proxied ? destination->host : target.host;
 }
 
 } // namespace rpmem::ctl

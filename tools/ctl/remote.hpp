@@ -21,4 +21,7 @@ struct RemoteAnswer {
 
 [[nodiscard]] RemoteAnswer ask_target(const Target& target, const Settings& settings);
 
+// The host to which lanes would go first, as far as this machine can tell without a login.
+[[nodiscard]] std::string lane_host(const Target& target, const Settings& settings);
+
 } // namespace rpmem::ctl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "session/ssh2/secret.hpp"
 
 #include <sys/stat.h>
 
@@ -19,7 +20,7 @@ struct Account {
 Result<Account> current_account();
 
 struct SmallFile {
-    std::string content;
+    SecretText content; // it may be a private key
     struct stat status;
 };
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -93,6 +94,17 @@ Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool fo
                     host, port);
     return fail_errno(ErrorClass::link_lost, code,
                       "cannot connect to {} port {} (does sshd run there?)", host, port);
+}
+
+std::string peer_of(int socket) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    auto* const address = reinterpret_cast<sockaddr*>(&peer);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getpeername(socket, address, &size) != 0 ||
+        ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+        return {};
+    return text.data();
 }
 
 } // namespace rpmem::ssh2

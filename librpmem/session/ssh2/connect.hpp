@@ -14,4 +14,7 @@ namespace rpmem::ssh2 {
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
                             const Deadline& deadline);
 
+// Where SOCKET leads, as a number; empty if that is not known.
+std::string peer_of(int socket);
+
 } // namespace rpmem::ssh2

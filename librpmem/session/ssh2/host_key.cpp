@@ -26,7 +26,6 @@ constexpr std::array algorithms_of_libssh2 = {
     Algorithm{"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
     Algorithm{"rsa-sha2-512", "ssh-rsa"},
     Algorithm{"rsa-sha2-256", "ssh-rsa"},
-    Algorithm{"ssh-rsa", "ssh-rsa"},
 };
 
 std::string_view key_type_of(std::string_view algorithm) {
@@ -52,19 +51,23 @@ std::string fingerprint(const Ssh2Session& session) {
 
 Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_t port,
                                            const std::vector<std::string>& files) {
-    HostIdentity identity(host, port, fmt::format("{}", fmt::join(files, " and ")));
+    HostIdentity identity(host, port);
+    std::vector<std::string> names;
     std::vector<KnownKey> without_port;
     for (const std::string& path : files) {
         const auto file = read_small_file(path, max_known_hosts);
-        if (!file && file.error().code == ENOENT)
+        const bool is_missing = !file && file.error().code == ENOENT;
+        names.push_back(path + (is_missing ? " (which does not exist)" : ""));
+        if (is_missing)
             continue;
         if (!file)
             return in_context("cannot read the known hosts of " + path, file.error());
-        for (KnownKey& key : known_keys(file->content, path, known_name(host, port)))
+        for (KnownKey& key : known_keys(view_of(file->content), path, known_name(host, port)))
             identity.known_.push_back(std::move(key));
-        for (KnownKey& key : known_keys(file->content, path, known_name(host, 22)))
+        for (KnownKey& key : known_keys(view_of(file->content), path, known_name(host, 22)))
             without_port.push_back(std::move(key));
     }
+    identity.files_ = fmt::format("{}", fmt::join(names, " and "));
     // As ssh does: a key that is known for the host is good for another port of it too.
     if (identity.known_.empty())
         identity.known_ = std::move(without_port);

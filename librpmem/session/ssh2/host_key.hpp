@@ -25,13 +25,12 @@ public:
     [[nodiscard]] Result<> check(const Ssh2Session& session) const;
 
 private:
-    HostIdentity(std::string host, std::uint16_t port, std::string files)
-        : host_(std::move(host)), port_(port), files_(std::move(files)) {}
+    HostIdentity(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
     [[nodiscard]] Failure refuse(const std::string& shown_type, const std::string& shown) const;
 
     std::string host_;
     std::uint16_t port_;
-    std::string files_;
+    std::string files_; // for messages
     std::vector<KnownKey> known_;
 };
 

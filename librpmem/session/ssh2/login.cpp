@@ -3,6 +3,7 @@
 #include "session/ssh2/account.hpp"
 #include "session/ssh2/agent.hpp"
 #include "session/ssh2/private_key.hpp"
+#include "session/ssh2/secret.hpp"
 
 #include <fmt/ranges.h>
 
@@ -49,7 +50,8 @@ int sign_for_libssh2(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* s
             signing.fault = made.error().text;
             return -1;
         }
-        *signature = static_cast<unsigned char*>(std::malloc(made->size())); // libssh2 frees it
+        *signature =
+            static_cast<unsigned char*>(wiping_alloc(made->size(), nullptr)); // libssh2 frees it
         if (!*signature)
             return -1;
         std::memcpy(*signature, made->data(), made->size());
@@ -174,6 +176,10 @@ Result<bool> Attempt::try_agent(const std::string& socket) {
         }
         const auto sign = [&](std::span<const std::byte> data,
                               const std::string& algorithm) -> Result<Bytes> {
+            if (algorithm == "ssh-rsa")
+                return fail(ErrorClass::target_refused, EACCES,
+                            "the server takes no other signatures of it than ssh-rsa, which are "
+                            "made with SHA-1 and are not asked for");
             const auto whole = agent->sign(identity.public_key, data, algorithm, deadline_);
             if (!whole)
                 return Failure(whole.error());
@@ -200,7 +206,7 @@ Result<bool> Attempt::try_file(const std::string& path) {
         tried_.push_back(fmt::format("{} (not used: others may read it; chmod 600 it)", path));
         return false;
     }
-    const auto rsa = read_rsa_key(file->content);
+    const auto rsa = read_rsa_key(view_of(file->content));
     if (!rsa) {
         tried_.push_back(fmt::format("{} ({})", path, rsa.error().text));
         return false;
@@ -211,10 +217,12 @@ Result<bool> Attempt::try_file(const std::string& path) {
                            return (*rsa)->sign(data, algorithm);
                        },
                        path);
+    const std::string line = public_key_line(view_of(file->content));
     return conclude(session_.complete(
                         [&] {
                             return ::libssh2_userauth_publickey_frommemory(
-                                session_.get(), login_.user.c_str(), login_.user.size(), nullptr, 0,
+                                session_.get(), login_.user.c_str(), login_.user.size(),
+                                line.empty() ? nullptr : line.data(), line.size(),
                                 file->content.data(), file->content.size(), nullptr);
                         },
                         deadline_),

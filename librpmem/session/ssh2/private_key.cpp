@@ -1,5 +1,8 @@
 #include "session/ssh2/private_key.hpp"
 
+#include "session/ssh2/known_hosts.hpp"
+#include "session/ssh2/secret.hpp"
+
 #include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -21,15 +24,23 @@ struct Freeing {
         function(object);
     }
 };
+// A copy of all numbers of a key.
+void wipe_parameters(OSSL_PARAM* parameters) {
+    for (OSSL_PARAM* one = parameters; one->key; ++one)
+        if (one->data)
+            ::OPENSSL_cleanse(one->data, one->data_size);
+    ::OSSL_PARAM_free(parameters);
+}
 // Numbers may be secret: they are wiped.
 using BigNumber = std::unique_ptr<BIGNUM, Freeing<::BN_clear_free>>;
 using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, Freeing<::OSSL_PARAM_BLD_free>>;
-using Parameters = std::unique_ptr<OSSL_PARAM, Freeing<::OSSL_PARAM_free>>;
+using Parameters = std::unique_ptr<OSSL_PARAM, Freeing<wipe_parameters>>;
 using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Freeing<::EVP_PKEY_CTX_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, Freeing<::EVP_MD_CTX_free>>;
 using MemoryFile = std::unique_ptr<BIO, Freeing<::BIO_free>>;
 
 constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view openssh_magic("openssh-key-v1\0", 15);
 constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
 
 Failure not_a_key(const char* why) { return fail(ErrorClass::caller_fault, EINVAL, "{}", why); }
@@ -39,11 +50,12 @@ Failure passphrase_needed() {
                 "it is protected by a passphrase: add it to ssh-agent with ssh-add");
 }
 
-Result<Bytes> from_base64(std::string_view text) {
-    std::string compact;
+Result<SecretBytes> from_base64(std::string_view text) {
+    SecretText compact;
+    compact.reserve(text.size());
     std::copy_if(text.begin(), text.end(), std::back_inserter(compact),
                  [](char c) { return c != '\n' && c != '\r'; });
-    Bytes bytes(compact.size() / 4 * 3);
+    SecretBytes bytes(compact.size() / 4 * 3);
     const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                                        reinterpret_cast<const unsigned char*>(compact.data()),
                                        static_cast<int>(compact.size()));
@@ -53,7 +65,7 @@ Result<Bytes> from_base64(std::string_view text) {
 }
 
 BigNumber take_number(wire::ByteReader& reader) {
-    const Bytes bytes = take_string(reader).value_or(Bytes());
+    const SecretBytes bytes = take_secret(reader).value_or(SecretBytes());
     return BigNumber(::BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
                                  static_cast<int>(bytes.size()), nullptr));
 }
@@ -83,26 +95,30 @@ EVP_PKEY* make_key(const BIGNUM* n, const BIGNUM* e, const BIGNUM* d) {
     return key;
 }
 
-// Null: another kind.
-Result<EVP_PKEY*> read_openssh(std::string_view content) {
+// What stands between the first line and the last.
+Result<SecretBytes> openssh_body(std::string_view content) {
     const auto end = content.find(openssh_end);
     if (end == std::string_view::npos)
         return not_a_key("its end is missing");
-    const auto bytes =
-        from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
+    return from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
+}
+
+// Null: another kind.
+Result<EVP_PKEY*> read_openssh(std::string_view content) {
+    const auto bytes = openssh_body(content);
     if (!bytes)
         return Failure(bytes.error());
     wire::ByteReader file(*bytes);
-    std::array<std::byte, 15> magic{};
+    std::array<std::byte, openssh_magic.size()> magic{};
     file.raw(magic);
-    if (text_of(magic) != std::string_view("openssh-key-v1\0", magic.size()))
+    if (text_of(magic) != openssh_magic)
         return not_a_key("it is not a key that ssh-keygen has written");
     const auto cipher = take_string(file);
     const auto derivation = take_string(file);
     const auto options = take_string(file);
     const auto keys = file.big_endian<std::uint32_t>();
     const auto public_key = take_string(file);
-    const auto secret = take_string(file);
+    const auto secret = take_secret(file);
     if (!cipher || !derivation || !options || keys != 1 || !public_key || !secret)
         return not_a_key("its content is damaged");
     if (text_of(*cipher) != "none")
@@ -150,6 +166,25 @@ Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content) {
     return std::unique_ptr<RsaKey>(*key ? new RsaKey(*key) : nullptr);
 }
 
+std::string public_key_line(std::string_view content) {
+    if (!content.starts_with(openssh_begin))
+        return {};
+    const auto bytes = openssh_body(content);
+    if (!bytes)
+        return {};
+    wire::ByteReader file(*bytes);
+    std::array<std::byte, openssh_magic.size()> magic{};
+    file.raw(magic);
+    for (int field = 0; field < 3; ++field) // cipher, derivation of its key, options of that
+        static_cast<void>(take_string(file));
+    static_cast<void>(file.big_endian<std::uint32_t>()); // how many keys there are
+    const auto key = take_string(file);
+    if (!key || key->empty())
+        return {};
+    const std::span raw(reinterpret_cast<const unsigned char*>(key->data()), key->size());
+    return type_of(*key) + " " + to_base64(raw);
+}
+
 Bytes RsaKey::public_key() const {
     wire::ByteWriter writer(1024);
     put_string(writer, "ssh-rsa");
@@ -165,7 +200,12 @@ Bytes RsaKey::public_key() const {
 Result<Bytes> RsaKey::sign(std::span<const std::byte> data, const std::string& algorithm) const {
     const EVP_MD* const digest = algorithm == "rsa-sha2-512"   ? ::EVP_sha512()
                                  : algorithm == "rsa-sha2-256" ? ::EVP_sha256()
-                                                               : ::EVP_sha1();
+                                                               : nullptr;
+    if (!digest)
+        return fail(ErrorClass::target_refused, EACCES,
+                    "the server takes no other signatures of it than {}, which are made with SHA-1 "
+                    "and are not given",
+                    algorithm);
     const DigestContext context(::EVP_MD_CTX_new());
     const auto* const bytes = reinterpret_cast<const unsigned char*>(data.data());
     std::size_t size = 0;

@@ -16,7 +16,7 @@ namespace rpmem::ssh2 {
 class RsaKey {
 public:
     [[nodiscard]] Bytes public_key() const;
-    // ALGORITHM: "rsa-sha2-512", "rsa-sha2-256" or "ssh-rsa".
+    // ALGORITHM: "rsa-sha2-512" or "rsa-sha2-256"; EACCES for "ssh-rsa", which is SHA-1.
     [[nodiscard]] Result<Bytes> sign(std::span<const std::byte> data,
                                      const std::string& algorithm) const;
 
@@ -32,5 +32,10 @@ private:
 // The content of a key file. Null: it is of another kind than RSA. EACCES: it is protected by a
 // passphrase, and nobody is there to be asked. EINVAL: it is no private key.
 Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content);
+
+// The public key in a file that ssh-keygen has written, as a line of authorized_keys; empty for
+// other files. Who has it need not have libcrypto look for it among the private ones, which leaves
+// copies of them in memory.
+std::string public_key_line(std::string_view content);
 
 } // namespace rpmem::ssh2

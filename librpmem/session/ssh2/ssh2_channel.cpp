@@ -107,12 +107,13 @@ Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
     auto stop = Event::make();
     if (!stop)
         return propagate(std::move(stop));
+    std::string peer = peer_of(session->socket());
     Relay relay(std::move(session), channel,
                 {std::move(input->theirs), std::move(output->theirs), std::move(error->theirs)});
     auto carrier = std::make_unique<RelayCarrier>(std::move(relay), std::move(*stop));
     return std::make_unique<Channel>(
         ChannelStreams{std::move(input->ours), std::move(output->ours), std::move(error->ours)},
-        std::move(carrier));
+        std::move(carrier), std::move(peer));
 }
 
 std::vector<std::string> known_hosts_files(const Files& files, const Account& account) {
@@ -145,7 +146,9 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
     auto socket = connect_to(target.host, port, force_ipv4, deadline);
     if (!socket)
         return propagate(std::move(socket));
-    auto session = Ssh2Session::start(std::move(*socket), identity->algorithms(), deadline);
+    auto session =
+        Ssh2Session::start(std::move(*socket), fmt::format("{} port {}", target.host, port),
+                           identity->algorithms(), deadline);
     if (!session)
         return propagate(std::move(session));
     RPMEM_TRY(identity->check(**session));

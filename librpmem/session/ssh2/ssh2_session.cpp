@@ -1,5 +1,8 @@
 #include "session/ssh2/ssh2_session.hpp"
 
+#include "session/ssh2/algorithms.hpp"
+#include "session/ssh2/secret.hpp"
+
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -18,45 +21,94 @@ int initialised() {
 
 } // namespace
 
+// For libssh2, which asks for it with a negative errno value for a failure.
+ssize_t Ssh2Session::receive(libssh2_socket_t socket, void* buffer, std::size_t size, int flags,
+                             void** context) {
+    const auto& session = *static_cast<const Ssh2Session*>(*context);
+    if (session.input_deadline_ && session.input_deadline_->passed())
+        return -ETIMEDOUT;
+    const ssize_t got = ::recv(socket, buffer, size, flags);
+    return got < 0 ? -(errno == EWOULDBLOCK || errno == EINTR ? EAGAIN : errno) : got;
+}
+
 Result<std::unique_ptr<Ssh2Session>>
-Ssh2Session::start(UniqueFd socket, const std::vector<std::string_view>& host_key_algorithms,
+Ssh2Session::start(UniqueFd socket, const std::string& server,
+                   const std::vector<std::string_view>& host_key_algorithms,
                    const Deadline& deadline) {
-    LIBSSH2_SESSION* const raw = initialised() == 0
-                                     ? ::libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr)
-                                     : nullptr;
+    LIBSSH2_SESSION* const raw =
+        initialised() == 0
+            ? ::libssh2_session_init_ex(wiping_alloc, wiping_free, wiping_realloc, nullptr)
+            : nullptr;
     if (!raw)
         return fail(ErrorClass::resource_limit, ENOMEM, "libssh2 cannot be initialised");
     std::unique_ptr<Ssh2Session> session(new Ssh2Session(std::move(socket), raw));
+    *::libssh2_session_abstract(raw) = session.get();
+    ::libssh2_session_callback_set(raw, LIBSSH2_CALLBACK_RECV,
+                                   reinterpret_cast<void*>(&Ssh2Session::receive));
     ::libssh2_session_set_blocking(raw, 0);
-    RPMEM_TRY(session->prefer(host_key_algorithms));
+    RPMEM_TRY(session->prefer_all(host_key_algorithms));
     const auto status = session->complete(
         [&] { return ::libssh2_session_handshake(raw, session->socket()); }, deadline);
     if (!status)
         return Failure(status.error());
     if (*status != 0)
-        return fail(ErrorClass::link_lost, ECONNRESET,
-                    "the ssh server and libssh2 {} do not come to terms: {}", LIBSSH2_VERSION,
-                    session->last_error());
+        return session->no_handshake(*status, server);
     session->is_encrypted_ = true;
     return session;
 }
 
+Failure Ssh2Session::no_handshake(int status, const std::string& server) const {
+    switch (status) {
+    case LIBSSH2_ERROR_BANNER_RECV:
+    case LIBSSH2_ERROR_SOCKET_DISCONNECT:
+    case LIBSSH2_ERROR_SOCKET_RECV:
+    case LIBSSH2_ERROR_SOCKET_SEND:
+        return fail(ErrorClass::link_lost, ECONNRESET,
+                    "the ssh server of {} closed the connection before the login: is it "
+                    "overloaded (MaxStartups in its sshd_config), or does it refuse this machine? "
+                    "({})",
+                    server, last_error());
+    case LIBSSH2_ERROR_KEX_FAILURE:
+    case LIBSSH2_ERROR_METHOD_NONE:
+    case LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE:
+        return fail(ErrorClass::target_refused, EACCES,
+                    "the ssh server of {} and libssh2 {} have no algorithms in common. Those that "
+                    "sign with SHA-1 (ssh-rsa, ssh-dss), CBC, and key exchanges of group 1 or "
+                    "with SHA-1 are not used; RPMEM_SSH_TRANSPORT=process logs in by ssh(1), which "
+                    "may know others ({})",
+                    server, ::libssh2_version(0), last_error());
+    default:
+        return fail(ErrorClass::link_lost, ECONNRESET,
+                    "the ssh server of {} and libssh2 {} do not come to terms: {}", server,
+                    ::libssh2_version(0), last_error());
+    }
+}
+
+Result<> Ssh2Session::prefer_all(std::span<const std::string_view> host_keys) const {
+    RPMEM_TRY(prefer(LIBSSH2_METHOD_HOSTKEY, host_keys, "host key"));
+    for (const Method& method : methods())
+        RPMEM_TRY(prefer(method.number, method.names, method.what));
+    return {};
+}
+
 // Names that libssh2 does not know are left out here: 1.10 takes them out with a copy that
 // overlaps.
-Result<> Ssh2Session::prefer(const std::vector<std::string_view>& host_key_algorithms) const {
+Result<> Ssh2Session::prefer(int method, std::span<const std::string_view> names,
+                             const char* what) const {
     const char** known = nullptr;
-    const int count = ::libssh2_session_supported_algs(session_, LIBSSH2_METHOD_HOSTKEY, &known);
+    const int count = ::libssh2_session_supported_algs(session_, method, &known);
     std::string list;
-    for (const std::string_view algorithm : host_key_algorithms) {
-        if (count <= 0 || std::find(known, known + count, algorithm) == known + count)
+    for (const std::string_view name : names) {
+        if (count <= 0 || std::find(known, known + count, name) == known + count)
             continue;
         list += list.empty() ? "" : ",";
-        list += algorithm;
+        list += name;
     }
     if (count > 0)
         ::libssh2_free(session_, static_cast<void*>(known));
-    if (::libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, list.c_str()) != 0)
-        return fail(ErrorClass::bug, EINVAL, "libssh2 knows none of the usual host key algorithms");
+    if (list.empty() || ::libssh2_session_method_pref(session_, method, list.c_str()) != 0)
+        return fail(ErrorClass::bug, EINVAL, "libssh2 {} has no {} algorithm that may be used",
+                    ::libssh2_version(0), what);
     return {};
 }
 
@@ -95,10 +147,13 @@ Result<> Ssh2Session::await_socket(const Deadline& deadline) const {
         if (ready < 0 && errno != EINTR)
             return fail_errno(ErrorClass::bug, errno, "cannot wait for the ssh server (poll)");
         if (deadline.passed())
-            return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "the ssh server did not answer within the time allowed "
-                        "(RPMEM_CONNECT_TIMEOUT)");
+            return too_late();
     }
+}
+
+Failure Ssh2Session::too_late() {
+    return fail(ErrorClass::link_lost, ETIMEDOUT,
+                "the ssh server did not answer within the time allowed (RPMEM_CONNECT_TIMEOUT)");
 }
 
 } // namespace rpmem::ssh2

@@ -8,6 +8,8 @@
 #include <libssh2.h>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +19,10 @@ namespace rpmem::ssh2 {
 // One thread at a time. No call waits, but for those with a deadline.
 class Ssh2Session {
 public:
-    // HOST_KEY_ALGORITHMS: those the server should use, the best first.
+    // SERVER is for messages. HOST_KEY_ALGORITHMS: those the server should use, the best first.
     static Result<std::unique_ptr<Ssh2Session>>
-    start(UniqueFd socket, const std::vector<std::string_view>& host_key_algorithms,
-          const Deadline& deadline);
+    start(UniqueFd socket, const std::string& server,
+          const std::vector<std::string_view>& host_key_algorithms, const Deadline& deadline);
     ~Ssh2Session(); // cuts the connection, and with it all channels
     Ssh2Session(const Ssh2Session&) = delete;
     Ssh2Session& operator=(const Ssh2Session&) = delete;
@@ -35,10 +37,16 @@ public:
     // Repeats OPERATION for as long as libssh2 has to wait, and returns its result. ETIMEDOUT.
     template <typename Operation>
     Result<int> complete(const Operation& operation, const Deadline& deadline) const {
+        input_deadline_ = deadline;
         while (true) {
             const int status = operation();
-            if (status != LIBSSH2_ERROR_EAGAIN)
+            // A server that never stops sending keeps libssh2 from telling that it waits.
+            if (deadline.passed() && status != 0)
+                return too_late();
+            if (status != LIBSSH2_ERROR_EAGAIN) {
+                input_deadline_.reset();
                 return status;
+            }
             RPMEM_TRY(await_socket(deadline));
         }
     }
@@ -46,11 +54,19 @@ public:
 private:
     Ssh2Session(UniqueFd socket, LIBSSH2_SESSION* session)
         : socket_(std::move(socket)), session_(session) {}
-    Result<> prefer(const std::vector<std::string_view>& host_key_algorithms) const;
+    [[nodiscard]] Result<> prefer(int method, std::span<const std::string_view> names,
+                                  const char* what) const;
+    [[nodiscard]] Result<> prefer_all(std::span<const std::string_view> host_keys) const;
+    [[nodiscard]] Failure no_handshake(int status, const std::string& server) const;
     Result<> await_socket(const Deadline& deadline) const;
+    static Failure too_late();
+    static ssize_t receive(libssh2_socket_t socket, void* buffer, std::size_t size, int flags,
+                           void** context);
 
     UniqueFd socket_;
     LIBSSH2_SESSION* session_;
+    // Of the call of complete() that is at work: nothing is received later.
+    mutable std::optional<Deadline> input_deadline_;
     bool is_encrypted_ = false;
 };
 

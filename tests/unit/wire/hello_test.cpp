@@ -65,14 +65,21 @@ TEST(Hello, GoldenBytes) {
 // What today's daemon offers, and the answer of an initiator that takes all of it.
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
-        0,    0,    0,    48,   0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    0,    0,    255,                          // capabilities
+        0,    0,    0,    92,   0,    1,    0,    0,                            // size, version
+        0,    0,    0,    0,    0,    0,    1,    255,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
         0,    0,    0,    32,   0,    8,    0,    0,                            // messages, inline
         0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, // token
-        0xac, 0xad, 0xae, 0xaf,
+        0xac, 0xad, 0xae, 0xaf,                                                 //
+        0,    0,    0,    2,                                                    // addresses
+        0,    0,    0,    4,    192,  0,    2,    7,    0,    0,    0,    0,    // 192.0.2.7
+        0,    0,    0,    0,    0,    0,    0,    0,                            //
+        0,    0,    0,    6,    0x20, 0x01, 0x0d, 0xb8, 0,    0,    0,    0,    // 2001:db8::9
+        0,    0,    0,    0,    0,    0,    0,    9,                            //
     });
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255});
+    const std::vector<HostAddress> addresses{*parse_address("192.0.2.7"),
+                                             *parse_address("2001:db8::9")};
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 255});
     EXPECT_EQ(capability_lane_greeting, 1U);
     EXPECT_EQ(capability_pipelining, 2U);
     EXPECT_EQ(capability_messages_only, 4U);
@@ -81,13 +88,15 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
     EXPECT_EQ(capability_processors, 32U);
     EXPECT_EQ(capability_gathering, 64U);
     EXPECT_EQ(capability_medium_failure, 128U);
-    EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, 32, 524288, sample_token()}),
+    EXPECT_EQ(capability_addresses, 256U);
+    EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, 32, 524288, sample_token(), addresses}),
               golden_offer);
     const auto offer = decode_hello(golden_offer);
     ASSERT_TRUE(offer) << offer.error().text;
     EXPECT_EQ(offer->capabilities, all_capabilities);
     EXPECT_EQ(offer->messages, 32U);
     EXPECT_EQ(offer->inline_size, 524288U);
+    EXPECT_EQ(offer->addresses, addresses);
     EXPECT_EQ(encode(*offer), golden_offer);
 
     EXPECT_EQ(encode(HelloAnswer{1, all_capabilities}), golden_taken);
@@ -148,6 +157,35 @@ TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
     auto answer = golden_answer;
     answer[5] = std::byte{0};
     EXPECT_FALSE(decode_hello_answer(answer));
+}
+
+TEST(Hello, AddressesAreBounded) {
+    Hello hello{1, capability_addresses, 7, 1, 1, 0, sample_token(), {}};
+    for (int i = 0; i < 20; ++i)
+        hello.addresses.push_back(*parse_address("192.0.2." + std::to_string(i)));
+    auto full = encode(hello);
+    const auto decoded = decode_hello(full);
+    ASSERT_TRUE(decoded) << decoded.error().text;
+    ASSERT_EQ(decoded->addresses.size(), 8U);
+    EXPECT_EQ(text_of(decoded->addresses[7]), "192.0.2.7");
+    for (const std::size_t size : {48U, 51U, 52U, 71U, 211U}) {
+        auto cut = full;
+        cut.resize(size);
+        cut[3] = static_cast<std::byte>(size);
+        EXPECT_FALSE(decode_hello(cut)) << size;
+    }
+    for (const std::size_t byte : {48U, 49U, 50U}) { // the count
+        auto wrong = full;
+        wrong[byte] = std::byte{1};
+        EXPECT_FALSE(decode_hello(wrong)) << byte;
+    }
+    full[51] = std::byte{9};
+    EXPECT_FALSE(decode_hello(full));
+    full[51] = std::byte{8};
+    full[55] = std::byte{5}; // a family of a later version
+    EXPECT_EQ(decode_hello(full)->addresses.size(), 7U);
+    full[14] = std::byte{0}; // without the capability the bytes mean nothing
+    EXPECT_TRUE(decode_hello(full)->addresses.empty());
 }
 
 TEST(Hello, ProvidersBeyondTheFieldHaveNoBit) {

@@ -1,0 +1,96 @@
+#include "base/host_address.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace rpmem {
+namespace {
+
+constexpr std::size_t most_addresses = 8;
+
+constexpr std::size_t ipv4_size = 4;
+
+// ::ffff:0:0/96, see RFC 4291.
+constexpr std::array<std::byte, 12> mapped_prefix = {
+    std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+    std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
+
+// An IPv6 address that stands for one of IPv4 becomes that.
+HostAddress unmapped(const HostAddress& address) {
+    if (address.family == HostAddress::Family::ipv4 ||
+        !std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.bytes.begin()))
+        return address;
+    HostAddress inner;
+    std::copy_n(address.bytes.begin() + mapped_prefix.size(), ipv4_size, inner.bytes.begin());
+    return inner;
+}
+
+Reach reach_of_ipv4(unsigned first, unsigned second) {
+    constexpr unsigned first_of_groups = 224; // and what lies behind them
+    if (first == 127)
+        return Reach::same_machine;
+    if (first == 0 || first >= first_of_groups)
+        return Reach::nowhere;
+    return first == 169 && second == 254 ? Reach::same_link : Reach::anywhere;
+}
+
+Reach reach_of_ipv6(const in6_addr& address) {
+    if (IN6_IS_ADDR_LOOPBACK(&address))
+        return Reach::same_machine;
+    if (IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_MULTICAST(&address))
+        return Reach::nowhere;
+    return IN6_IS_ADDR_LINKLOCAL(&address) ? Reach::same_link : Reach::anywhere;
+}
+
+} // namespace
+
+Reach reach_of(const HostAddress& given) {
+    const HostAddress address = unmapped(given);
+    if (address.family == HostAddress::Family::ipv4)
+        return reach_of_ipv4(std::to_integer<unsigned>(address.bytes[0]),
+                             std::to_integer<unsigned>(address.bytes[1]));
+    in6_addr ipv6;
+    std::memcpy(&ipv6, address.bytes.data(), sizeof(ipv6));
+    return reach_of_ipv6(ipv6);
+}
+
+std::optional<HostAddress> parse_address(const std::string& text) {
+    const std::string number = text.substr(0, text.find('%'));
+    HostAddress address;
+    if (::inet_pton(AF_INET, number.c_str(), address.bytes.data()) == 1)
+        return address;
+    address.family = HostAddress::Family::ipv6;
+    if (::inet_pton(AF_INET6, number.c_str(), address.bytes.data()) == 1)
+        return unmapped(address);
+    return std::nullopt;
+}
+
+std::string text_of(const HostAddress& address) {
+    const int family = address.family == HostAddress::Family::ipv4 ? AF_INET : AF_INET6;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    return ::inet_ntop(family, address.bytes.data(), text.data(), text.size()) ? text.data() : "";
+}
+
+std::vector<std::string> resolve(const std::string& host) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0)
+        return {};
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+    std::vector<std::string> addresses;
+    for (const addrinfo* one = list; one && addresses.size() < most_addresses; one = one->ai_next) {
+        std::array<char, NI_MAXHOST> text{};
+        if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                          NI_NUMERICHOST) == 0)
+            addresses.emplace_back(text.data());
+    }
+    return addresses;
+}
+
+} // namespace rpmem

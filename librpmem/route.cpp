@@ -1,0 +1,122 @@
+#include "route.hpp"
+
+#include "base/io.hpp"
+#include "session/ssh_destination.hpp"
+
+#include <fmt/ranges.h>
+
+namespace rpmem {
+namespace {
+
+std::optional<std::vector<HostAddress>> told_by(const std::optional<wire::Hello>& hello) {
+    if (!hello || (hello->capabilities & wire::capability_addresses) == 0)
+        return std::nullopt;
+    return hello->addresses;
+}
+
+} // namespace
+
+Route::Route(Target target, const LocalMemory& memory, const Settings& settings)
+    : target_(std::move(target)), settings_(settings), memory_(memory),
+      resolved_(resolve(target_.host)),
+      searched_(settings.address.empty() ? target_.host : settings.address),
+      search_(searched_, memory, settings) {}
+
+bool Route::begins_with_ipv4() const {
+    const auto first = parse_address(resolved_.empty() ? "" : resolved_.front());
+    return first && first->family == HostAddress::Family::ipv4;
+}
+
+Result<Route::Choice> Route::choose(const Session& session) {
+    const auto ask = [this]() -> std::optional<SshDestination> {
+        if (settings_.ssh_transport != SshTransport::process)
+            return std::nullopt;
+        return ask_ssh(settings_.ssh, target_, begins_with_ipv4());
+    };
+    addresses_ = lane_addresses({.setting = settings_.address,
+                                 .host = target_.host,
+                                 .resolved = resolved_,
+                                 .peer = session.peer(),
+                                 .told = told_by(session.hello())},
+                                ask);
+    std::optional<Error> first;
+    for (const std::size_t index : remaining()) {
+        auto choice = choose_at(addresses_[index].host, session.hello());
+        if (choice) {
+            chosen_ = index;
+            return choice;
+        }
+        note(addresses_[index], choice.error().text);
+        if (!first)
+            first = std::move(choice).error();
+    }
+    return failed(first.value_or(Error{ENOMEDIUM, ErrorClass::resource_limit, ""}));
+}
+
+Result<Route::Choice> Route::choose_at(const std::string& host,
+                                       const std::optional<wire::Hello>& hello) {
+    auto providers =
+        host == searched_ ? search_.take() : ProviderSearch(host, memory_, settings_).take();
+    if (!providers)
+        return propagate(std::move(providers));
+    Choice choice{{}, providers->why_not_others, std::move(providers->notes)};
+    auto agreed = agree_on_provider(std::move(*providers), host, hello);
+    if (!agreed)
+        return propagate(std::move(agreed));
+    choice.provider = std::move(*agreed);
+    return choice;
+}
+
+Result<std::unique_ptr<Connection>> Route::connect(fabric::ProviderKind kind,
+                                                   const ConnectionRequest& request) {
+    const Deadline deadline(settings_.connect_timeout);
+    const auto indices = remaining();
+    Error first{ECONNREFUSED, ErrorClass::link_lost, ""};
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        chosen_ = indices[i];
+        ConnectionRequest own = request;
+        own.host = address().host;
+        own.first_time = std::chrono::milliseconds(deadline.poll_timeout() /
+                                                   static_cast<int>(indices.size() - i));
+        auto connection = Connection::open(kind, own, settings_);
+        if (connection)
+            return connection;
+        note(address(), connection.error().text);
+        if (i == 0)
+            first = std::move(connection).error();
+        const auto ended = wait_readable(request.session_fd, Deadline(std::chrono::seconds(0)));
+        if (ended && *ended)
+            break; // the session has: no other address helps
+    }
+    return failed(std::move(first));
+}
+
+// The addresses from the chosen one on that may be tried.
+std::vector<std::size_t> Route::remaining() const {
+    std::vector<std::size_t> indices;
+    for (std::size_t index = chosen_; index < addresses_.size(); ++index)
+        if (addresses_[index].why_not.empty())
+            indices.push_back(index);
+    return indices;
+}
+
+void Route::note(const LaneAddress& address, const std::string& why) {
+    tried_.push_back(fmt::format("{} ({}): {}", address.host, address.source, why));
+}
+
+// ERROR is that of the first address. Where it is the only one, its text is all that there is to
+// say.
+Failure Route::failed(Error error) const {
+    std::vector<std::string> all = tried_;
+    for (const LaneAddress& address : addresses_)
+        if (!address.why_not.empty())
+            all.push_back(fmt::format("{} ({}): not tried: {}", address.host, address.source,
+                                      address.why_not));
+    if (addresses_.size() > 1 || error.text.empty())
+        error.text = fmt::format("the lanes find no way to {}; tried were {}. RPMEM_ADDRESS names "
+                                 "the address where they should go",
+                                 target_.host, fmt::join(all, "; "));
+    return Failure(std::move(error));
+}
+
+} // namespace rpmem

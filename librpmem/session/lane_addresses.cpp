@@ -1,0 +1,126 @@
+#include "session/lane_addresses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rpmem {
+namespace {
+
+constexpr std::size_t most_told = 8;
+
+class Collection {
+public:
+    // HOST is NUMBER, or a name for it.
+    void add(std::string host, const std::string& number, std::string source,
+             std::string why_not = {}) {
+        const auto address = parse_address(number);
+        if (address && std::find(numbers_.begin(), numbers_.end(), *address) != numbers_.end())
+            return;
+        if (std::any_of(addresses_.begin(), addresses_.end(),
+                        [&](const LaneAddress& known) { return known.host == host; }))
+            return;
+        if (address)
+            numbers_.push_back(*address);
+        addresses_.push_back({std::move(host), std::move(source), std::move(why_not)});
+    }
+    // The login went to NUMBER itself, with no other host between.
+    void note_way(const std::string& number) {
+        const auto address = parse_address(number);
+        went_on_this_machine_ |= address && reach_of(*address) == Reach::same_machine;
+    }
+    [[nodiscard]] bool went_on_this_machine() const { return went_on_this_machine_; }
+    std::vector<LaneAddress> take() { return std::move(addresses_); }
+
+private:
+    std::vector<LaneAddress> addresses_;
+    std::vector<HostAddress> numbers_;
+    bool went_on_this_machine_ = false;
+};
+
+void add_destination(Collection& collection, const Arrival& arrival,
+                     const SshDestination& destination) {
+    const std::string source = fmt::format("ssh -G names {}", destination.host);
+    const auto numbers =
+        destination.host == arrival.host ? arrival.resolved : resolve(destination.host);
+    if (numbers.empty())
+        collection.add(destination.host, "", source, "this machine knows no address of that name");
+    for (const std::string& number : numbers) {
+        const auto address = parse_address(number);
+        const bool is_near = address && reach_of(*address) != Reach::anywhere;
+        if (destination.is_proxied && is_near) {
+            collection.add(number, number, source,
+                           "another host (ProxyJump, ProxyCommand) makes the connection, and this "
+                           "address means another machine there");
+            continue;
+        }
+        collection.add(number, number, source);
+        if (!destination.is_proxied)
+            collection.note_way(number);
+    }
+}
+
+void add_by_name(Collection& collection, const Arrival& arrival) {
+    if (arrival.resolved.empty())
+        return collection.add(arrival.host, "", "the target's name",
+                              "this machine knows no address of that name");
+    collection.add(arrival.host, arrival.resolved.front(), "the target's name");
+    for (const std::string& number : arrival.resolved)
+        collection.note_way(number);
+}
+
+// Where ssh went.
+void add_reached(Collection& collection, const Arrival& arrival,
+                 const std::function<std::optional<SshDestination>()>& ask) {
+    if (!arrival.peer.empty()) {
+        // The name serves better in messages.
+        const bool is_first = !arrival.resolved.empty() && arrival.resolved.front() == arrival.peer;
+        collection.add(is_first ? arrival.host : arrival.peer, arrival.peer,
+                       "where the login went");
+        return collection.note_way(arrival.peer);
+    }
+    const bool tells = arrival.told && !arrival.told->empty();
+    for (std::size_t i = 0; tells && i < arrival.resolved.size(); ++i)
+        if (parse_address(arrival.resolved[i]) == arrival.told->front()) {
+            collection.add(i == 0 ? arrival.host : arrival.resolved[i], arrival.resolved[i],
+                           "the target's name");
+            return collection.note_way(arrival.resolved[i]);
+        }
+    // A peer that does not tell is taken to have the name that it is called by, if there is one.
+    if (!tells && !arrival.resolved.empty())
+        return add_by_name(collection, arrival);
+    if (const auto destination = ask())
+        add_destination(collection, arrival, *destination);
+    else
+        add_by_name(collection, arrival);
+}
+
+void add_told(Collection& collection, const Arrival& arrival) {
+    if (!arrival.told)
+        return;
+    for (std::size_t i = 0; i < std::min(arrival.told->size(), most_told); ++i) {
+        const HostAddress& address = (*arrival.told)[i];
+        const Reach reach = reach_of(address);
+        const bool may = reach == Reach::anywhere ||
+                         (reach == Reach::same_machine && collection.went_on_this_machine());
+        if (reach != Reach::nowhere)
+            collection.add(text_of(address), text_of(address), "told by rpmemd",
+                           may ? ""
+                               : "it is of a loopback device or of one link, and ssh did not "
+                                 "go there");
+    }
+}
+
+} // namespace
+
+std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
+                                        const std::function<std::optional<SshDestination>()>& ask) {
+    Collection collection;
+    if (!arrival.setting.empty())
+        collection.add(arrival.setting, arrival.setting, "RPMEM_ADDRESS");
+    add_reached(collection, arrival, ask);
+    add_told(collection, arrival);
+    return collection.take();
+}
+
+} // namespace rpmem

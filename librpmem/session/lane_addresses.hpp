@@ -1,0 +1,37 @@
+// Where the lanes of a session may find the daemon. They go to the host that the login reached,
+// which need not be the one that has the target's name here.
+#pragma once
+
+#include "base/host_address.hpp"
+#include "session/ssh_destination.hpp"
+#include "session/target.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rpmem {
+
+struct LaneAddress {
+    std::string host;    // a name or a number
+    std::string source;  // who says so, for messages
+    std::string why_not; // it must not be tried; empty: it may be
+};
+
+// What is known when the login is complete.
+struct Arrival {
+    std::string setting;               // RPMEM_ADDRESS; empty: not set
+    std::string host;                  // of the target
+    std::vector<std::string> resolved; // its addresses here; may be none
+    std::string peer;                  // where the login went, if this process made it; else empty
+    // The daemon's own, the one where ssh has arrived first; nothing: it does not tell.
+    std::optional<std::vector<HostAddress>> told;
+};
+
+// All of them, the best first. ASK asks ssh where it goes. It is called only if nothing else tells
+// that the target's name is that of the host which ssh has reached: that takes a process.
+std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
+                                        const std::function<std::optional<SshDestination>()>& ask);
+
+} // namespace rpmem

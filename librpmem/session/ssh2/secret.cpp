@@ -1,0 +1,67 @@
+#include "session/ssh2/secret.hpp"
+
+#include <openssl/crypto.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace rpmem::ssh2 {
+namespace {
+
+// Before each piece of memory that libssh2 has stands its size.
+constexpr std::size_t header_bytes = alignof(std::max_align_t);
+
+std::size_t size_of(const std::byte* block) {
+    std::size_t size = 0;
+    std::memcpy(&size, block, sizeof(size));
+    return size;
+}
+
+} // namespace
+
+void* take_secret_pages(std::size_t size) noexcept {
+    void* const pages = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return nullptr;
+    // A kernel that dumps it all the same still has it wiped.
+    static_cast<void>(::madvise(pages, std::max<std::size_t>(size, 1), MADV_DONTDUMP));
+    return pages;
+}
+
+void wipe_secret_pages(void* pages, std::size_t size) noexcept {
+    ::OPENSSL_cleanse(pages, size);
+    static_cast<void>(::munmap(pages, std::max<std::size_t>(size, 1)));
+}
+
+void* wiping_alloc(std::size_t size, void**) {
+    if (size > SIZE_MAX - header_bytes)
+        return nullptr;
+    auto* const block = static_cast<std::byte*>(std::malloc(header_bytes + size));
+    if (!block)
+        return nullptr;
+    std::memcpy(block, &size, sizeof(size));
+    return block + header_bytes;
+}
+
+void wiping_free(void* memory, void**) {
+    if (!memory)
+        return;
+    std::byte* const block = static_cast<std::byte*>(memory) - header_bytes;
+    ::OPENSSL_cleanse(memory, size_of(block));
+    std::free(block);
+}
+
+void* wiping_realloc(void* memory, std::size_t size, void** context) {
+    void* const moved = wiping_alloc(size, context);
+    if (!moved || !memory)
+        return moved;
+    std::memcpy(moved, memory,
+                std::min(size, size_of(static_cast<std::byte*>(memory) - header_bytes)));
+    wiping_free(memory, context);
+    return moved;
+}
+
+} // namespace rpmem::ssh2

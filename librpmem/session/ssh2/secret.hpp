@@ -1,0 +1,56 @@
+// Memory for private keys: in no core dump, and wiped when it is given back.
+#pragma once
+
+#include "session/ssh2/strings.hpp"
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace rpmem::ssh2 {
+
+// SIZE bytes in pages of their own; null: there is no memory.
+void* take_secret_pages(std::size_t size) noexcept;
+void wipe_secret_pages(void* pages, std::size_t size) noexcept;
+
+template <typename T>
+struct SecretAllocator {
+    using value_type = T;
+    SecretAllocator() = default;
+    template <typename U>
+    SecretAllocator(const SecretAllocator<U>&) noexcept {}
+
+    T* allocate(std::size_t count) {
+        void* const pages = take_secret_pages(count * sizeof(T));
+        if (!pages)
+            throw std::bad_alloc();
+        return static_cast<T*>(pages);
+    }
+    void deallocate(T* pages, std::size_t count) noexcept {
+        wipe_secret_pages(pages, count * sizeof(T));
+    }
+    bool operator==(const SecretAllocator&) const = default;
+};
+
+// Not a string: a short one would lie within the object itself.
+using SecretText = std::vector<char, SecretAllocator<char>>;
+using SecretBytes = std::vector<std::byte, SecretAllocator<std::byte>>;
+
+inline std::string_view view_of(const SecretText& text) { return {text.data(), text.size()}; }
+
+// As take_string().
+inline std::optional<SecretBytes> take_secret(wire::ByteReader& reader) {
+    const auto size = reader.big_endian<std::uint32_t>();
+    if (size > reader.rest().size())
+        return std::nullopt;
+    SecretBytes bytes(size);
+    reader.raw(bytes);
+    return bytes;
+}
+
+// What libssh2 uses for a session: keys are among it, so all of it is wiped.
+void* wiping_alloc(std::size_t size, void** context);
+void wiping_free(void* memory, void** context);
+void* wiping_realloc(void* memory, std::size_t size, void** context);
+
+} // namespace rpmem::ssh2

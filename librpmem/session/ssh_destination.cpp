@@ -1,0 +1,72 @@
+#include "session/ssh_destination.hpp"
+
+#include "base/child_process.hpp"
+#include "base/io.hpp"
+#include "session/remote_command.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace rpmem {
+namespace {
+
+// Ssh only reads its configuration, unless a Match has it run a command.
+constexpr std::chrono::seconds longest_answer(2);
+
+// Some kilobytes are usual.
+constexpr std::size_t largest_answer = std::size_t{1} << 16;
+
+// The most that a name of DNS can have.
+constexpr std::size_t longest_host = 255;
+
+} // namespace
+
+std::optional<SshDestination> read_destination(std::string_view output) {
+    SshDestination destination{{}, false};
+    while (!output.empty()) {
+        const auto end = std::min(output.find('\n'), output.size());
+        const std::string_view line = output.substr(0, end);
+        output.remove_prefix(std::min(end + 1, output.size()));
+        const auto blank = std::min(line.find(' '), line.size());
+        const std::string_view name = line.substr(0, blank);
+        const std::string_view value = line.substr(std::min(blank + 1, line.size()));
+        if (name == "hostname")
+            destination.host = value;
+        if ((name == "proxyjump" || name == "proxycommand") && value != "none")
+            destination.is_proxied = true;
+    }
+    if (destination.host.empty() || destination.host.size() > longest_host)
+        return std::nullopt;
+    return destination;
+}
+
+std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target,
+                                      bool force_ipv4) {
+    const Deadline deadline(longest_answer);
+    std::vector<std::string> arguments = ssh_arguments(ssh, target, force_ipv4, "");
+    arguments.pop_back(); // no command
+    arguments.insert(arguments.begin() + 1, "-G");
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    auto output = make_pipe();
+    if (!nothing || !output)
+        return std::nullopt;
+    auto process =
+        ChildProcess::start(arguments, nothing.get(), output->write_end.get(), nothing.get());
+    output->write_end.reset();
+    if (!process)
+        return std::nullopt;
+    std::string text(largest_answer, '\0');
+    const auto got =
+        read_fully(output->read_end.get(), std::as_writable_bytes(std::span(text)), deadline);
+    if (!got)
+        return std::nullopt;
+    text.resize(*got);
+    const auto status = process->wait(deadline);
+    if (!status || (status->known && (status->code != 0 || status->signal != 0)))
+        return std::nullopt;
+    return read_destination(text);
+}
+
+} // namespace rpmem

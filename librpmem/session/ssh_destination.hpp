@@ -1,0 +1,25 @@
+// Where ssh(1) goes for a target: its configuration may say more than the name.
+#pragma once
+
+#include "session/target.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rpmem {
+
+struct SshDestination {
+    std::string host; // HostName of ssh_config(5), or the name itself
+    bool is_proxied;  // by ProxyJump or ProxyCommand: it is another machine that looks up the host
+};
+
+// Runs "SSH -G ..." with the options of a login, for two seconds at most. Nothing: SSH is a program
+// that does not know -G, or it has no answer.
+std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target,
+                                      bool force_ipv4);
+
+// OUTPUT of "ssh -G".
+std::optional<SshDestination> read_destination(std::string_view output);
+
+} // namespace rpmem

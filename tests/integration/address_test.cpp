@@ -1,0 +1,164 @@
+// Where the lanes go: to the host that ssh has reached, whatever the target is called.
+#include "environment.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace rpmem::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+class Addresses : public TargetTest {
+protected:
+    void SetUp() override { write_simple_pool_set(8); }
+    ~Addresses() override { std::ofstream(ssh_config) << usual_config; }
+
+    // What stands before the usual configuration of ssh, and so prevails. Every run of ssh leaves a
+    // line in a file.
+    void configure_ssh(const std::string& text) {
+        std::ofstream(ssh_config) << "Match exec \"echo >>" << runs.string() << "\"\n"
+                                  << text << "\n"
+                                  << usual_config;
+        fs::remove(runs);
+    }
+    [[nodiscard]] std::size_t runs_of_ssh() const { return text_of(runs).size(); }
+
+    // A pool at HOST works, and its lanes arrive at ADDRESS, as /proc/net/FILE has it.
+    void expect_lanes(const std::string& host, const char* file, const std::string& address) {
+        SCOPED_TRACE(host);
+        const std::string called = user + "@" + host;
+        unsigned lanes = 2;
+        const rpmem_pool_attr attributes = sample_attributes();
+        RPMEMpool* pool = rpmem_create(called.c_str(), "pool.set", local.data(), local.size(),
+                                       &lanes, &attributes);
+        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        for (unsigned lane = 0; lane < lanes; ++lane)
+            EXPECT_EQ(rpmem_persist(pool, 8192, 5000, lane, 0), 0) << rpmem_errormsg();
+        EXPECT_TRUE(is_used(file, address)) << text_of(fs::path("/proc/net") / file);
+        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 5000), 0);
+        EXPECT_EQ(rpmem_remove(called.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+    }
+
+    void expect_no_way(const std::string& host, const std::vector<std::string>& said) {
+        SCOPED_TRACE(host);
+        unsigned lanes = 1;
+        EXPECT_EQ(rpmem_create((user + "@" + host).c_str(), "pool.set", local.data(), local.size(),
+                               &lanes, nullptr),
+                  nullptr);
+        const std::string text = rpmem_errormsg();
+        for (const std::string& words : said)
+            EXPECT_NE(text.find(words), std::string::npos) << words << " is not in: " << text;
+        EXPECT_FALSE(fs::exists(directory() / "part0"));
+    }
+
+    // A connection that is not one of sshd ends at ADDRESS.
+    static bool is_used(const char* file, const std::string& address) {
+        constexpr const char* established = "01";
+        const unsigned long sshd = std::stoul(variable("RPMEM_TEST_SSH_PORT"));
+        const auto port_of = [](const std::string& end) {
+            return std::stoul(end.substr(end.find(':') + 1), nullptr, 16);
+        };
+        std::istringstream table(text_of(fs::path("/proc/net") / file));
+        std::string line;
+        std::getline(table, line); // the heading
+        while (std::getline(table, line)) {
+            std::string number;
+            std::string ours;
+            std::string theirs;
+            std::string state;
+            std::istringstream(line) >> number >> ours >> theirs >> state;
+            if (state == established && ours.starts_with(address + ":") && port_of(ours) != sshd &&
+                port_of(theirs) != sshd)
+                return true;
+        }
+        return false;
+    }
+
+    const fs::path ssh_config = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "ssh_config";
+    const std::string usual_config = text_of(ssh_config);
+    const fs::path runs = directory() / "runs";
+    const std::string port = variable("RPMEM_TEST_SSH_PORT");
+    const std::string user = target.substr(0, target.find('@'));
+    LocalPool local{8 * mebibyte};
+};
+
+// As /proc/net has them.
+constexpr const char* loopback = "0100007F";
+constexpr const char* other_loopback = "0200007F";
+constexpr const char* loopback6 = "00000000000000000000000001000000";
+constexpr const char* second_network = "017100CB";
+
+TEST_F(Addresses, TheUsualCaseTakesNoFurtherProcess) {
+    configure_ssh("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(runs_of_ssh(), 1U);
+}
+
+TEST_F(Addresses, AnAliasLeadsToItsHost) {
+    const std::string here = " HostName 127.0.0.1\n Port " + port;
+    configure_ssh("Host rpmem-alias.invalid\n" + here);
+    expect_lanes("rpmem-alias.invalid", "tcp", loopback);
+    EXPECT_EQ(runs_of_ssh(), 3U); // create, -G, remove
+    // The name is one here too: of an address where nobody listens.
+    configure_ssh("Host 127.0.0.9\n" + here);
+    expect_lanes("127.0.0.9", "tcp", loopback);
+    if (*variable("RPMEM_TEST_TARGET6") != '\0') {
+        configure_ssh("Host rpmem-alias6.invalid\n HostName ::1\n Port " + port);
+        expect_lanes("rpmem-alias6.invalid", "tcp6", loopback6);
+    }
+}
+
+// RPMEM_ADDRESS=127.0.0.2
+class AddressSetting : public Addresses {};
+
+TEST_F(AddressSetting, ComesFirst) {
+    set_daemon("--address 127.0.0.2");
+    expect_lanes("127.0.0.1:" + port, "tcp", other_loopback);
+}
+
+TEST_F(AddressSetting, IsNotTheOnlyOne) { expect_lanes("127.0.0.1:" + port, "tcp", loopback); }
+
+// RPMEM_ENABLE_SOCKETS=1: what stands for the daemon speaks protocol 0.1.
+TEST_F(AddressSetting, TheErrorListsWhatWasTried) {
+    set_command("printf '\\000\\000\\000\\000'; head -c 157 >/dev/null; printf "
+                "'\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\000\\000\\000\\000\\054"
+                "\\000\\000\\000\\001\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001"
+                "\\000\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000'; cat >/dev/null");
+    expect_no_way("127.0.0.1:" + port,
+                  {"127.0.0.2 (RPMEM_ADDRESS): ", "127.0.0.1 (the target's name): ",
+                   "127.0.0.1 port 1", "RPMEM_ADDRESS names the address"});
+}
+
+// own_network.sh, RPMEM_TEST_FORWARDING=yes: sshd, which listens on the loopback device alone, is
+// its own jump host.
+class JumpHost : public Addresses {};
+
+TEST_F(JumpHost, TheDaemonTellsOfItsSecondNetwork) {
+    configure_ssh("Host far.invalid\n HostName 127.0.0.1\n Port " + port + "\n ProxyJump " + user +
+                  "@[::1]:" + port);
+    set_daemon("--address 203.0.113.1");
+    expect_lanes("far.invalid", "tcp", second_network);
+    // What the jump host calls 127.0.0.1 is not what this machine does, though they are the same
+    // here.
+    set_daemon("");
+    expect_no_way("far.invalid", {"127.0.0.1 (ssh -G names 127.0.0.1): not tried: another host",
+                                  "RPMEM_ADDRESS names the address"});
+    set_daemon("--address 2001:db8::1,203.0.113.1");
+    expect_lanes("far.invalid", "tcp6", "B80D0120000000000000000001000000");
+}
+
+} // namespace
+} // namespace rpmem::test

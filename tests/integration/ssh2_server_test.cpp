@@ -1,0 +1,160 @@
+// Logins by libssh2 at servers that are slow, old, or gone.
+#include "environment.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <thread>
+
+namespace rpmem::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A server of one connection: SERVE is called with it, in a thread of its own.
+class OneServer {
+public:
+    explicit OneServer(std::function<void(int)> serve) {
+        socklen_t size = sizeof(address_);
+        address_.sin_family = AF_INET;
+        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address_), size), 0);
+        EXPECT_EQ(::listen(listener_, 4), 0);
+        EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
+        thread_ = std::thread([this, serve = std::move(serve)] {
+            const int peer = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+            if (peer < 0)
+                return;
+            serve(peer);
+            ::close(peer);
+        });
+    }
+    ~OneServer() {
+        ::shutdown(listener_, SHUT_RDWR); // wakes accept()
+        thread_.join();
+        ::close(listener_);
+    }
+    OneServer(const OneServer&) = delete;
+    OneServer& operator=(const OneServer&) = delete;
+    [[nodiscard]] std::string target() const {
+        return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+    }
+
+private:
+    int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address_{};
+    std::thread thread_;
+};
+
+// Sends TEXT again and again, with PAUSE between, until the peer has had enough of it.
+std::function<void(int)> sending(std::string text, std::chrono::milliseconds pause) {
+    return [text = std::move(text), pause](int peer) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (std::chrono::steady_clock::now() < end &&
+               ::send(peer, text.data(), text.size(), MSG_NOSIGNAL) > 0)
+            std::this_thread::sleep_for(pause);
+    };
+}
+
+// RPMEM_CONNECT_TIMEOUT=1000
+class Ssh2SlowServer : public TargetTest {};
+
+TEST_F(Ssh2SlowServer, HasTheTimeThatIsAllowedAndNoMore) {
+    const std::string lines(4000, 'x');
+    const std::function<void(int)> cases[] = {
+        sending("x", std::chrono::milliseconds(50)), // a banner that does not end
+        sending("x\r\n", std::chrono::milliseconds(50)),
+        sending(lines + "\r\n", std::chrono::milliseconds(0)), // as fast as it goes
+    };
+    for (const auto& serve : cases) {
+        const OneServer server(serve);
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_EQ(rpmem_remove(server.target().c_str(), "pool.set", 0), -1);
+        EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+        EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_CONNECT_TIMEOUT"), std::string::npos)
+            << rpmem_errormsg();
+    }
+}
+
+class Ssh2Server : public TargetTest {
+protected:
+    Ssh2Server() {
+        std::ofstream(known_hosts)
+            << usual_known_hosts << "127.0.0.1 " << text_of(sshd / "host_key.pub") << "127.0.0.1 "
+            << text_of(keys / "rsa.pub");
+    }
+    ~Ssh2Server() override { std::ofstream(known_hosts) << usual_known_hosts; }
+
+    static std::string text_of(const fs::path& file) {
+        std::ifstream stream(file);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
+    // sshd as the tests have it, but for OPTIONS; it serves the connection alone.
+    std::function<void(int)> sshd_with(const std::string& options) const {
+        const fs::path config = directory() / "sshd_config";
+        std::ofstream(config) << options << "\n" << text_of(sshd / "sshd_config");
+        return [config](int peer) {
+            const std::string command = "PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin; "
+                                        "exec \"$(command -v sshd)\" -i -e -f '" +
+                                        config.string() + "' 2>/dev/null";
+            const pid_t child = ::fork();
+            if (child == 0) {
+                ::dup2(peer, STDIN_FILENO);
+                ::dup2(peer, STDOUT_FILENO);
+                ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+                ::_exit(127);
+            }
+            int status = 0;
+            ::waitpid(child, &status, 0);
+        };
+    }
+
+    void expect_failure(const std::string& options, int code, const std::string& words) const {
+        SCOPED_TRACE(options);
+        const OneServer server(sshd_with(options));
+        EXPECT_EQ(rpmem_remove(server.target().c_str(), "none.set", 0), -1);
+        EXPECT_EQ(errno, code) << rpmem_errormsg();
+        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+    }
+
+    const fs::path sshd = variable("RPMEM_TEST_SSHD_DIR");
+    const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
+    const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
+    const std::string usual_known_hosts = text_of(known_hosts);
+};
+
+TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {
+    // The login succeeds, so that rpmemd tells what is not there.
+    expect_failure("Ciphers aes128-ctr", ENOENT, "");
+    expect_failure("KexAlgorithms diffie-hellman-group14-sha256", ENOENT, "");
+    const std::string words = "no algorithms in common";
+    expect_failure("Ciphers aes128-cbc,aes256-cbc,3des-cbc", EACCES, words);
+    expect_failure("KexAlgorithms diffie-hellman-group14-sha1,diffie-hellman-group1-sha1,"
+                   "diffie-hellman-group-exchange-sha1",
+                   EACCES, words);
+    expect_failure("HostKey \"" + (keys / "rsa").string() + "\"\nHostKeyAlgorithms ssh-rsa", EACCES,
+                   words);
+}
+
+TEST_F(Ssh2Server, OneThatHangsUpMayBeOverloaded) {
+    const OneServer server([](int) {});
+    EXPECT_EQ(rpmem_remove(server.target().c_str(), "none.set", 0), -1);
+    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    for (const std::string& words : {server.target().substr(10), std::string("MaxStartups")})
+        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+}
+
+} // namespace
+} // namespace rpmem::test
