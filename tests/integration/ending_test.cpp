@@ -9,7 +9,7 @@
 namespace rpmem::test {
 namespace {
 
-class Endings : public TargetTest {
+class RemoteEndings : public TargetTest {
 protected:
     void SetUp() override { write_simple_pool_set(8); }
 
@@ -40,7 +40,7 @@ protected:
     const bool by_libssh2 = std::getenv("RPMEM_SSH_TRANSPORT") != nullptr;
 };
 
-TEST_F(Endings, NoiseOfTheShellIsQuoted) {
+TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
     const std::string daemon = variable("RPMEM_TEST_DAEMON");
     const struct {
         const char* script;
@@ -64,7 +64,7 @@ TEST_F(Endings, NoiseOfTheShellIsQuoted) {
 }
 
 // By the shell that starts it, as ssh has no word for it; or by ssh itself.
-TEST_F(Endings, ASignalIsToldAsSuch) {
+TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
     const std::vector<std::string> login_hint{"by hand", "password"};
     for (const std::string before :
          {"", "printf '\\000\\000\\000\\000'; head -c 148 >/dev/null; "}) {
@@ -88,7 +88,7 @@ TEST_F(Endings, ASignalIsToldAsSuch) {
     EXPECT_EQ(rpmem_close(pool), -1);
 }
 
-TEST_F(Endings, ACommandThatIsNoDaemonIsNamed) {
+TEST_F(RemoteEndings, ACommandThatIsNoDaemonIsNamed) {
     for (const std::string status : {"0", "3"}) {
         set_command("exit " + status);
         EXPECT_EQ(create(local, 1), nullptr);
@@ -99,7 +99,7 @@ TEST_F(Endings, ACommandThatIsNoDaemonIsNamed) {
     }
 }
 
-TEST_F(Endings, ACommandThatIsNotThereHasOneErrno) {
+TEST_F(RemoteEndings, ACommandThatIsNotThereHasOneErrno) {
     set_command("exec /nonexistent/rpmemd");
     EXPECT_EQ(create(local, 1), nullptr);
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
@@ -107,9 +107,9 @@ TEST_F(Endings, ACommandThatIsNotThereHasOneErrno) {
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
 }
 
-class EndingsOfSsh : public Endings {};
+class RemoteEndingsOfSsh : public RemoteEndings {};
 
-TEST_F(EndingsOfSsh, TheHintIsThatOfTheFailure) {
+TEST_F(RemoteEndingsOfSsh, TheHintIsThatOfTheFailure) {
     expect_no_login("no-such-host.invalid", "neither to ssh_config nor to the resolver");
     expect_no_login("127.0.0.1:1", "does sshd run on the target");
     const std::string without_user = target.substr(target.find('@') + 1);
@@ -117,7 +117,7 @@ TEST_F(EndingsOfSsh, TheHintIsThatOfTheFailure) {
     expect_text(ECONNRESET, {"Permission denied", "by hand"}, {});
 }
 
-TEST_F(EndingsOfSsh, TwoAtSignsAreRefusedAtOnce) {
+TEST_F(RemoteEndingsOfSsh, TwoAtSignsAreRefusedAtOnce) {
     unsigned lanes = 1;
     for (const char* bad : {"user@@127.0.0.1", "user@127.0.0.1@22"}) {
         EXPECT_EQ(rpmem_create(bad, "pool.set", local.data(), local.size(), &lanes, nullptr),

@@ -47,7 +47,7 @@ void expect_no_session(const Saying& saying) {
 
 TEST(HostileDaemon, AbsurdHellos) {
     const std::string status = as_text(wire::encode_initial_status(wire::hello_status));
-    wire::Hello hello{1, wire::all_capabilities, 7, 4, 4, 4096, {}};
+    wire::Hello hello{1, wire::all_capabilities, 7, 4, 4, 4096, {}, {}};
     const auto good = wire::encode(hello);
     const auto changed = [&](std::size_t offset, std::size_t size, std::uint64_t value) {
         return status + with_field(good, offset, size, value);
@@ -74,7 +74,8 @@ TEST(HostileDaemon, HelloOfLimitsWithoutLimit) {
     const BareTarget target(bytes_of({1, 0}));
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         end.say(wire::encode_initial_status(wire::hello_status));
-        end.say(wire::encode(wire::Hello{0xffff, wire::all_capabilities, ~0U, ~0U, ~0U, ~0U, {}}));
+        end.say(
+            wire::encode(wire::Hello{0xffff, wire::all_capabilities, ~0U, ~0U, ~0U, ~0U, {}, {}}));
         static_cast<void>(end.hear(wire::hello_answer_size));
         const auto request = std::get<wire::OpenRequest>(end.hear_request());
         EXPECT_EQ(request.lanes, 1U);

@@ -16,7 +16,7 @@ namespace rpmem::target {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t size = 4 * page;
+constexpr std::size_t mapping_size = 4 * page;
 
 struct Death {
     int status = 0; // of waitpid(2)
@@ -42,7 +42,7 @@ UniqueFd file_of(std::size_t bytes) {
 // A child has a part of one page less than is mapped of it, and does FAULT with its memory.
 template <typename Fault>
 Death die_of(Fault fault) {
-    const UniqueFd part = file_of(size - page);
+    const UniqueFd part = file_of(mapping_size - page);
     const UniqueFd error = file_of(0);
     const UniqueFd output = file_of(0);
     UniqueFd log = file_of(0);
@@ -50,10 +50,13 @@ Death die_of(Fault fault) {
     const pid_t child = ::fork();
     if (child == 0) {
         auto* const memory = static_cast<std::byte*>(
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
-        const FaultGuard guard(
-            {{"/pools/part1", memory, size, 0, {std::byte{'E'}, std::byte{'I'}, std::byte{'O'}}}},
-            {error.get(), output.get(), std::move(log), "<3>"});
+            ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
+        const FaultGuard guard({{"/pools/part1",
+                                 memory,
+                                 mapping_size,
+                                 0,
+                                 {std::byte{'E'}, std::byte{'I'}, std::byte{'O'}}}},
+                               {error.get(), output.get(), std::move(log), "<3>"});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
     }
@@ -77,15 +80,17 @@ void expect_record(const Death& death, const std::string& place) {
 
 TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
     expect_record(
-        die_of([](volatile std::byte* memory) { memory[size - page + 8] = std::byte{1}; }),
+        die_of([](volatile std::byte* memory) { memory[mapping_size - page + 8] = std::byte{1}; }),
         "12296");
-    expect_record(die_of([](volatile std::byte* memory) { static_cast<void>(memory[size - 1]); }),
-                  "16383");
+    expect_record(
+        die_of([](volatile std::byte* memory) { static_cast<void>(memory[mapping_size - 1]); }),
+        "16383");
     // In which signals are blocked, as in those of the workers.
-    expect_record(die_of([](volatile std::byte* memory) {
-                      start_without_signals([=] { memory[size - page] = std::byte{1}; }).join();
-                  }),
-                  "12288");
+    expect_record(
+        die_of([](volatile std::byte* memory) {
+            start_without_signals([=] { memory[mapping_size - page] = std::byte{1}; }).join();
+        }),
+        "12288");
     // Memory that may not be written is SIGSEGV.
     expect_record(die_of([](std::byte* memory) {
                       ::mprotect(memory, page, PROT_READ);
