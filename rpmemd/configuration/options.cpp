@@ -139,6 +139,16 @@ std::string word_of_switch(std::string text) {
     }
 }
 
+// Users of 1.12.1 name a log file below the directory that their command changes to. A name that
+// begins with ~ was meant for a shell that did not see it.
+std::string absolute_log_file(std::string text) {
+    if (text.empty() || std::string_view("/$~\"'").find(text.front()) != std::string_view::npos)
+        return text;
+    std::error_code ignored; // the relative name is then refused as such
+    const auto directory = std::filesystem::current_path(ignored);
+    return ignored ? text : (directory / text).string();
+}
+
 Result<Layer> settings_of(const CLI::App& app, const Options& options) {
     Layer layer;
     const auto table = setting_table();
@@ -149,6 +159,8 @@ Result<Layer> settings_of(const CLI::App& app, const Options& options) {
         std::string text = options.settings[row];
         if (setting.kind == SettingKind::boolean)
             text = word_of_switch(std::move(text));
+        else if (setting.name == "log-file")
+            text = absolute_log_file(std::move(text));
         auto applied = apply_setting(layer, setting.name, {std::move(text), "command line"});
         if (!applied)
             return fail(ErrorClass::caller_fault, EINVAL, "command line: --{}",

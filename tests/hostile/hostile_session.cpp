@@ -19,7 +19,8 @@ wire::Bytes without_hello(std::span<const std::byte> output) {
     const auto status = output.first(std::min(output.size(), start));
     EXPECT_EQ(wire::decode_initial_status(status).value_or(-1), wire::hello_status);
     output = output.subspan(status.size());
-    const auto hello = output.first(std::min(output.size(), wire::hello_size));
+    const auto size = wire::decode_hello_size(output, wire::hello_size);
+    const auto hello = output.first(std::min(output.size(), size.value_or(0)));
     EXPECT_TRUE(wire::decode_hello(hello));
     return joined({wire::encode_initial_status(0),
                    wire::Bytes(output.begin() + std::ptrdiff_t(hello.size()), output.end())});

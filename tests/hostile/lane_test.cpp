@@ -24,9 +24,11 @@ constexpr unsigned lanes = 2;
 class LaneMessages : public HostileTest {
 protected:
     LaneMessages() {
-        const auto hello = daemon_.receive(wire::initial_status_size + wire::hello_size);
-        token_ =
-            value_of(wire::decode_hello(std::span(hello).subspan(wire::initial_status_size))).token;
+        daemon_.receive(wire::initial_status_size);
+        auto hello = daemon_.receive(wire::hello_size_field);
+        const auto size = value_of(wire::decode_hello_size(hello, wire::hello_size));
+        hello = joined({hello, daemon_.receive(size - hello.size())});
+        token_ = value_of(wire::decode_hello(hello)).token;
         wire::OpenRequest open = open_request();
         open.provider = wire::Provider::tcp;
         open.lanes = lanes;
