@@ -151,7 +151,7 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
             if (status == 0)
                 return examine(kind, Info(found));
         }
-    const char* const allowed = std::getenv("FI_PROVIDER");
+    const char* const allowed = ::secure_getenv("FI_PROVIDER");
     if (allowed && excludes(allowed, names_of(kind)))
         return fail(ErrorClass::resource_limit, ENODATA,
                     "FI_PROVIDER={} keeps libfabric from its provider {}: unset it, or add the "

@@ -143,7 +143,7 @@ target_lies() {
 END
     RPMEM_CMD="cat $dir/lie; true" \
         probe 0 "$RPMEM_TEST_TARGET"
-    says 'a?[31m?b' 'would use tcp'
+    says 'a\x1b[31m\x0ab' 'would use tcp'
     RPMEM_CMD='yes; true' RPMEM_CONNECT_TIMEOUT=3000 probe 1 "$RPMEM_TEST_TARGET"
 }
 

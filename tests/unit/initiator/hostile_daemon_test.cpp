@@ -186,8 +186,14 @@ TEST(HostileDaemon, WordsThatNobodyAskedFor) {
     for (const std::string& words :
          {as_text(wire::encode(wire::SetAttributesResponse{})), std::string(4, '\0'),
           std::string("Welcome to this machine\n")}) {
-        ScriptedPool scripted([&](const DaemonEnd& end) { end.say(words); },
-                              {}); // the lane waits for an answer
+        BareTarget* lane = nullptr;
+        ScriptedPool scripted(
+            [&](const DaemonEnd& end) {
+                await_message(*lane);
+                end.say(words);
+            },
+            {}); // the lane waits for an answer
+        lane = &scripted.lane();
         Pool& pool = scripted.open();
         expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "nobody asked for");
         expect_all_calls_fail(pool, ECONNRESET, "nobody asked for");

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rpmem::test {
@@ -43,6 +44,13 @@ inline std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
 
 inline wire::InBandAttributes in_band_to(std::uint32_t port) {
     return {port, wire::PersistMethod::general_purpose, 1, 0x10000, 1};
+}
+
+// A message has come: the lane is connected, and a call waits for the answer.
+inline void await_message(const BareTarget& lane) {
+    const Deadline deadline(script_patience);
+    while (lane.messages() == 0 && !deadline.passed())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 // A pool that is open, whose daemon goes on with a script, and whose lane answers as it is told.
