@@ -1,6 +1,6 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
+#include "base/hot.hpp"
 #include "base/log.hpp"
-#include "base/no_canary.hpp"
 #include "base/settings.hpp"
 #include "load_time.hpp"
 #include "pool.hpp"
@@ -98,15 +98,18 @@ int report(std::string_view about, const Error& error) {
 
 // A session fails once, and every later call fails for the same reason: that is one line of the
 // log. What is wrong with the arguments of a call is told each time.
-int report(RPMEMpool* handle, const Result<>& result) {
-    if (result)
-        return 0;
+// Apart: nearly every call succeeds.
+[[gnu::noinline, gnu::cold]] int report_failure(RPMEMpool* handle, const Error& error) {
     if (!handle)
-        return report("librpmem", result.error());
-    if (result.error().kind == ErrorClass::caller_fault || !handle->failed_before.exchange(true))
-        return report(handle->name, result.error());
-    set_error(result.error().code, result.error().text.c_str());
+        return report("librpmem", error);
+    if (error.kind == ErrorClass::caller_fault || !handle->failed_before.exchange(true))
+        return report(handle->name, error);
+    set_error(error.code, error.text.c_str());
     return -1;
+}
+
+int report(RPMEMpool* handle, const Result<>& result) {
+    return result ? 0 : report_failure(handle, result.error());
 }
 
 // Runs BODY; anything that it throws becomes an error.

@@ -206,11 +206,11 @@ std::optional<Error> Pool::loss_behind(const Error& error) {
 }
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
-    if (!is_writable(offset, length, lane, flags))
+    if (!is_writable(offset, length, lane, flags)) [[unlikely]]
         return bad_range("rpmem_persist", offset, length, lane, flags);
-    if (monitor_->lost())
+    if (monitor_->lost()) [[unlikely]]
         return lost("rpmem_persist");
-    if (length == 0)
+    if (length == 0) [[unlikely]]
         return unless_lost("rpmem_persist");
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
     return on_lane("rpmem_persist", lane, [&](Lane& own) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/fork_listener.hpp"
-#include "base/no_canary.hpp"
+#include "base/hot.hpp"
 #include "base/settings.hpp"
 #include "dump_exclusion.hpp"
 #include "lanes/connection.hpp"
@@ -53,8 +53,8 @@ public:
     // The user names RDMA devices, and the way leads elsewhere.
     [[nodiscard]] bool misses_device() const { return misses_device_; }
 
-    RPMEM_NO_CANARY Result<> persist(std::size_t offset, std::size_t length, unsigned lane,
-                                     unsigned flags);
+    RPMEM_HOT Result<> persist(std::size_t offset, std::size_t length, unsigned lane,
+                               unsigned flags);
     Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
     Result<> flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> drain(unsigned lane, unsigned flags);
@@ -87,7 +87,9 @@ private:
     [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
     // What is to be said of an operation of LANE that returned CODE.
     [[nodiscard]] Result<> concluded(const char* call, const Lane& lane, int code) {
-        return code == 0 ? Result<>() : Result<>(broken(call, lane, code));
+        if (code != 0) [[unlikely]]
+            return broken(call, lane, code);
+        return {};
     }
     [[nodiscard]] Result<> concluded(const char* call, Result<> asked);
     [[nodiscard]] Failure broken(const char* call, const Lane& lane, int code);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t piece_size = std::size_t{1024} * 1024;
 
 // The target makes ranges durable when their messages come, or when an answer is due.
-int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
+RPMEM_HOT int send(Lane& lane, std::size_t offset, std::size_t length, bool relaxed, Answer last) {
     if (lane.goes_inline(length, relaxed))
         return send_inline(lane, offset, length, last);
     // In pieces: persistent memory is flushed while the next is on its way.

@@ -1,7 +1,6 @@
 #include "lanes/lane.hpp"
 
 #include "base/cache_line.hpp"
-#include "base/no_canary.hpp"
 #include "lanes/messages.hpp"
 
 #include <algorithm>
@@ -78,7 +77,7 @@ int Lane::post_answer_buffer(wire::PersistResponse* buffer) {
 }
 
 // Takes in what has completed, waiting if there is nothing.
-RPMEM_NO_CANARY int Lane::make_progress() {
+int Lane::make_progress() {
     std::array<fabric::Completion, 16> entries;
     int got = wait_.wait(completions_, entries, alarm_.fd);
     if (got == 0)
@@ -223,8 +222,8 @@ inline std::uint32_t Lane::flags_of_request(Answer answer, std::size_t length) {
     return flags;
 }
 
-RPMEM_NO_CANARY int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length,
-                                  Answer answer, unsigned window) {
+int Lane::request(wire::PersistMode mode, std::size_t offset, std::size_t length, Answer answer,
+                  unsigned window) {
     if (!gathered_.empty()) [[unlikely]]
         if (const int code = send_gathered(Answer::may_wait))
             return code;

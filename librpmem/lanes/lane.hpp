@@ -3,6 +3,7 @@
 // off.
 #pragma once
 
+#include "base/hot.hpp"
 #include "fabric/adaptive_wait.hpp"
 #include "fabric/endpoint.hpp"
 #include "lanes/gathered_ranges.hpp"
@@ -76,14 +77,14 @@ public:
     // Asks the target to act on a range. In mode inline_data the range (at most inline_size()
     // bytes) travels in the message, straight from the pool. WINDOW: of those of the lane, for mode
     // fetch.
-    [[nodiscard]] int request(wire::PersistMode mode, std::size_t offset, std::size_t length,
-                              Answer answer, unsigned window = 0);
+    [[nodiscard]] RPMEM_HOT int request(wire::PersistMode mode, std::size_t offset,
+                                        std::size_t length, Answer answer, unsigned window = 0);
     // As a request of mode inline_data whose answer may wait, but the range may wait as well, for
     // others to share a message.
     [[nodiscard]] int gather(std::size_t offset, std::size_t length);
     [[nodiscard]] bool gathers(std::size_t length) const { return gathered_.is_for(length); }
     // All requests have been answered: what they asked for is done.
-    [[nodiscard]] int wait_for_answers();
+    [[nodiscard]] RPMEM_HOT int wait_for_answers();
     // Reads a word behind everything written before: it has then reached the target's memory.
     [[nodiscard]] int read_behind_writes();
     // When it has returned, nothing more comes to DESTINATION.
@@ -112,7 +113,7 @@ private:
     int send_gathered(Answer answer);
     [[nodiscard]] std::uint32_t processor_flags() const;
     inline int post_message(std::byte* slot, const std::byte* data, std::size_t size);
-    int make_progress();
+    RPMEM_HOT int make_progress();
     int wait_after_alarm(std::span<fabric::Completion> entries);
     inline int take(const fabric::Completion& completion);
     inline int take_answer(const fabric::Completion& completion);
