@@ -54,7 +54,7 @@ Log open_log(const Settings& settings) {
     auto log = Log::to_file(path, settings.log_level);
     if (log)
         return std::move(*log);
-    const Log instead = to_stderr(settings);
+    Log instead = to_stderr(settings);
     instead.error("RPMEM_LOG_FILE: {}; standard error is used", log.error().text);
     return instead;
 }

@@ -206,11 +206,11 @@ std::optional<FileIdentity> identity_of(int fd) {
 std::string printable(std::string_view text) {
     std::string result;
     result.reserve(text.size());
-    for (const unsigned char character : text)
+    for (const char character : text)
         if (character >= ' ' && character < 0x7f)
-            result += static_cast<char>(character);
+            result += character;
         else
-            result += fmt::format("\\x{:02x}", character);
+            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(character));
     return result;
 }
 

@@ -94,10 +94,10 @@ unsigned HalfOpen::look(std::uint16_t port, const std::vector<sockaddr_storage>&
             });
         if (!peer || is_lane || ::fstat(fd, &status) != 0)
             continue;
-        const auto known = std::find_if(
+        const auto before = std::find_if(
             connections_.begin(), connections_.end(),
             [&](const Connection& connection) { return connection.inode == status.st_ino; });
-        found.push_back({status.st_ino, known == connections_.end() ? now : known->since, fd});
+        found.push_back({status.st_ino, before == connections_.end() ? now : before->since, fd});
     }
     std::stable_sort(
         found.begin(), found.end(),

@@ -59,7 +59,7 @@ std::string explain(const RemoteCommand& command, const Output& output) {
     // A report that something stands before.
     if (succeeded && !output.text.empty())
         return describe_noise(command,
-                              std::string_view(output.text).substr(0, output.text.find("{", 1)));
+                              std::string_view(output.text).substr(0, output.text.find('{', 1)));
     return describe_end(command, output.status, "", {!output.text.empty(), output.error_text});
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -42,16 +43,24 @@ const LaneWay mixed{gathering.rules, 0, always, inline_size};
 
 struct Method {
     const char* name;
-    int (*flush)(Lane& lane, std::size_t offset, std::size_t length, bool relaxed);
-    int (*persist)(Lane& lane, std::size_t offset, std::size_t length, bool relaxed);
-    int (*deep_persist)(Lane& lane, std::size_t offset, std::size_t length);
-    int (*drain)(Lane& lane);
+    std::function<int(Lane& lane, std::size_t offset, std::size_t length, bool relaxed)> flush;
+    std::function<int(Lane& lane, std::size_t offset, std::size_t length, bool relaxed)> persist;
+    std::function<int(Lane& lane, std::size_t offset, std::size_t length)> deep_persist;
+    std::function<int(Lane& lane)> drain;
     bool writes_are_durable;
 };
 
-const Method general{"general purpose",        general_purpose::flush,
-                     general_purpose::persist, general_purpose::deep_persist,
-                     general_purpose::drain,   false};
+// These are called by name only: see base/hot.hpp.
+const Method general{"general purpose",
+                     [](Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
+                         return general_purpose::flush(lane, offset, length, relaxed);
+                     },
+                     [](Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
+                         return general_purpose::persist(lane, offset, length, relaxed);
+                     },
+                     general_purpose::deep_persist,
+                     [](Lane& lane) { return general_purpose::drain(lane); },
+                     false};
 const Method appliances{"appliance",        appliance::flush,
                         appliance::persist, appliance::deep_persist,
                         appliance::drain,   true};

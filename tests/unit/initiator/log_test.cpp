@@ -85,7 +85,7 @@ TEST_F(LogFile, BytesOfAPeerStayWithinTheirLine) {
     EXPECT_EQ(lines_of(text), 1U);
     ASSERT_TRUE(text.ends_with('\n'));
     text.pop_back();
-    for (const unsigned char byte : text)
+    for (const char byte : text)
         EXPECT_TRUE(byte >= ' ' && byte < 0x7f) << static_cast<int>(byte);
     for (const char* written : {"\\x00\\x01", "\\x0a", "\\x1b", "\\x7f\\x80", "\\xff", " !\"#"})
         EXPECT_NE(text.find(written), std::string::npos) << written;
