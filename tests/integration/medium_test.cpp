@@ -77,7 +77,7 @@ protected:
     RPMEMpool* create_on(const std::string& disk, unsigned lanes) {
         set_daemon("--nthreads 4",
                    "LD_PRELOAD=" + std::string(variable("RPMEM_TEST_FAILING_DISK")) +
-                       " FAILING_DISK_PART=part0 " + disk);
+                       " FAILING_DISK_PART=part0 ASAN_OPTIONS=verify_asan_link_order=0 " + disk);
         std::filesystem::remove(directory() / "part0");
         const auto attributes = attributes_with_shutdown_state();
         lanes_in_force = lanes;

@@ -14,8 +14,13 @@ fi
 dir=$RPMEM_TEST_DIR
 chmod 666 /dev/infiniband/* # as udev does
 chmod 755 "$dir/.." "$dir" "$RPMEM_TEST_SSHD_DIR"
-mkdir -m 777 "$dir/pools"
-printf 'PMEMPOOLSET\n8M %s\n' "$dir/pools/part0" >"$dir/pools/pool.set"
+# The daemon takes pools of root and of its own user only, and runs as both.
+mkdir -m 755 "$dir"/{pools,theirs}
+for pools in pools theirs; do
+    printf 'PMEMPOOLSET\n8M %s\n' "$dir/$pools/part0" >"$dir/$pools/pool.set"
+done
+chown -R 65534 "$dir/theirs"
+mkdir -m 1777 "$dir/logs"
 # How the user without privileges logs in: not through the connection that root shares.
 install -m 600 -o 65534 "$RPMEM_TEST_SSHD_DIR/user_key" "$dir/key"
 cat >"$dir/ssh" <<END
@@ -25,24 +30,24 @@ exec ssh -F /tmp/ssh_config "\$@"
 END
 chmod 755 "$dir/ssh"
 chmod 644 "$RPMEM_TEST_SSHD_DIR"/{ssh_config,known_hosts}
-export RPMEM_LOG_LEVEL=3 RPMEM_LOG_FILE=$dir/pools/library
-serve="$RPMEM_TEST_DAEMON --poolset-dir $dir/pools --log-file $dir/pools/log --log-level notice"
+export RPMEM_LOG_LEVEL=3 RPMEM_LOG_FILE=$dir/logs/library
+serve="$RPMEM_TEST_DAEMON --log-file $dir/logs/log --log-level notice --poolset-dir $dir/pools"
 plain="setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/"
 
 # visit [WORD...]: creates a pool, started by these words.
 visit() {
-    rm -f "$dir"/pools/{part0,log,library,error}
-    "$@" "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/pools/error" 2>&1
+    rm -f "$dir"/{pools,theirs}/part0 "$dir"/logs/*
+    "$@" "$RPMEM_VISIT" create "$RPMEM_TEST_TARGET" 0 0 >"$dir/logs/error" 2>&1
 }
 
 # refused TEXT...: with these in the error; and nothing is left.
 refused() {
     local text
-    cat "$dir/pools/error"
+    cat "$dir/logs/error"
     for text; do
-        expect "$text" "$dir/pools/error" || return 1
+        expect "$text" "$dir/logs/error" || return 1
     done
-    [ ! -e "$dir/pools/part0" ]
+    [ ! -e "$dir/pools/part0" ] && [ ! -e "$dir/theirs/part0" ]
 }
 
 # Bytes for prlimit(1): the pools have 4 MiB here and 8 MiB there.
@@ -57,30 +62,30 @@ client_with_little() {
 
 client_that_may_raise_it() {
     export RPMEM_CMD=$serve
-    visit $plain "RPMEM_SSH=$dir/ssh" prlimit --memlock=$little:$enough || { cat "$dir/pools/error"; return 1; }
+    visit $plain "RPMEM_SSH=$dir/ssh" prlimit --memlock=$little:$enough || { cat "$dir/logs/error"; return 1; }
 }
 
 client_with_the_capability() {
     export RPMEM_CMD=$serve
-    visit prlimit --memlock=0:0 || { cat "$dir/pools/error"; return 1; }
+    visit prlimit --memlock=0:0 || { cat "$dir/logs/error"; return 1; }
 }
 
 target_with_little() {
-    export RPMEM_CMD="$plain prlimit --memlock=$little:$little $serve"
+    export RPMEM_CMD="$plain prlimit --memlock=$little:$little ${serve%pools}theirs"
     visit && return 1
     refused "refused to create the pool" "RDMA needs 8" "is $little bytes (soft) and $little bytes (hard)" \
         "'nobody - memlock" "sshd is one"
 }
 
 target_that_may_raise_it() {
-    export RPMEM_CMD="$plain prlimit --memlock=$little:$enough $serve"
-    visit || { cat "$dir/pools/error"; return 1; }
+    export RPMEM_CMD="$plain prlimit --memlock=$little:$enough ${serve%pools}theirs"
+    visit || { cat "$dir/logs/error"; return 1; }
 }
 
 fork_safety() {
     export RPMEM_CMD=$serve
-    visit || { cat "$dir/pools/error"; return 1; }
-    expect "the kernel copies registered memory on fork" "$dir/pools/library"
+    visit || { cat "$dir/logs/error"; return 1; }
+    expect "the kernel copies registered memory on fork" "$dir/logs/library"
 }
 
 # large_pages SIZE PART [VARIABLE]: the local pool in huge pages, the target's in PART, and

@@ -2,6 +2,8 @@
 // what it should, the call says so, names the target, and returns.
 #include "scripted_pool.hpp"
 
+#include <atomic>
+
 namespace rpmem::test {
 namespace {
 
@@ -186,10 +188,10 @@ TEST(HostileDaemon, WordsThatNobodyAskedFor) {
     for (const std::string& words :
          {as_text(wire::encode(wire::SetAttributesResponse{})), std::string(4, '\0'),
           std::string("Welcome to this machine\n")}) {
-        BareTarget* lane = nullptr;
+        std::atomic<const BareTarget*> lane = nullptr;
         ScriptedPool scripted(
             [&](const DaemonEnd& end) {
-                await_message(*lane);
+                await_message(*lane.load());
                 end.say(words);
             },
             {}); // the lane waits for an answer

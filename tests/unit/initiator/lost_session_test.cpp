@@ -1,6 +1,7 @@
 // What every call says of a session that is over: one errno for one fact, and the first reason.
 #include "scripted_pool.hpp"
 
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <map>
@@ -32,10 +33,10 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
         if (std::string(call.name) == "rpmem_flush" || std::string(call.name) == "rpmem_drain")
             continue; // they wait for nothing
         SCOPED_TRACE(call.name);
-        const BareTarget* lane = nullptr;
+        std::atomic<const BareTarget*> lane = nullptr;
         ScriptedPool scripted(
             [&](const DaemonEnd& end) {
-                await_message(*lane);
+                await_message(*lane.load());
                 end.say(wire::encode(failure()));
                 end.hear_the_end(); // the session is over, though the channel is not
             },
@@ -68,11 +69,11 @@ TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
 
 // One thread waits for its lane, another one for an answer that the message takes the place of.
 TEST(FailedMedium, IsToldToAllWhoWait) {
-    const BareTarget* lane = nullptr;
+    std::atomic<const BareTarget*> lane = nullptr;
     ScriptedPool scripted(
         [&](const DaemonEnd& end) {
             end.hear_request();
-            await_message(*lane);
+            await_message(*lane.load());
             end.say(wire::encode(failure()));
             end.hear_the_end();
         },
@@ -98,10 +99,10 @@ TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
 
 // Of protocol 0.1, or of an earlier version of this project: its text is all that there is.
 TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
-    const BareTarget* lane = nullptr;
+    std::atomic<const BareTarget*> lane = nullptr;
     ScriptedPool scripted(
         [&](const DaemonEnd& end) {
-            await_message(*lane);
+            await_message(*lane.load());
             end.complain("rpmemd: lane 0: cannot sync /pools/part7: Input/output error\n");
         },
         no_answer, wire::all_capabilities & ~wire::capability_medium_failure);
@@ -157,10 +158,22 @@ struct Row {
     std::function<Result<>()> come_about;
 };
 
-Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Pool&)>& call,
-                   std::vector<std::byte> lane_answer = bytes_of({1, 0})) {
-    ScriptedPool scripted(std::move(script), std::move(lane_answer));
+Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Pool&)>& call) {
+    ScriptedPool scripted(std::move(script));
     return call(scripted.open(short_time));
+}
+
+// A persist waits for an answer when the script begins.
+Result<> persist_during(const ScriptedPool::Script& script) {
+    std::atomic<const BareTarget*> lane = nullptr;
+    ScriptedPool scripted(
+        [&](DaemonEnd& end) {
+            await_message(*lane.load());
+            script(end);
+        },
+        no_answer);
+    lane = &scripted.lane();
+    return scripted.open(short_time).persist(0, 64, 0, 0);
 }
 
 Result<> refused_with(wire::Status status) {
@@ -175,18 +188,15 @@ Result<> refused_with(wire::Status status) {
 
 std::vector<Row> rows() {
     const auto stay = [](const DaemonEnd& end) { end.hear_the_end(); };
-    const auto persist = [](Pool& pool) { return pool.persist(0, 64, 0, 0); };
     return {
         {EINVAL, "EINVAL",
          [=] { return call_with(stay, [](Pool& pool) { return pool.drain(1, 0); }); }},
         {EIO, "EIO",
-         [=] {
-             return call_with([](const DaemonEnd& end) { end.say(wire::encode(failure())); },
-                              persist, no_answer);
+         [] {
+             return persist_during([](const DaemonEnd& end) { end.say(wire::encode(failure())); });
          }},
-        {ECONNRESET, "ECONNRESET",
-         [=] { return call_with([](const DaemonEnd&) {}, persist, no_answer); }},
-        {ETIMEDOUT, "ETIMEDOUT", [=] { return call_with(stay, persist, no_answer); }},
+        {ECONNRESET, "ECONNRESET", [] { return persist_during([](const DaemonEnd&) {}); }},
+        {ETIMEDOUT, "ETIMEDOUT", [=] { return persist_during(stay); }},
         {EACCES, "EACCES", [] { return refused_with(wire::Status::no_access); }},
         {EREMOTEIO, "EREMOTEIO", [] { return refused_with(wire::Status::fatal); }},
     };
