@@ -5,10 +5,13 @@
 
 namespace rpmem {
 
-// Every so-manieth case is tried: all of them, but with ThreadSanitizer, which makes them several
-// times as slow, and sees the same two threads in each. Odd, so that alternatives keep their turns.
-#ifdef __SANITIZE_THREAD__
+// Every so-manieth case is tried: all of them, but with sanitizers, which make them several times as
+// slow. ThreadSanitizer sees the same two threads in each. Odd, so that alternatives keep their
+// turns.
+#if defined(__SANITIZE_THREAD__)
 inline constexpr std::size_t every_case = 7;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr std::size_t every_case = 3;
 #else
 inline constexpr std::size_t every_case = 1;
 #endif
