@@ -5,8 +5,8 @@
 
 namespace rpmem {
 
-// Every so-manieth case is tried: all of them, but with sanitizers, which make them several times as
-// slow. ThreadSanitizer sees the same two threads in each. Odd, so that alternatives keep their
+// Every so-manieth case is tried: all of them, but with sanitizers, which make them several times
+// as slow. ThreadSanitizer sees the same two threads in each. Odd, so that alternatives keep their
 // turns.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr std::size_t every_case = 7;
