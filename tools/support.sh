@@ -79,8 +79,9 @@ install_quietly() {
         fi
         apt-get -qq install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 \
             -o Acquire::Retries=3 "$@" </dev/null >/dev/null
-        if [[ " $* " == *" openssh-server "* ]] && command -v deb-systemd-helper >/dev/null; then
-            deb-systemd-helper disable ssh.service >/dev/null
+        # The packages are there whether or not this works.
+        if [[ " $* " == *" openssh-server "* ]] && command -v systemctl >/dev/null; then
+            systemctl --quiet disable ssh.service || true
         fi' bash "$@"
 }
 

@@ -16,18 +16,21 @@ create() {
     expect_parts "$target"
 }
 
-step "a stock program that fails tells the reason on standard error, in one line"
-RPMEM_SSH=/nonexistent/ssh must_fail client pmempool create obj "$pool" 2>"$LOCAL/errors"
-[ "$(grep -c '^librpmem\[' "$LOCAL/errors")" = 1 ] || fail "not one line: $(cat "$LOCAL/errors")"
-grep -q '^librpmem\[[0-9]*\]: error: .*/nonexistent/ssh' "$LOCAL/errors" ||
-    fail "no reason: $(cat "$LOCAL/errors")"
-RPMEM_LOG_FILE=$LOCAL/missing/log RPMEM_SSH=/nonexistent/ssh must_fail \
-    client pmempool create obj "$pool" 2>"$LOCAL/errors"
-grep -q '^librpmem\[[0-9]*\]: error: RPMEM_LOG_FILE: cannot open .*/missing/log' "$LOCAL/errors" ||
-    fail "the log file is not complained of: $(cat "$LOCAL/errors")"
-[ ! -e "$LOCAL/missing" ] || fail "a directory was made for the log"
-rm "$LOCAL/errors"
-client pmempool rm -f "$pool"
+# 1.12.1 keeps its reasons to itself.
+if [ "$RPMEM_CLIENT_LIBDIR" != "${RPMEM_PEER_DIR:-}/lib" ]; then
+    step "a stock program that fails tells the reason on standard error, in one line"
+    RPMEM_SSH=/nonexistent/ssh must_fail client pmempool create obj "$pool" 2>"$LOCAL/errors"
+    [ "$(grep -c '^librpmem\[' "$LOCAL/errors")" = 1 ] || fail "not one line: $(cat "$LOCAL/errors")"
+    grep -q '^librpmem\[[0-9]*\]: error: .*/nonexistent/ssh' "$LOCAL/errors" ||
+        fail "no reason: $(cat "$LOCAL/errors")"
+    RPMEM_LOG_FILE=$LOCAL/missing/log RPMEM_SSH=/nonexistent/ssh must_fail \
+        client pmempool create obj "$pool" 2>"$LOCAL/errors"
+    grep -q '^librpmem\[[0-9]*\]: error: RPMEM_LOG_FILE: cannot open .*/missing/log' "$LOCAL/errors" ||
+        fail "the log file is not complained of: $(cat "$LOCAL/errors")"
+    [ ! -e "$LOCAL/missing" ] || fail "a directory was made for the log"
+    rm "$LOCAL/errors"
+    client pmempool rm -f "$pool"
+fi
 
 step "the parts only ($1)"
 create
