@@ -285,8 +285,12 @@ Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
 
 Outcome ControlLoop::handle(const wire::CloseRequest& request) {
     log_.info("CLOSE{}", request.remove ? ", remove" : "");
-    if (const auto closed = session_.close(request.remove); !closed)
+    if (const auto closed = session_.close(request.remove); !closed) {
+        const auto medium = session_.medium_failure();
+        if (medium && knows_medium_failure_)
+            return end_for(*medium);
         return refuse(wire::MessageType::close, closed.error(), Outcome::ended);
+    }
     return answer(wire::encode(wire::CloseResponse{wire::Status::success}), Outcome::ended);
 }
 

@@ -292,6 +292,7 @@ tl::expected<void, Refusal> Session::close(bool remove) {
         done = created_here_ ? pool_->undo_create() : pool_->remove();
     else
         done = pool_->close();
+    failure_of_closed_pool_ = pool_->medium_failure();
     pool_.reset();
     if (!done)
         return refuse(done.error());

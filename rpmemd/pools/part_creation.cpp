@@ -143,9 +143,16 @@ Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
 }
 
 Result<> NewPoolParts::make_durable() const {
+    Result<> result;
     for (const auto& part : parts_)
-        RPMEM_TRY(part.make_durable());
-    return {};
+        if (auto durable = part.make_durable(); !durable && result)
+            result = std::move(durable);
+    // The next sync of the same pages would succeed: whoever opens the pool next must see the
+    // medium, and not what it never took.
+    for (const auto& part : parts_)
+        if (!result)
+            part.drop_cache();
+    return result;
 }
 
 std::vector<PartFile> NewPoolParts::keep() { return std::exchange(parts_, {}); }

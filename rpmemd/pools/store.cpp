@@ -42,6 +42,7 @@ Pool& Pool::operator=(Pool&& other) noexcept {
     if (this != &other) {
         static_cast<void>(close());
         mapped_ = std::move(other.mapped_);
+        failure_ = std::move(other.failure_);
     }
     return *this;
 }
@@ -59,7 +60,9 @@ std::size_t Pool::size() const { return mapped_->memory.size(); }
 const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
-std::optional<MediumFailure> Pool::medium_failure() const { return mapped_->medium.failure(); }
+std::optional<MediumFailure> Pool::medium_failure() const {
+    return mapped_ ? mapped_->medium.failure() : failure_;
+}
 const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
@@ -93,8 +96,9 @@ Result<> Pool::close() {
     Result<> result;
     if (!mapped_->read_only && mapped_->medium.failure_code() == 0)
         result = write_shutdown_state(*mapped_, false);
-    if (const auto failure = mapped_->medium.failure()) {
-        result = failed(*failure);
+    failure_ = mapped_->medium.failure();
+    if (failure_) {
+        result = failed(*failure_);
         // Whoever opens the pool next must see the medium, and not what it never took.
         mapped_->memory.release();
         for (const PartFile& part : mapped_->parts)

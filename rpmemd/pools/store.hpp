@@ -60,6 +60,7 @@ public:
 
 private:
     std::unique_ptr<MappedPool> mapped_;
+    std::optional<MediumFailure> failure_; // of a pool that was closed
 };
 
 // Error codes: ENOENT pool set or part missing, EEXIST, EBUSY locked, EACCES, EFBIG (SIZE is larger

@@ -4,6 +4,8 @@
 #include "support/thoroughness.hpp"
 #include "wire/hello.hpp"
 
+#include <set>
+
 namespace rpmem::hostile {
 namespace {
 
@@ -39,6 +41,18 @@ protected:
 TEST_F(HelloAnswers, GoodOnesBeginASession) {
     expect_session(good_answer());
     expect_session(encode(wire::HelloAnswer{1, 0}));
+}
+
+// Who knows the token of a session knows that of no other.
+TEST_F(HelloAnswers, EachSessionHasATokenOfItsOwn) {
+    std::set<wire::Token> tokens{wire::Token{}};
+    for (int i = 0; i < 3; ++i) {
+        const Ending end = session(good_answer()).ending;
+        const auto hello = wire::decode_hello(
+            std::span(end.output).subspan(wire::initial_status_size, wire::hello_size));
+        ASSERT_TRUE(hello) << hello.error().text;
+        EXPECT_TRUE(tokens.insert(hello->token).second);
+    }
 }
 
 TEST_F(HelloAnswers, EndAtEveryByte) {

@@ -9,7 +9,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <chrono>
 #include <cstring>
+#include <sstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace rpmem::hostile {
@@ -23,7 +28,10 @@ constexpr unsigned lanes = 2;
 
 class LaneMessages : public HostileTest {
 protected:
-    LaneMessages() {
+    // VARIABLES: of the daemon's environment.
+    explicit LaneMessages(const std::vector<std::string>& variables = {})
+        : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
+                  wire::offer_value, variables) {
         daemon_.receive(wire::initial_status_size);
         auto hello = daemon_.receive(wire::hello_size_field);
         const auto size = value_of(wire::decode_hello_size(hello, wire::hello_size));
@@ -73,11 +81,20 @@ protected:
     }
 
     wire::InBandAttributes in_band_;
+    DaemonProcess daemon_;
 
 private:
-    DaemonProcess daemon_{directory_.daemon_arguments(), directory_.path(), loopback_connection,
-                          wire::offer_value};
     wire::Token token_{};
+};
+
+// Each sync of the daemon takes a while, and is written down.
+class SlowSyncs : public LaneMessages {
+protected:
+    static constexpr std::chrono::milliseconds sync_time{900};
+    SlowSyncs()
+        : LaneMessages({"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_LOG=/proc/self/fd/2",
+                        "RPMEM_RECORDER_DELAY_MS=" + std::to_string(sync_time.count()),
+                        "ASAN_OPTIONS=verify_asan_link_order=0"}) {}
 };
 
 // Connects to PORT, and says nothing, or one byte.
@@ -121,6 +138,30 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
                   in_band_.raddr - 1, 8});
     expect_end("lane 0: the range of 8 bytes");
+}
+
+// The memory of the pool must not go while a worker makes it durable.
+TEST_F(SlowSyncs, AreAwaitedByClose) {
+    constexpr std::uint64_t page = 4096;
+    const std::array peers = {connect(0), connect(1)};
+    for (std::size_t lane = 0; lane < peers.size(); ++lane)
+        send(*peers[lane], {static_cast<std::uint32_t>(wire::PersistMode::persist_written),
+                            static_cast<std::uint32_t>(lane), in_band_.raddr + lane * page, 8});
+    std::this_thread::sleep_for(sync_time / 3); // they are under way then
+    ASSERT_TRUE(daemon_.send(encode(wire::CloseRequest{})));
+    const Ending ending = daemon_.wait();
+    EXPECT_TRUE(ending.in_time) << "the daemon hangs";
+    EXPECT_FALSE(ending.by_signal) << ending.error_text;
+    EXPECT_EQ(ending.status, 0) << ending.error_text;
+    // A line of the recorder ends with the code of the call.
+    std::istringstream lines(ending.error_text);
+    int syncs = 0;
+    for (std::string line; std::getline(lines, line);) {
+        syncs += line.starts_with("msync ") ? 1 : 0;
+        EXPECT_TRUE(!line.starts_with("msync ") || line.ends_with(" 0")) << line;
+    }
+    EXPECT_EQ(syncs, 2) << ending.error_text;
+    EXPECT_EQ(directory_.damage(), "");
 }
 
 TEST_F(LaneMessages, ToTheFirstWorker) {

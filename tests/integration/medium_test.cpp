@@ -182,6 +182,16 @@ TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
     EXPECT_NE(daemon_log().find("the medium of part"), std::string::npos) << daemon_log();
 }
 
+// The mark of an orderly end is what the medium lost.
+TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
+    RPMEMpool* const pool =
+        create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_NE(rpmem_close(pool), 0);
+    EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
+    EXPECT_TRUE(part_gets_unlocked(0));
+}
+
 struct Way {
     const char* name;
     const char* options;

@@ -128,6 +128,25 @@ TEST(LostSession, TheFirstReasonStays) {
     expect_all_calls_fail(pool, ECONNRESET, "RPMEM_OPERATION_TIMEOUT");
 }
 
+// The daemon takes the request, and says nothing.
+TEST(LostSession, ARequestIsNotWaitedForLongerThanAnOperation) {
+    for (const Call& call : {Call{"rpmem_set_attr", set_attributes},
+                             Call{"rpmem_close", [](Pool& pool) { return pool.close(); }}}) {
+        SCOPED_TRACE(call.name);
+        std::promise<void> over;
+        ScriptedPool scripted([&](const DaemonEnd& end) {
+            end.hear_request();
+            over.get_future().wait();
+        });
+        Pool& pool = scripted.open(short_time);
+        const Deadline deadline(script_patience);
+        expect_failed(call.make(pool), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+        EXPECT_FALSE(deadline.passed());
+        over.set_value();
+        EXPECT_EQ(scripted.problem_of_script(), "");
+    }
+}
+
 // Nobody has noticed yet: calls that have nothing to wait for look.
 TEST(LostSession, IsFoundByEachCall) {
     for (Call call : all_calls()) {
