@@ -48,8 +48,10 @@ TEST_F(HelloAnswers, EachSessionHasATokenOfItsOwn) {
     std::set<wire::Token> tokens{wire::Token{}};
     for (int i = 0; i < 3; ++i) {
         const Ending end = session(good_answer()).ending;
-        const auto hello = wire::decode_hello(
-            std::span(end.output).subspan(wire::initial_status_size, wire::hello_size));
+        const auto said = std::span(end.output).subspan(wire::initial_status_size);
+        const auto size = wire::decode_hello_size(said.first(wire::hello_size_field), 0);
+        ASSERT_TRUE(size) << size.error().text;
+        const auto hello = wire::decode_hello(said.first(*size));
         ASSERT_TRUE(hello) << hello.error().text;
         EXPECT_TRUE(tokens.insert(hello->token).second);
     }

@@ -157,8 +157,9 @@ TEST_F(SlowSyncs, AreAwaitedByClose) {
     std::istringstream lines(ending.error_text);
     int syncs = 0;
     for (std::string line; std::getline(lines, line);) {
-        syncs += line.starts_with("msync ") ? 1 : 0;
-        EXPECT_TRUE(!line.starts_with("msync ") || line.ends_with(" 0")) << line;
+        const bool is_sync = line.starts_with("pmem_msync ");
+        syncs += is_sync ? 1 : 0;
+        EXPECT_TRUE(!is_sync || line.ends_with(" 0")) << line;
     }
     EXPECT_EQ(syncs, 2) << ending.error_text;
     EXPECT_EQ(directory_.damage(), "");
