@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -129,6 +130,11 @@ protected:
         EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
     }
 
+    static bool succeeds(const std::string& command) {
+        return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+    }
+
+    const fs::path key = fs::path(variable("RPMEM_TEST_DIR")) / "key"; // of all logins
     const fs::path sshd = variable("RPMEM_TEST_SSHD_DIR");
     const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
     const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
@@ -146,6 +152,27 @@ TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {
                    EACCES, words);
     expect_failure("HostKey \"" + (keys / "rsa").string() + "\"\nHostKeyAlgorithms ssh-rsa", EACCES,
                    words);
+}
+
+// Though the server would take them.
+TEST_F(Ssh2Server, KeysThatSignWithSha1AreNotUsed) {
+    const fs::path usual = directory() / "usual";
+    fs::rename(key, usual);
+    fs::copy_file(keys / "rsa", key);
+    fs::permissions(key, fs::perms::owner_read | fs::perms::owner_write);
+    expect_failure("", ENOENT, ""); // logged in
+    expect_failure("PubkeyAcceptedAlgorithms ssh-rsa", EACCES, "(not accepted)");
+    fs::remove(key);
+    const std::string file = " -f '" + key.string() + "'";
+    if (succeeds("ssh-keygen -q -t dsa -N ''" + file)) { // later versions of OpenSSH cannot
+        const std::string options =
+            "PubkeyAcceptedAlgorithms +ssh-dss\nAuthorizedKeysFile \"" + key.string() + ".pub\"";
+        expect_failure(options, EACCES, "SHA-1");
+        EXPECT_TRUE(succeeds("ssh-keygen -q -p -m PEM -P '' -N ''" + file));
+        expect_failure(options, EACCES, "SHA-1");
+        fs::remove(key.string() + ".pub");
+    }
+    fs::rename(usual, key);
 }
 
 TEST_F(Ssh2Server, OneThatHangsUpMayBeOverloaded) {

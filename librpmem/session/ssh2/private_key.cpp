@@ -50,6 +50,11 @@ Failure passphrase_needed() {
                 "it is protected by a passphrase: add it to ssh-agent with ssh-add");
 }
 
+Failure signs_with_sha1() {
+    return fail(ErrorClass::caller_fault, EACCES,
+                "it is of type ssh-dss, which signs with SHA-1, and is not used");
+}
+
 Result<SecretBytes> from_base64(std::string_view text) {
     SecretText compact;
     compact.reserve(text.size());
@@ -123,7 +128,10 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
         return not_a_key("its content is damaged");
     if (text_of(*cipher) != "none")
         return passphrase_needed();
-    if (type_of(*public_key) != "ssh-rsa")
+    const std::string type = type_of(*public_key);
+    if (type == "ssh-dss")
+        return signs_with_sha1();
+    if (type != "ssh-rsa")
         return nullptr;
     wire::ByteReader reader(*secret);
     static_cast<void>(reader.big_endian<std::uint64_t>()); // proves a passphrase
@@ -151,9 +159,12 @@ Result<EVP_PKEY*> read_pem(std::string_view content) {
     ::ERR_clear_error();
     if (!key)
         return is_protected ? passphrase_needed() : not_a_key("it is not a private key");
-    if (::EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA)
+    const int type = ::EVP_PKEY_get_base_id(key);
+    if (type == EVP_PKEY_RSA)
         return key;
     ::EVP_PKEY_free(key);
+    if (type == EVP_PKEY_DSA)
+        return signs_with_sha1();
     return nullptr;
 }
 
