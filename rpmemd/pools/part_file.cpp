@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace rpmem::target {
@@ -299,14 +301,42 @@ Result<> PartFile::write_header(const PoolHeader& header, SyncRecord* syncs) con
     return {};
 }
 
+bool PartFile::is_cached() const {
+    constexpr std::uint64_t step = 1ULL << 30; // 256 KiB of answers at a time
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages(std::min(size_, step) / page + 1);
+    for (std::uint64_t offset = 0; offset < size_; offset += step) {
+        const std::size_t length = std::min(size_ - offset, step);
+        void* const memory =
+            ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd(), static_cast<off_t>(offset));
+        if (memory == MAP_FAILED)
+            return false; // nobody can tell
+        const bool known = ::mincore(memory, length, pages.data()) == 0;
+        ::munmap(memory, length);
+        const auto end = pages.begin() + static_cast<std::ptrdiff_t>((length + page - 1) / page);
+        if (known && std::any_of(pages.begin(), end, [](auto each) { return (each & 1) != 0; }))
+            return true;
+    }
+    return false;
+}
+
 void PartFile::drop_cache() const {
     if (device_dax_)
         return;
-    // Pages that are still to be written would stay; nobody was told that they are durable.
-    static_cast<void>(sync_file_range(fd(), 0, 0,
-                                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                          SYNC_FILE_RANGE_WAIT_AFTER));
-    static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
+    // The kernel passes over pages that it uses at the moment.
+    constexpr int attempts = 10;
+    constexpr std::chrono::milliseconds pause(50);
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0)
+            std::this_thread::sleep_for(pause);
+        // Pages that are still to be written would stay; nobody was told that they are durable.
+        static_cast<void>(sync_file_range(fd(), 0, 0,
+                                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                              SYNC_FILE_RANGE_WAIT_AFTER));
+        static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
+        if (!is_cached())
+            return;
+    }
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {

@@ -69,7 +69,7 @@ TEST_F(FailedMedium, IsAskedNothingAnyMore) {
     EXPECT_EQ(pool->medium().deep_persist(pool->address() + pool_bytes, 64), EIO);
     EXPECT_TRUE(failed(pool->close(), EIO, "at offset 0 durable"));
     const std::size_t dropped = Recorder::instance().count("posix_fadvise");
-    EXPECT_EQ(dropped, 2U) << "the page cache of a part stays";
+    EXPECT_GE(dropped, 2U) << "the page cache of a part stays";
     EXPECT_EQ(Recorder::instance().events().size(), calls + dropped) << "something was tried again";
 }
 

@@ -68,7 +68,7 @@ TEST_F(RecordedPool, WhatAnEarlierProcessLeftIsDurableBeforeItIsRead) {
         recorder.fail({.call = "fdatasync", .path = name, .number = 1, .code = EIO});
         EXPECT_TRUE(failed(open("pool.set"), EIO, part(name).native()));
         // Linux tells of what it could not write once: the next sync would succeed.
-        EXPECT_EQ(recorder.count("posix_fadvise", name), 1U) << name;
+        EXPECT_GE(recorder.count("posix_fadvise", name), 1U) << name;
         EXPECT_TRUE(succeeded(open("pool.set")));
     }
     ASSERT_TRUE(succeeded(remove("pool.set")));
