@@ -273,10 +273,7 @@ Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
     log_.info("SET_ATTR");
     const bool in_order = session_.has_pool();
     if (const auto set = session_.set_attributes(request.attributes); !set) {
-        const auto medium = session_.medium_failure();
-        if (medium && knows_medium_failure_)
-            return end_for(*medium);
-        const bool goes_on = in_order && !medium;
+        const bool goes_on = in_order && !session_.medium_failure();
         return refuse(wire::MessageType::set_attributes, set.error(),
                       goes_on ? Outcome::go_on : Outcome::ended_badly);
     }
@@ -285,16 +282,14 @@ Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
 
 Outcome ControlLoop::handle(const wire::CloseRequest& request) {
     log_.info("CLOSE{}", request.remove ? ", remove" : "");
-    if (const auto closed = session_.close(request.remove); !closed) {
-        const auto medium = session_.medium_failure();
-        if (medium && knows_medium_failure_)
-            return end_for(*medium);
+    if (const auto closed = session_.close(request.remove); !closed)
         return refuse(wire::MessageType::close, closed.error(), Outcome::ended);
-    }
     return answer(wire::encode(wire::CloseResponse{wire::Status::success}), Outcome::ended);
 }
 
 Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
+    if (const auto medium = session_.medium_failure(); medium && knows_medium_failure_)
+        return end_for(*medium);
     log_.error("refused ({}): {}", wire::describe(refusal.status), refusal.reason);
     tell(refusal.reason);
     return answer(wire::encode_refusal(request, refusal.status), next);

@@ -167,7 +167,7 @@ int main(int argc, char* argv[]) {
     static_cast<void>(::signal(SIGPIPE, SIG_IGN)); // fails only for a signal that does not exist
     try {
         const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {
-            return argument == "--restricted";
+            return argument == "--restricted" || argument.starts_with("--restricted=");
         });
         if (restricted)
             if (const auto forgotten = target::forget_environment(argv); !forgotten) {

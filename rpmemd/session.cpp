@@ -82,7 +82,11 @@ int Session::milliseconds_to_connect() const {
     return connect_deadline_->poll_timeout();
 }
 
-StoreOptions Session::store_options() const { return store_options_of(configuration_, peer_gone_); }
+StoreOptions Session::store_options() {
+    StoreOptions options = store_options_of(configuration_, peer_gone_);
+    options.failures = &failures_;
+    return options;
+}
 
 std::optional<Refusal> Session::check(const PoolRequest& request) const {
     if (pool_)
@@ -244,8 +248,9 @@ void Session::guard_memory() {
         channels.log = connect_to_syslog();
         channels.log_prefix = fmt::format("<{}>", LOG_DAEMON | LOG_ERR);
     } else {
-        channels.log.reset(::open(configuration_.log_file.c_str(),
-                                  O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
+        channels.log.reset(::open(configuration_.log_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC |
+                                                                       O_NOFOLLOW | O_NOCTTY |
+                                                                       O_NONBLOCK));
     }
     fault_guard_.reset(); // there is one at a time
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
@@ -292,7 +297,8 @@ tl::expected<void, Refusal> Session::close(bool remove) {
         done = created_here_ ? pool_->undo_create() : pool_->remove();
     else
         done = pool_->close();
-    failure_of_closed_pool_ = pool_->medium_failure();
+    if (const auto failure = pool_->medium_failure())
+        failures_.set(*failure);
     pool_.reset();
     if (!done)
         return refuse(done.error());

@@ -48,9 +48,9 @@ public:
     [[nodiscard]] const rpmem_pool_attr& attributes() const { return pool_->attributes(); }
 
     // Why the session must end now, if the medium of its pool has failed; there when
-    // LaneServer::failure() tells of it, and when SET_ATTR or CLOSE is refused for it.
+    // LaneServer::failure() tells of it, and when a request is refused for it.
     [[nodiscard]] std::optional<MediumFailure> medium_failure() const {
-        return pool_ ? pool_->medium_failure() : failure_of_closed_pool_;
+        return pool_ ? pool_->medium_failure() : failures_.failure();
     }
     // Readable when the file of a part has been changed by other means than its mapping; -1: there
     // is no such thing.
@@ -70,7 +70,7 @@ private:
     void guard_memory();
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method() const;
-    [[nodiscard]] StoreOptions store_options() const;
+    [[nodiscard]] StoreOptions store_options();
     void warn_about(fabric::ProviderKind kind) const;
     void log_policy(wire::PersistMethod method, const Persister& persister) const;
 
@@ -80,7 +80,7 @@ private:
     std::function<bool()> peer_gone_;
     Log& log_;
     std::optional<Pool> pool_;
-    std::optional<MediumFailure> failure_of_closed_pool_;
+    FailureLatch failures_;             // while there is no pool
     std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)

@@ -157,10 +157,14 @@ Failure Session::refused(wire::Status status, const char* request) {
 Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType response,
                                       wire::ResponseHeader& header) {
     const Deadline deadline(request_time_);
-    if (!channel_->send(request, deadline))
+    if (!channel_->send(request, deadline)) {
+        // Its last message may have come meanwhile.
+        if (const auto loss = look(); loss && loss->kind == ErrorClass::medium_failed)
+            return Failure(*loss);
         return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,
                                              "RPMEM_OPERATION_TIMEOUT")
                                  : ended_early("before it took the request");
+    }
     wire::Bytes bytes(wire::response_header_size);
     auto got = channel_->receive(bytes, deadline);
     if (!got)

@@ -25,11 +25,10 @@ public:
     void set(const std::string& part, std::uint64_t offset, std::uint64_t length, int code);
     // The file of PART ends at OFFSET, LENGTH bytes before what is mapped of it.
     void set_truncated(const std::string& part, std::uint64_t offset, std::uint64_t length);
+    void set(MediumFailure failure);
     [[nodiscard]] std::optional<MediumFailure> failure() const;
 
 private:
-    void set(MediumFailure failure);
-
     std::atomic<int> code_ = 0;
     mutable std::mutex mutex_; // of what follows
     std::optional<MediumFailure> failure_;

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <optional>
-#include <string>
 
 namespace rpmem::target {
 namespace {
@@ -63,14 +61,14 @@ std::optional<End> peer_at(int fd, std::uint16_t port) {
     return there;
 }
 
-std::vector<int> own_descriptors() {
+std::vector<int> descriptors_in(DIR* directory) {
     std::vector<int> descriptors;
-    std::error_code error;
-    for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", error);
-         !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().filename();
+    if (!directory)
+        return descriptors;
+    ::rewinddir(directory);
+    while (const dirent* const entry = ::readdir(directory)) {
         int fd = -1;
-        std::from_chars(name.data(), name.data() + name.size(), fd);
+        std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), fd);
         descriptors.push_back(fd);
     }
     return descriptors;
@@ -78,13 +76,17 @@ std::vector<int> own_descriptors() {
 
 } // namespace
 
+HalfOpen::HalfOpen() : own_descriptors_(::opendir("/proc/self/fd")) {}
+
+void HalfOpen::CloseDirectory::operator()(DIR* directory) const { ::closedir(directory); }
+
 bool HalfOpen::is_due(Clock::time_point now) const { return now - looked_ >= between_looks; }
 
 unsigned HalfOpen::look(std::uint16_t port, const std::vector<sockaddr_storage>& lanes,
                         Clock::time_point now) {
     looked_ = now;
     std::vector<Connection> found;
-    for (const int fd : own_descriptors()) {
+    for (const int fd : descriptors_in(own_descriptors_.get())) {
         const auto peer = peer_at(fd, port);
         struct stat status {};
         const bool is_lane =
@@ -105,8 +107,10 @@ unsigned HalfOpen::look(std::uint16_t port, const std::vector<sockaddr_storage>&
     unsigned ended = 0;
     while (ended < found.size() && (found.size() - ended > most_half_open ||
                                     now - found[ended].since >= longest_half_open)) {
-        // libfabric, which has the descriptor, sees the end and closes it.
-        static_cast<void>(::shutdown(found[ended].fd, SHUT_RDWR));
+        // libfabric, which has the descriptor, closes it when reading fails. After shutdown(2) it
+        // would read the end again and again.
+        const sockaddr none{AF_UNSPEC, {}};
+        static_cast<void>(::connect(found[ended].fd, &none, sizeof(none)));
         ++ended;
     }
     connections_.assign(found.begin() + ended, found.end());

@@ -2,11 +2,13 @@
 // have to say, without any bound, so the bounds are set here.
 #pragma once
 
+#include <dirent.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace rpmem::target {
@@ -14,6 +16,8 @@ namespace rpmem::target {
 class HalfOpen {
 public:
     using Clock = std::chrono::steady_clock;
+
+    HalfOpen();
 
     // Whether enough time has passed since the last look for another one: it asks the kernel about
     // every descriptor of the process.
@@ -26,11 +30,16 @@ public:
     [[nodiscard]] std::chrono::milliseconds until_next() const;
 
 private:
+    struct CloseDirectory {
+        void operator()(DIR* directory) const;
+    };
     struct Connection {
         ino_t inode;
         Clock::time_point since;
         int fd;
     };
+    // Open from the beginning: strangers may have taken all descriptors when it is needed.
+    std::unique_ptr<DIR, CloseDirectory> own_descriptors_;
     std::vector<Connection> connections_; // the oldest first
     Clock::time_point looked_{};
 };

@@ -91,6 +91,13 @@ Result<> check_shutdown(MappedPool& pool, const std::vector<PartFile>& parts) {
     return check_shutdown_state(pool.headers[0].shutdown_state, pool.devices, pool.name);
 }
 
+// The medium has all that an earlier session left: its last sync, before the pool was marked as
+// closed, failed for nobody. Otherwise another process may have been told of a page that was lost,
+// which Linux does once, and the page cache would show what will be gone.
+bool was_closed(const MappedPool& pool) {
+    return keeps_shutdown_state(pool) && pool.headers[0].shutdown_state.dirty == 0;
+}
+
 Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& parts, std::size_t size,
                   MappedPool& pool) {
     const auto layout = lay_out_parts(pool.header_layout, sizes_of(parts));
@@ -137,13 +144,21 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     RPMEM_TRY(parts.make_durable());
+    if (!was_closed(*pool))
+        for (const PartFile& part : parts.parts())
+            part.drop_cache();
     RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();
-    if (!options.read_only)
-        RPMEM_TRY(write_shutdown_state(*pool, true));
+    const std::size_t part_count = pool->parts.size();
+    Pool opened(std::move(pool));
+    if (auto marked = opened.mark_open(); !marked) {
+        if (const auto failure = opened.medium_failure(); failure && options.failures)
+            options.failures->set(*failure);
+        return propagate(std::move(marked));
+    }
     log.info("opened pool {}{}: {} bytes in {} part(s)", name,
-             options.read_only ? " to read only" : "", pool->memory.size(), pool->parts.size());
-    return Pool(std::move(pool));
+             options.read_only ? " to read only" : "", opened.size(), part_count);
+    return opened;
 }
 
 } // namespace

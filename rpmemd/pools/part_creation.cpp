@@ -139,14 +139,23 @@ Result<> NewPoolParts::open(const std::filesystem::path& path) {
 
 Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
     headers_written_ = true;
-    return target::write_headers(parts_, headers);
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        if (const auto written = parts_[i].write_header(headers[i]); !written)
+            return failed(parts_[i], header_size, written.error());
+    return {};
+}
+
+Failure NewPoolParts::failed(const PartFile& part, std::uint64_t length, const Error& error) const {
+    if (rules_.failures)
+        rules_.failures->set(part.path().native(), 0, length, error.code);
+    return Failure(error);
 }
 
 Result<> NewPoolParts::make_durable() const {
     Result<> result;
     for (const auto& part : parts_)
-        if (auto durable = part.make_durable(); !durable && result)
-            result = std::move(durable);
+        if (const auto durable = part.make_durable(); !durable && result)
+            result = failed(part, part.size(), durable.error());
     // The next sync of the same pages would succeed: whoever opens the pool next must see the
     // medium, and not what it never took.
     for (const auto& part : parts_)

@@ -37,6 +37,8 @@ public:
     void add(PartFile part) { parts_.push_back(std::move(part)); }
 
 private:
+    // The medium has refused the first LENGTH bytes of PART.
+    Failure failed(const PartFile& part, std::uint64_t length, const Error& error) const;
     Result<> claim_files(const PoolSet& pool_set, std::uint64_t size);
     Result<> claim_in_directories(const PoolSet& pool_set, std::uint64_t size);
 

@@ -14,6 +14,7 @@
 
 namespace rpmem::target {
 
+class FailureLatch;
 class SyncRecord;
 
 // True: nobody waits for the pool any more. Empty: never.
@@ -27,6 +28,7 @@ struct PartRules {
     mode_t mode = default_part_mode; // where it lets others write, an old part may, too
     bool read_only = false;          // lock them shared with others who only read
     Cancelled cancelled;
+    FailureLatch* failures = nullptr; // told of what the medium refuses
 };
 
 class PartFile {

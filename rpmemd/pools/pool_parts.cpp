@@ -5,7 +5,7 @@
 namespace rpmem::target {
 
 PartRules rules_of(const StoreOptions& options) {
-    return {options.part_mode, options.read_only, options.cancelled};
+    return {options.part_mode, options.read_only, options.cancelled, options.failures};
 }
 
 Result<> check_part_size(const PoolSetPart& expected, const PartFile& part) {

@@ -1,5 +1,7 @@
 #include "pools/store.hpp"
 
+#include "durability/sync_record.hpp"
+#include "medium/medium.hpp"
 #include "pools/mapping.hpp"
 #include "pools/part_layout.hpp"
 #include "pools/pool_parts.hpp"
@@ -27,6 +29,19 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     }
     seal(header);
     return {};
+}
+
+// What was stored and never acknowledged may be lost, and only now somebody hears of it. It must be
+// heard before the pool is marked as closed in order.
+void sync_parts(const MappedPool& pool) {
+    for (std::size_t i = 0; i < pool.parts.size(); ++i) {
+        const PartFile& part = pool.parts[i];
+        // The medium remembers a failure.
+        static_cast<void>(pool.medium.syncs_of(i).run(0, part.size(), [&part] {
+            const auto durable = part.make_durable();
+            return durable ? 0 : durable.error().code;
+        }));
+    }
 }
 
 Failure failed(const MediumFailure& failure) {
@@ -90,12 +105,19 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     return result;
 }
 
+Result<> Pool::mark_open() {
+    return mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, true);
+}
+
 Result<> Pool::close() {
     if (!mapped_)
         return {};
     Result<> result;
-    if (!mapped_->read_only && mapped_->medium.failure_code() == 0)
-        result = write_shutdown_state(*mapped_, false);
+    if (!mapped_->read_only) {
+        sync_parts(*mapped_);
+        if (mapped_->medium.failure_code() == 0)
+            result = write_shutdown_state(*mapped_, false);
+    }
     failure_ = mapped_->medium.failure();
     if (failure_) {
         result = failed(*failure_);

@@ -28,6 +28,8 @@ struct StoreOptions {
     bool read_only = false;
     bool refuse_volatile = false;    // parts on tmpfs, NFS and the like, instead of a warning
     bool require_deep_flush = false; // the right to ask persistent memory for it
+    // Told of what the medium refuses before there is a pool.
+    FailureLatch* failures = nullptr;
     std::filesystem::path system_root = "/"; // where sys is; another one for tests
 };
 
@@ -53,8 +55,9 @@ public:
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
-    Result<> close();  // marks a clean shutdown, unmaps, unlocks
-    Result<> remove(); // closes, and unlinks the part files
+    Result<> mark_open(); // on media, if they are not read-only: not closed in order until close()
+    Result<> close();     // marks a clean shutdown, unmaps, unlocks
+    Result<> remove();    // closes, and unlinks the part files
     // Closes, and undoes create_pool(): part files that were there before stay, without a header.
     Result<> undo_create();
 

@@ -7,11 +7,14 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -111,11 +114,30 @@ UniqueFd stranger(std::uint32_t port, bool speaks) {
     return fd;
 }
 
+// See proc_pid_stat(5).
+std::chrono::milliseconds processor_time(pid_t process) {
+    constexpr int fields_behind_name = 11; // between the name and the two times
+    std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+    std::string line;
+    std::getline(stat, line);
+    std::istringstream fields(line.substr(line.rfind(')') + 1));
+    std::string field;
+    for (int i = 0; i < fields_behind_name; ++i)
+        fields >> field;
+    long user = 0;
+    long system = 0;
+    EXPECT_TRUE(fields >> user >> system) << line;
+    return std::chrono::milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
+}
+
+// They take what there is of descriptors.
 TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     constexpr std::size_t most = 64;
     constexpr std::chrono::seconds soon(8); // they are allowed 10
     constexpr std::chrono::seconds late(25);
     const auto first = connect(0);
+    constexpr rlimit fewer{120, 120}; // than the strangers need
+    ASSERT_EQ(::prlimit(daemon_.pid(), RLIMIT_NOFILE, &fewer, nullptr), 0);
     std::vector<UniqueFd> strangers;
     for (std::size_t i = 0; i < most + 26; ++i)
         strangers.push_back(stranger(in_band_.port, i % 8 == 0));
@@ -133,6 +155,10 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
     EXPECT_LE(left_after(most, soon), most);
     EXPECT_GT(strangers.size(), 0U);
     EXPECT_EQ(left_after(0, late), 0U);
+    const auto busy = processor_time(daemon_.pid());
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    EXPECT_LT(processor_time(daemon_.pid()) - busy, std::chrono::milliseconds(500))
+        << "the daemon goes on with those who have gone";
     // Lanes are let alone, also new ones.
     const auto second = connect(1);
     send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,

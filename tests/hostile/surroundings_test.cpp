@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +126,16 @@ TEST_F(Surroundings, AClientThatNeverConnectsALane) {
               std::string::npos)
         << ending.error_text;
     EXPECT_EQ(directory_.damage(), "");
+}
+
+TEST_F(Surroundings, ALogThatIsAPipeWhichNobodyReads) {
+    ASSERT_EQ(::mkfifo(directory_.log_file().c_str(), 0600), 0);
+    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    ASSERT_TRUE(daemon.send(encode(open_request())));
+    EXPECT_EQ(daemon.receive(size_of_status_and_open_response).size(),
+              size_of_status_and_open_response)
+        << "the daemon hangs";
+    directory_.remove_log();
 }
 
 // Every refusal writes a line to standard error: many more than a pipe holds.

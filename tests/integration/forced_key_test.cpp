@@ -145,10 +145,12 @@ TEST_F(ForcedKey, ThePeersEnvironmentIsForgotten) {
     const std::string variables = "FI_PROVIDER=^tcp,net"; // sshd of the tests takes FI_*
     force("");
     const std::string heeded = login(way, variables).text;
-    force("--restricted");
-    const std::string forgotten = login(way, variables).text;
-    EXPECT_EQ(forgotten, login(way).text);
-    EXPECT_NE(forgotten, heeded);
+    for (const char* option : {"--restricted", "--restricted=yes"}) {
+        force(option);
+        const std::string forgotten = login(way, variables).text;
+        EXPECT_EQ(forgotten, login(way).text) << option;
+        EXPECT_NE(forgotten, heeded) << option;
+    }
 }
 
 // Each would leave a file or a word behind if it came through.

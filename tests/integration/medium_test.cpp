@@ -74,10 +74,14 @@ protected:
 
     static std::size_t begin_of(unsigned lane) { return share * (lane + 1); }
 
-    RPMEMpool* create_on(const std::string& disk, unsigned lanes) {
+    void set_disk(const std::string& disk) {
         set_daemon("--nthreads 4",
                    "LD_PRELOAD=" + std::string(variable("RPMEM_TEST_FAILING_DISK")) +
                        " FAILING_DISK_PART=part0 ASAN_OPTIONS=verify_asan_link_order=0 " + disk);
+    }
+
+    RPMEMpool* create_on(const std::string& disk, unsigned lanes) {
+        set_disk(disk);
         std::filesystem::remove(directory() / "part0");
         const auto attributes = attributes_with_shutdown_state();
         lanes_in_force = lanes;
@@ -190,6 +194,45 @@ TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
     EXPECT_NE(rpmem_close(pool), 0);
     EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
     EXPECT_TRUE(part_gets_unlocked(0));
+}
+
+// What was stored, and acknowledged to nobody, is lost when the daemon syncs it in the end: then
+// the pool was not closed in order.
+TEST_F(FailingDisk, APageThatIsLostInTheEndKeepsTheMark) {
+    // rpmem_create() syncs twice.
+    RPMEMpool* const pool =
+        create_on("FAILING_DISK_WHOLE=1 FAILING_DISK_OFFSET=" + std::to_string(64 * page) +
+                      " FAILING_DISK_NUMBER=3 FAILING_DISK_SEED=1",
+                  1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(rpmem_persist(pool, page, 64, 0, 0), 0) << rpmem_errormsg();
+    EXPECT_NE(rpmem_close(pool), 0);
+    EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
+    EXPECT_TRUE(part_gets_unlocked(0));
+    EXPECT_TRUE(is_marked_dirty(directory() / "part0"));
+}
+
+TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
+    EXPECT_EQ(create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=1 FAILING_DISK_SEED=1", 1),
+              nullptr);
+    EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
+    EXPECT_FALSE(std::filesystem::exists(directory() / "part0"));
+    RPMEMpool* const pool = create_on("", 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    // What was left is synced first, then the mark that the pool is open.
+    for (const char* number : {"1", "2"}) {
+        SCOPED_TRACE(number);
+        set_disk(std::string("FAILING_DISK_OFFSET=0 FAILING_DISK_SEED=1 FAILING_DISK_NUMBER=") +
+                 number);
+        EXPECT_EQ(open(local, 1), nullptr);
+        EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
+        EXPECT_TRUE(part_gets_unlocked(0));
+    }
+    set_disk("");
+    RPMEMpool* const opened = open(local, 1);
+    ASSERT_NE(opened, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(opened), 0) << rpmem_errormsg();
 }
 
 struct Way {

@@ -5,7 +5,8 @@
 //   FAILING_DISK_OFFSET=N       any byte of the page that is lost
 //   FAILING_DISK_NUMBER=N       of the sync of this page whose write is lost, counted from 1
 //   FAILING_DISK_SEED=N         decides who is told
-// A sync of all of the file writes its header page only: the test writes the others by msync.
+//   FAILING_DISK_WHOLE=1        a sync of all of the file writes all pages; else its header page
+//                               only: then the test writes the others by msync
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -122,6 +123,11 @@ private:
     bool untold_ = false;
 };
 
+bool is_whole() {
+    static const bool whole = number_of("FAILING_DISK_WHOLE") == 1;
+    return whole;
+}
+
 int fail_with_eio() {
     errno = EIO;
     return -1;
@@ -147,8 +153,17 @@ STANDS_FOR_ANOTHER int msync(void* address, size_t size, int flags) {
     return static_cast<int>(::syscall(SYS_msync, address, size, flags));
 }
 
+// The daemon calls it for new files, whose header it has synced before.
+STANDS_FOR_ANOTHER int fsync(int fd) {
+    if (is_whole() && FailingDisk::instance().is_part(fd) &&
+        FailingDisk::instance().sync(0, UINT64_MAX))
+        return fail_with_eio();
+    return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
 STANDS_FOR_ANOTHER int fdatasync(int fd) {
-    if (FailingDisk::instance().is_part(fd) && FailingDisk::instance().sync(0, page))
+    if (FailingDisk::instance().is_part(fd) &&
+        FailingDisk::instance().sync(0, is_whole() ? UINT64_MAX : page))
         return fail_with_eio();
     return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
