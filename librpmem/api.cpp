@@ -88,10 +88,29 @@ const std::string& next_command() {
     return commands[own.next_command.fetch_add(1, std::memory_order_relaxed) % commands.size()];
 }
 
+// For the log, which takes so many lines of one kind.
+std::string_view kind_of(ErrorClass kind) {
+    switch (kind) {
+    case ErrorClass::caller_fault:
+        return "wrong argument, setting or file";
+    case ErrorClass::target_refused:
+        return "refused by a target";
+    case ErrorClass::link_lost:
+        return "lost connection";
+    case ErrorClass::medium_failed:
+        return "failed medium";
+    case ErrorClass::resource_limit:
+        return "limit of this system";
+    case ErrorClass::bug:
+        break;
+    }
+    return "fault of librpmem";
+}
+
 // ABOUT: the target and the pool set, or the call.
 int report(std::string_view about, const Error& error) {
     if (!library_is_gone)
-        library().log.error("{}: {}", about, error.text);
+        library().log.error_of_kind(kind_of(error.kind), fmt::format("{}: {}", about, error.text));
     set_error(error.code, error.text.c_str());
     return -1;
 }

@@ -75,6 +75,13 @@ public:
         write(level, {kind.data(), kind.size()}, fmt::format(format, std::forward<Args>(args)...));
     }
 
+    // As error(), of a KIND that many formats share, or that one format does not tell. KIND has to
+    // outlive this.
+    void error_of_kind(std::string_view kind, std::string_view text) const {
+        if (enabled(LogLevel::error))
+            write(LogLevel::error, kind, text);
+    }
+
 private:
     class Destination;
     Log(std::shared_ptr<Destination> destination, LogLevel level)

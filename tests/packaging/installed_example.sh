@@ -64,6 +64,8 @@ check_hardening() {
 
 # The program in README.md, as a reader would compile it.
 build_snippet() {
+    [ ! -e /etc/debian_version ] || grep -qF "DIR${libdir#"$prefix"}/pkgconfig " "$sources/README.md" ||
+        fault "README.md does not say that libraries are installed into DIR${libdir#"$prefix"}"
     sed -n '/^```c$/,/^```$/p' "$sources/README.md" | sed '/^```/d; s/"target"/getenv("RPMEM_TEST_TARGET")/
         s/"pool.set"/"snippet.set"/' >"$work/snippet.c"
     # shellcheck disable=SC2046 # options

@@ -109,6 +109,19 @@ TEST_F(LogFile, AFloodOfOneKindIsCountedAndDoesNotHideOthers) {
     EXPECT_LT(lines_of(text), flood / 2) << text;
 }
 
+TEST_F(LogFile, OneKindMayHaveManyTexts) {
+    {
+        const auto log = *Log::to_file(file_, LogLevel::error);
+        for (unsigned number = 0; number < 1000; ++number)
+            log.error_of_kind("lost connection", fmt::format("pool {} is lost", number));
+        log.error_of_kind("failed medium", "the reason");
+    }
+    const std::string text = text_of(file_);
+    EXPECT_NE(text.find("error: the reason\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" more lines like \"lost connection\" were left out\n"), std::string::npos)
+        << text;
+}
+
 TEST(LineLimit, TenASecondOfAKindAndThenACount) {
     LineLimit limit;
     const LineLimit::Time start{};
