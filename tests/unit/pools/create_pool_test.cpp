@@ -212,6 +212,18 @@ TEST_F(CreatePool, APartThatDoesNotFitTakesTheOthersWithIt) {
     EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, '\0'));
 }
 
+// A sparse file that was there: the space that it lacks would be missed by a store.
+TEST_F(CreatePool, AnExistingPartThatCannotBeAllocatedIsRefused) {
+    constexpr std::uint64_t more_than_is_left = std::uint64_t{4} << 40;
+    if (fs::space(root).available >= more_than_is_left)
+        GTEST_SKIP() << "there are 4 TiB left";
+    pool_set("pool.set", "2M @/part0\n4T @/part1\n");
+    make_part("part1", more_than_is_left);
+    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), ENOSPC, "part1"));
+    EXPECT_FALSE(fs::exists(part("part0")));
+    EXPECT_TRUE(fs::exists(part("part1")));
+}
+
 TEST_F(CreatePool, ADanglingLinkIsNotFollowed) {
     // Nothing to open, and nothing can be made in its place.
     pool_set("pool.set", "2M @/part0\n2M @/part1\n2M @/part2\n");
