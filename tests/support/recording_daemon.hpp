@@ -64,6 +64,8 @@ public:
     }
     // How much of the record there was when the library asked to close the pool.
     [[nodiscard]] std::size_t recorded_at_close() const { return recorded_at_close_; }
+    // The library wanted the pool to be removed.
+    [[nodiscard]] bool asked_to_remove() const { return asked_to_remove_; }
 
 private:
     static wire::MessageRules rules_of(std::uint64_t capabilities) {
@@ -113,6 +115,8 @@ private:
             return true;
         }
         recorded_at_close_ = target_.record().size();
+        const auto* const close = std::get_if<wire::CloseRequest>(&request);
+        asked_to_remove_ = close && close->remove;
         say(wire::encode(wire::CloseResponse{wire::Status::success}));
         return false;
     }
@@ -141,6 +145,7 @@ private:
     UniqueFd responses_;
     Event stop_ = value_of(Event::make());
     std::atomic<std::size_t> recorded_at_close_ = 0;
+    std::atomic<bool> asked_to_remove_ = false;
     std::thread thread_;
 };
 

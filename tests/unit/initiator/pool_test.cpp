@@ -71,6 +71,8 @@ TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
         const auto closed = (*pool)->close();
         ASSERT_FALSE(closed) << lane;
         EXPECT_EQ(closed.error().code, ETIMEDOUT) << closed.error().text;
+        pool->reset();
+        EXPECT_FALSE(daemon.asked_to_remove()) << "a pool that was made must stay";
     }
 }
 
