@@ -77,6 +77,8 @@ TEST_F(ShutdownStatePool, IsDirtyWhileThePoolIsOpen) {
     ASSERT_TRUE(succeeded(again));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1);
     EXPECT_EQ(again->address()[offsetof(PoolHeader, shutdown_state) + 16], std::byte{1});
+    ASSERT_TRUE(succeeded(again->set_attributes(golden_attributes(6, 0x80))));
+    EXPECT_EQ(on_media().shutdown_state.dirty, 1) << "new attributes end no session";
     { const Pool moved = std::move(*again); } // destroyed: a clean end too
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 }
