@@ -15,10 +15,10 @@
 namespace rpmem {
 namespace {
 
-constexpr std::chrono::seconds patience(20);
+constexpr std::chrono::seconds long_enough(20);
 
 bool ends(pid_t process) {
-    for (const Deadline deadline(patience); !deadline.passed();
+    for (const Deadline deadline(long_enough); !deadline.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds(1)))
         if (::kill(process, 0) != 0 && errno == ESRCH)
             return true;
