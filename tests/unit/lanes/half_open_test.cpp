@@ -63,8 +63,8 @@ protected:
         return ::recv(connection.ours.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno != EAGAIN;
     }
 
-    unsigned look_at(seconds time, const std::vector<sockaddr_storage>& lanes = {}) {
-        return half_open.look(port, lanes, HalfOpen::Clock::time_point() + time);
+    unsigned look_at(seconds time, const std::vector<sockaddr_storage>& of_lanes = {}) {
+        return half_open.look(port, of_lanes, HalfOpen::Clock::time_point() + time);
     }
 
     std::uint16_t port = 0;
