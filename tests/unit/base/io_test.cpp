@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace rpmem {
 namespace {
@@ -76,6 +78,20 @@ TEST(ReadFully, GivesUpInTime) {
         read_fully(pipe->read_end.get(), place, Deadline(std::chrono::milliseconds(50)));
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ETIMEDOUT) << read.error().text;
+}
+
+// Of a pipe, which is full sooner or later, and of a socket.
+TEST(WriteFully, GivesUpInTime) {
+    auto pipe = make_pipe();
+    auto sockets = make_socket_pair();
+    ASSERT_TRUE(pipe && sockets);
+    const std::vector<std::byte> more_than_fits(std::size_t{16} << 20);
+    for (const int fd : {pipe->write_end.get(), sockets->ours.get()}) {
+        const auto written =
+            write_fully(fd, more_than_fits, Deadline(std::chrono::milliseconds(50)));
+        ASSERT_FALSE(written);
+        EXPECT_EQ(written.error().code, ETIMEDOUT) << written.error().text;
+    }
 }
 
 } // namespace
