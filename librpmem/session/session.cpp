@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace rpmem {
 namespace {
@@ -31,6 +32,9 @@ constexpr int first_of_shell = 126;
 
 // Of what came instead of rpmemd's first words, to be quoted.
 constexpr std::size_t most_noise = 1024;
+
+constexpr std::string_view hello_beginning = "RPMH"; // wire::hello_status, as it is sent
+static_assert(wire::hello_status == 0x52504d48);
 
 std::string with_text(const std::string& message, const std::string& remote_text) {
     return remote_text.empty() ? message : message + ": " + remote_text;
@@ -84,6 +88,8 @@ Result<> Session::await_ready(const Deadline& deadline) {
 Failure Session::noise(std::span<const std::byte> beginning) {
     std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
     text += channel_->output_there(most_noise);
+    // A hello has the token of the session, which belongs into no log.
+    text.resize(std::min(text.size(), text.find(hello_beginning)));
     return fail(ErrorClass::target_refused, EPROTO, "{}",
                 with_text(describe_noise(command_, text), channel_->error_text()));
 }

@@ -51,6 +51,7 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
          "begins with \"Welcome to \\\"db\\\"\\n\\x1b[1mnews\\n"},
         {"printf hi; exec true ", "begins with \"hi\""},
         {"head -c 5000 /dev/zero | tr '\\0' x; exec ", "xxx\"..."},
+        {"printf 'hiRPMH and tOkEn'; exec true ", "begins with \"hi\""},
         {"printf '\\377\\376\\375\\374\\001'; exec ", "\"\\xff\\xfe\\xfd\\xfc"},
     };
     for (const auto& one : cases) {
@@ -59,7 +60,7 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
         EXPECT_EQ(create(local, 1), nullptr);
         expect_text(EPROTO,
                     {one.quoted, "~/.bashrc", " true' must print nothing", "'" + command + "'"},
-                    {"\033", "Remote I/O", "Protocol error"});
+                    {"\033", "Remote I/O", "Protocol error", "tOkEn"});
         EXPECT_LT(std::string(rpmem_errormsg()).size(), 2000U);
     }
 }
