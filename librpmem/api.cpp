@@ -88,7 +88,7 @@ const std::string& next_command() {
     return commands[own.next_command.fetch_add(1, std::memory_order_relaxed) % commands.size()];
 }
 
-// For the log, which takes so many lines of one kind.
+// The log limits the lines of each kind.
 std::string_view kind_of(ErrorClass kind) {
     switch (kind) {
     case ErrorClass::caller_fault:

@@ -75,8 +75,7 @@ public:
         write(level, {kind.data(), kind.size()}, fmt::format(format, std::forward<Args>(args)...));
     }
 
-    // As error(), of a KIND that many formats share, or that one format does not tell. KIND has to
-    // outlive this.
+    // As error(), for lines whose format does not tell their kind. KIND must outlive the log.
     void error_of_kind(std::string_view kind, std::string_view text) const {
         if (enabled(LogLevel::error))
             write(LogLevel::error, kind, text);

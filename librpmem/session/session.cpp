@@ -33,9 +33,6 @@ constexpr int first_of_shell = 126;
 // Of what came instead of rpmemd's first words, to be quoted.
 constexpr std::size_t most_noise = 1024;
 
-constexpr std::string_view hello_beginning = "RPMH"; // wire::hello_status, as it is sent
-static_assert(wire::hello_status == 0x52504d48);
-
 std::string with_text(const std::string& message, const std::string& remote_text) {
     return remote_text.empty() ? message : message + ": " + remote_text;
 }
@@ -89,7 +86,9 @@ Failure Session::noise(std::span<const std::byte> beginning) {
     std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
     text += channel_->output_there(most_noise);
     // A hello has the token of the session, which belongs into no log.
-    text.resize(std::min(text.size(), text.find(hello_beginning)));
+    const auto word = wire::encode_initial_status(wire::hello_status);
+    const std::string_view hello(reinterpret_cast<const char*>(word.data()), word.size());
+    text.resize(std::min(text.size(), text.find(hello)));
     return fail(ErrorClass::target_refused, EPROTO, "{}",
                 with_text(describe_noise(command_, text), channel_->error_text()));
 }

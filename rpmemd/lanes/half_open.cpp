@@ -84,6 +84,8 @@ bool HalfOpen::is_due(Clock::time_point now) const { return now - looked_ >= bet
 
 unsigned HalfOpen::look(std::uint16_t port, const std::vector<sockaddr_storage>& lanes,
                         Clock::time_point now) {
+    // A new connection may have come as soon as the last look was over.
+    const auto since = std::max(looked_, now - between_idle_looks);
     looked_ = now;
     std::vector<Connection> found;
     for (const int fd : descriptors_in(own_descriptors_.get())) {
@@ -99,7 +101,7 @@ unsigned HalfOpen::look(std::uint16_t port, const std::vector<sockaddr_storage>&
         const auto before = std::find_if(
             connections_.begin(), connections_.end(),
             [&](const Connection& connection) { return connection.inode == status.st_ino; });
-        found.push_back({status.st_ino, before == connections_.end() ? now : before->since, fd});
+        found.push_back({status.st_ino, before == connections_.end() ? since : before->since, fd});
     }
     std::stable_sort(
         found.begin(), found.end(),

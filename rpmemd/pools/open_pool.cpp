@@ -66,6 +66,7 @@ Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
 
 Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     const auto count = count_headers(parts, pool.header_layout);
+    pool.headers.clear();
     for (std::size_t i = 0; i < count; ++i) {
         const auto header = parts[i].read_header();
         if (!header)
@@ -144,9 +145,12 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     RPMEM_TRY(parts.make_durable());
-    if (!was_closed(*pool))
-        for (const PartFile& part : parts.parts())
-            part.drop_cache();
+    if (!was_closed(*pool)) {
+        drop_cache(parts.parts());
+        // The headers, too, were read from the page cache.
+        RPMEM_TRY(read_headers(*pool, parts.parts()));
+        RPMEM_TRY(check_shutdown(*pool, parts.parts()));
+    }
     RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();
     const std::size_t part_count = pool->parts.size();

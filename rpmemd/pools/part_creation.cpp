@@ -158,9 +158,8 @@ Result<> NewPoolParts::make_durable() const {
             result = failed(part, part.size(), durable.error());
     // The next sync of the same pages would succeed: whoever opens the pool next must see the
     // medium, and not what it never took.
-    for (const auto& part : parts_)
-        if (!result)
-            part.drop_cache();
+    if (!result)
+        drop_cache(parts_);
     return result;
 }
 

@@ -1,5 +1,6 @@
 #include "pools/part_file.hpp"
 
+#include "base/medium_kind.hpp"
 #include "durability/sync_record.hpp"
 #include "medium/medium.hpp"
 #include "pools/device.hpp"
@@ -15,11 +16,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace rpmem::target {
@@ -320,23 +319,16 @@ bool PartFile::is_cached() const {
     return false;
 }
 
-void PartFile::drop_cache() const {
+bool PartFile::drop_cache() const {
     if (device_dax_)
-        return;
-    // The kernel passes over pages that it uses at the moment.
-    constexpr int attempts = 10;
-    constexpr std::chrono::milliseconds pause(50);
-    for (int attempt = 0; attempt < attempts; ++attempt) {
-        if (attempt > 0)
-            std::this_thread::sleep_for(pause);
-        // Pages that are still to be written would stay; nobody was told that they are durable.
-        static_cast<void>(sync_file_range(fd(), 0, 0,
-                                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                              SYNC_FILE_RANGE_WAIT_AFTER));
-        static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
-        if (!is_cached())
-            return;
-    }
+        return true;
+    // Pages that are still to be written would stay; nobody was told that they are durable.
+    static_cast<void>(sync_file_range(fd(), 0, 0,
+                                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                          SYNC_FILE_RANGE_WAIT_AFTER));
+    static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
+    // In memory that forgets, the page cache is the medium.
+    return medium_of(fd()).kind == MediumKind::forgetful || !is_cached();
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {

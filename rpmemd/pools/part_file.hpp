@@ -55,8 +55,8 @@ public:
     [[nodiscard]] Result<PoolHeader> read_header() const;
     [[nodiscard]] Result<> write_header(const PoolHeader& header,
                                         SyncRecord* syncs = nullptr) const;
-    // Whoever reads the file next has it from the medium, unless somebody maps it.
-    void drop_cache() const;
+    // False: pages stay that the kernel uses at the moment, or that somebody maps.
+    [[nodiscard]] bool drop_cache() const;
 
     // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
     [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;

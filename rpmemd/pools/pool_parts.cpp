@@ -2,6 +2,9 @@
 
 #include "pools/shutdown_state.hpp"
 
+#include <chrono>
+#include <thread>
+
 namespace rpmem::target {
 
 PartRules rules_of(const StoreOptions& options) {
@@ -60,6 +63,21 @@ Result<DeviceState> device_state_of(const std::vector<PartFile>& parts) {
     for (const auto& part : parts)
         RPMEM_TRY(add_device_state(sum, part.fd(), part.path().native()));
     return sum;
+}
+
+void drop_cache(const std::vector<PartFile>& parts) {
+    // The kernel passes over pages that it uses at the moment.
+    constexpr int attempts = 10;
+    constexpr std::chrono::milliseconds pause(50);
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0)
+            std::this_thread::sleep_for(pause);
+        bool all = true;
+        for (const PartFile& part : parts)
+            all &= part.drop_cache();
+        if (all)
+            return;
+    }
 }
 
 } // namespace rpmem::target

@@ -31,8 +31,8 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     return {};
 }
 
-// What was stored and never acknowledged may be lost, and only now somebody hears of it. It must be
-// heard before the pool is marked as closed in order.
+// A write that was never acknowledged may have failed, and only a sync tells. It must be told
+// before the pool is marked as closed in order. Persistent memory has no such writes.
 void sync_parts(const MappedPool& pool) {
     for (std::size_t i = 0; i < pool.parts.size(); ++i) {
         const PartFile& part = pool.parts[i];
@@ -114,7 +114,8 @@ Result<> Pool::close() {
         return {};
     Result<> result;
     if (!mapped_->read_only) {
-        sync_parts(*mapped_);
+        if (!mapped_->medium.is_pmem())
+            sync_parts(*mapped_);
         if (mapped_->medium.failure_code() == 0)
             result = write_shutdown_state(*mapped_, false);
     }
@@ -123,8 +124,7 @@ Result<> Pool::close() {
         result = failed(*failure_);
         // Whoever opens the pool next must see the medium, and not what it never took.
         mapped_->memory.release();
-        for (const PartFile& part : mapped_->parts)
-            part.drop_cache();
+        drop_cache(mapped_->parts);
     }
     mapped_.reset();
     return result;

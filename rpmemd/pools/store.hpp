@@ -55,7 +55,7 @@ public:
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
-    Result<> mark_open(); // on media, if they are not read-only: not closed in order until close()
+    Result<> mark_open(); // says on the medium that the pool is open; nothing if it is read-only
     Result<> close();     // marks a clean shutdown, unmaps, unlocks
     Result<> remove();    // closes, and unlinks the part files
     // Closes, and undoes create_pool(): part files that were there before stay, without a header.

@@ -135,7 +135,10 @@ TEST_F(Surroundings, ALogThatIsAPipeWhichNobodyReads) {
     EXPECT_EQ(daemon.receive(size_of_status_and_open_response).size(),
               size_of_status_and_open_response)
         << "the daemon hangs";
+    daemon.close_input();
+    EXPECT_TRUE(daemon.wait().in_time) << "the daemon hangs";
     directory_.remove_log();
+    EXPECT_EQ(directory_.damage(), "");
 }
 
 // Every refusal writes a line to standard error: many more than a pipe holds.

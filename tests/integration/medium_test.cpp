@@ -196,8 +196,8 @@ TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
-// What was stored, and acknowledged to nobody, is lost when the daemon syncs it in the end: then
-// the pool was not closed in order.
+// The daemon learns only at its last sync that the medium lost a write which nobody was told is
+// durable. The pool was not closed in order then.
 TEST_F(FailingDisk, APageThatIsLostInTheEndKeepsTheMark) {
     // rpmem_create() syncs twice.
     RPMEMpool* const pool =
@@ -220,7 +220,7 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
     RPMEMpool* const pool = create_on("", 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    // What was left is synced first, then the mark that the pool is open.
+    // Opening syncs what an earlier process left, then writes and syncs the mark.
     for (const char* number : {"1", "2"}) {
         SCOPED_TRACE(number);
         set_disk(std::string("FAILING_DISK_OFFSET=0 FAILING_DISK_SEED=1 FAILING_DISK_NUMBER=") +

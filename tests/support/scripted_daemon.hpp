@@ -30,7 +30,8 @@ inline constexpr std::chrono::seconds script_patience(20);
 class DaemonEnd {
 public:
     explicit DaemonEnd(const std::filesystem::path& directory)
-        : output_(open_to_write(directory / "output")), error_(open_to_write(directory / "error")),
+        : directory_(directory), output_(open_to_write(directory / "output")),
+          error_(open_to_write(directory / "error")),
           input_(::open((directory / "input").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
 
     void say(std::span<const std::byte> bytes) const {
@@ -63,6 +64,23 @@ public:
             ;
     }
 
+    // From now on the library's end of the channel refuses what it sends.
+    void stop_listening() const {
+        std::ifstream file(directory_ / "listener");
+        pid_t listener = 0;
+        check(static_cast<bool>(file >> listener) && listener > 0, "find the listener");
+        check(::kill(listener, SIGKILL) == 0, "end the listener");
+        const auto ended = [listener] {
+            std::ifstream stat("/proc/" + std::to_string(listener) + "/stat");
+            std::string line;
+            return !std::getline(stat, line) || line.find(") Z ") != std::string::npos;
+        };
+        const Deadline deadline(script_patience);
+        while (!ended() && !deadline.passed())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        check(ended(), "see the listener end");
+    }
+
     static void check(bool good, const char* what) {
         if (!good)
             throw std::runtime_error(std::string("the scripted daemon could not ") + what);
@@ -82,6 +100,7 @@ private:
         return UniqueFd(fd);
     }
 
+    std::filesystem::path directory_;
     UniqueFd output_;
     UniqueFd error_;
     UniqueFd input_;
@@ -103,6 +122,7 @@ public:
         // to the daemon is opened in a way that waits for nobody.
         std::ofstream(directory_ / "ssh") << "#!/bin/sh\ncd " << name << "\nexec 3<&0\n"
                                           << "cat <&3 1<>input 2>/dev/null &\n"
+                                          << "echo $! >listener\n"
                                           << "cat <error >&2 3<&- &\nexec cat <output 3<&-\n";
         std::filesystem::permissions(directory_ / "ssh", std::filesystem::perms::owner_all);
         thread_ = std::thread([this, script = std::move(script)] {

@@ -11,6 +11,18 @@
 #include <thread>
 
 namespace rpmem::test {
+namespace {
+
+int open_to_append(const char* file) {
+    return file ? ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+}
+
+// write(2) itself may be one of the functions that are recorded.
+void write_line(int file, const std::string& line) {
+    static_cast<void>(::syscall(SYS_write, file, line.data(), line.size()));
+}
+
+} // namespace
 
 Recorder& Recorder::instance() {
     // Threads of the daemon may still call when the program ends.
@@ -21,8 +33,8 @@ Recorder& Recorder::instance() {
 Recorder::Recorder() { read_environment(); }
 
 void Recorder::read_environment() {
-    if (const char* const file = std::getenv("RPMEM_RECORDER_LOG"))
-        log_ = ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    log_ = open_to_append(std::getenv("RPMEM_RECORDER_LOG"));
+    begins_ = open_to_append(std::getenv("RPMEM_RECORDER_BEGINS"));
     if (const char* const text = std::getenv("RPMEM_RECORDER_DELAY_MS"))
         delay_ = std::chrono::milliseconds(std::strtol(text, nullptr, 10));
     const char* const list = std::getenv("RPMEM_RECORDER_FAULTS");
@@ -37,8 +49,7 @@ void Recorder::read_environment() {
         std::getline(fields, number, ':');
         std::getline(fields, code, ':');
         if (code.empty()) {
-            static constexpr char text[] = "RPMEM_RECORDER_FAULTS: a fault has four fields\n";
-            static_cast<void>(::syscall(SYS_write, STDERR_FILENO, text, sizeof(text) - 1));
+            write_line(STDERR_FILENO, "RPMEM_RECORDER_FAULTS: a fault has four fields\n");
             std::abort();
         }
         planned.number = static_cast<unsigned>(std::strtoul(number.c_str(), nullptr, 10));
@@ -149,6 +160,8 @@ int Recorder::begin(const Event& event, bool waits) {
     }
     if (action)
         action(event);
+    if (waits && begins_ >= 0)
+        write_line(begins_, event.call + '\n');
     if (waits && delay.count() > 0)
         std::this_thread::sleep_for(delay);
     return code;
@@ -161,7 +174,7 @@ void Recorder::end(Event event, int code) {
         const std::string line = event.call + ' ' + event.path + ' ' +
                                  std::to_string(event.offset) + ' ' + std::to_string(event.length) +
                                  ' ' + std::to_string(code) + '\n';
-        static_cast<void>(::syscall(SYS_write, log_, line.data(), line.size()));
+        write_line(log_, line);
         return; // a daemon runs for long
     }
     events_.push_back(std::move(event));

@@ -11,6 +11,8 @@
 //     the environment speak for the test:
 //       RPMEM_RECORDER_LOG=FILE      each call is a line of FILE when it has ended (see Event):
 //                                    CALL PATH OFFSET LENGTH CODE
+//       RPMEM_RECORDER_BEGINS=FILE   so is each call that waits for the medium when it begins:
+//                                    CALL
 //       RPMEM_RECORDER_DELAY_MS=N    each call that waits for the medium takes that long
 //       RPMEM_RECORDER_FAULTS=LIST   CALL:PART_OF_PATH:NUMBER:CODE, separated by ';' (see Fault)
 //     With AddressSanitizer add ASAN_OPTIONS=verify_asan_link_order=0.
@@ -102,6 +104,7 @@ private:
     std::chrono::milliseconds delay_{0};
     std::function<void(const Event&)> action_;
     int log_ = -1;
+    int begins_ = -1;
 };
 
 } // namespace rpmem::test

@@ -1,4 +1,4 @@
-// What comes through a pipe comes in pieces.
+// A pipe delivers data in pieces.
 #include "base/io.hpp"
 
 #include <gtest/gtest.h>

@@ -53,6 +53,21 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
     }
 }
 
+// The message has come, though the daemon takes no request any more.
+TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
+    ScriptedDaemon daemon([&](const DaemonEnd& end) {
+        greet(end, wire::all_capabilities);
+        end.stop_listening();
+        end.say(wire::encode(failure()));
+        end.hear_the_end();
+    });
+    const Settings settings = daemon.settings();
+    const auto session = value_of(
+        Session::start(value_of(parse_target(loopback)), "rpmemd", false, settings, [] {}));
+    EXPECT_EQ(daemon.wait(), "");
+    expect_told(session->set_attributes({}));
+}
+
 TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
     for (const Call& call : {all_calls().at(5), all_calls().at(6)}) {
         SCOPED_TRACE(call.name);

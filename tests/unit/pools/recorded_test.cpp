@@ -1,6 +1,7 @@
 // What is durable when create, open and set_attributes return, and what happens where the medium or
 // the moment is against them: told by the recorder.
 #include "pool_fixture.hpp"
+#include "pools/shutdown_state.hpp"
 #include "support/recorder/recorder.hpp"
 
 #include <algorithm>
@@ -82,6 +83,23 @@ TEST_F(RecordedPool, WhatAnEarlierProcessLeftIsDurableBeforeItIsRead) {
     recorder.fail({.call = "fdatasync", .path = "part0", .number = 1, .code = EIO});
     EXPECT_TRUE(failed(create("none.set", 0, {}), EIO, part("part0").native()));
     EXPECT_TRUE(succeeded(create("none.set", 0, {})));
+}
+
+// The medium has all of it; to read it again would take long for nothing.
+TEST_F(RecordedPool, APoolThatWasClosedInOrderKeepsItsPageCache) {
+    constexpr std::uint32_t with_shutdown_state = 6;
+    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
+    recorder.reset();
+    ASSERT_TRUE(succeeded(open("pool.set")));
+    EXPECT_EQ(recorder.count("posix_fadvise"), 0U);
+    auto header = header_of(read_file(part("part0")));
+    header.shutdown_state = make_shutdown_state({}, true);
+    seal(header);
+    write_file(part("part0"), bytes_of(header) + read_file(part("part0")).substr(header_size));
+    recorder.reset();
+    ASSERT_TRUE(succeeded(open("pool.set")));
+    EXPECT_GE(recorder.count("posix_fadvise", "part0"), 1U);
+    EXPECT_GE(recorder.count("posix_fadvise", "part1"), 1U);
 }
 
 TEST_F(RecordedPool, NewAttributesAreDurable) {
