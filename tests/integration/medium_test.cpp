@@ -1,4 +1,5 @@
 // Media that fail: no call may return 0 for what is not durable, and none may hang.
+#include "base/deadline.hpp"
 #include "environment.hpp"
 
 #include <unistd.h>
@@ -256,6 +257,13 @@ INSTANTIATE_TEST_SUITE_P(, TruncatedPart,
                                            Way{"Messages", "--direct-access=no", ""}),
                          [](const auto& way) { return std::string(way.param.name); });
 
+// A device reads the pages that it has pinned though the file has lost them, until the daemon hears
+// of the loss. Nothing is acknowledged for them.
+bool reads_pinned_pages(const std::string& call) {
+    const char* const verbs = std::getenv("RPMEM_ENABLE_VERBS");
+    return call == "read" && verbs && std::string(verbs) == "1";
+}
+
 // Whoever reads or writes behind the end of the file meets a signal, or an error of the kernel that
 // copies. Either way the caller has the reason at once.
 TEST_P(TruncatedPart, EveryCallIsToldWhy) {
@@ -274,9 +282,12 @@ TEST_P(TruncatedPart, EveryCallIsToldWhy) {
         ASSERT_NE(pool, nullptr) << rpmem_errormsg();
         ASSERT_EQ(rpmem_persist(pool, 4 * mebibyte, 64, 0, 0), 0) << rpmem_errormsg();
         ASSERT_EQ(::truncate((directory() / "part0").c_str(), 2 * mebibyte), 0);
-        const auto start = Clock::now();
-        EXPECT_NE(call(pool, 4 * mebibyte, page, 0), 0);
-        EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+        const Deadline deadline(std::chrono::seconds(5));
+        int status = call(pool, 4 * mebibyte, page, 0);
+        while (status == 0 && reads_pinned_pages(name) && !deadline.passed())
+            status = call(pool, 4 * mebibyte, page, 0);
+        EXPECT_NE(status, 0);
+        EXPECT_FALSE(deadline.passed());
         EXPECT_NE(std::string(rpmem_errormsg()).find("truncated"), std::string::npos)
             << rpmem_errormsg();
         EXPECT_NE(rpmem_close(pool), 0);
