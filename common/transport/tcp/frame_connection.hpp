@@ -1,0 +1,81 @@
+// Frames on a stream of bytes.
+#pragma once
+
+#include "transport/tcp/stream.hpp"
+#include "transport/transport.hpp"
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace rpmem::transport {
+
+class FrameConnection final : public Connection {
+public:
+    // NAME: of the lane and its ends, for messages.
+    FrameConnection(std::unique_ptr<Stream> stream, std::string name)
+        : stream_(std::move(stream)), name_(std::move(name)) {}
+    ~FrameConnection() override;
+
+    Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                More more) override;
+    [[nodiscard]] bool unsent() const override { return waiting_ > 0 || says_bye_; }
+    [[nodiscard]] std::uint64_t released() const override { return posted_ - waiting_; }
+    std::size_t poll(Receiver& receiver) override;
+    void close() override;
+    void let_go() override;
+    [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
+    [[nodiscard]] const Fallen& failure() const override { return failure_; }
+    [[nodiscard]] int fd() const override { return stream_ ? stream_->fd() : -1; }
+    void receive_in(std::span<std::byte> buffer) override { buffer_ = buffer; }
+
+private:
+    struct Frame {
+        wire::FrameBytes header;
+        std::span<const std::byte> piece;
+    };
+    [[nodiscard]] Frame& waiting(std::size_t index) {
+        return frames_[(first_ + index) % ring_size];
+    }
+    void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
+    bool send_waiting(bool more);
+    void forget_sent(std::size_t bytes);
+    std::size_t receive(Receiver& receiver);
+    [[nodiscard]] std::size_t consume(std::span<const std::byte> bytes, Receiver& receiver);
+    bool begin(std::span<const std::byte, wire::frame_header_size> bytes, Receiver& receiver);
+    bool end(Receiver& receiver);
+    void fail_by(Fault fault, int code, std::string_view what);
+    void send_failed(int code);
+
+    // Frames that are sent by one call, or wait for the network.
+    static constexpr std::size_t most_waiting = 64;
+    static constexpr std::size_t ring_size = most_waiting + 1; // one for a bye
+    // What is too little to be handed on: part of a header, or of a word of the pool.
+    static constexpr std::size_t most_kept = wire::frame_header_size;
+
+    std::unique_ptr<Stream> stream_;
+    std::string name_;
+    Fallen failure_;
+    int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
+
+    std::array<Frame, ring_size> frames_; // a ring
+    std::size_t first_ = 0;
+    std::size_t waiting_ = 0;
+    std::size_t sent_of_first_ = 0; // bytes
+    std::uint64_t posted_ = 0;
+    std::uint64_t sent_bytes_ = 0;
+    bool says_bye_ = false; // behind those that wait
+    bool is_closing_ = false;
+
+    std::span<std::byte> buffer_;
+    std::array<std::byte, most_kept> kept_;
+    std::size_t kept_size_ = 0;
+    bool in_payload_ = false;
+    wire::FrameHeader header_;   // of the frame that is coming
+    std::span<std::byte> place_; // of its payload; empty: the receiver takes chunks
+    std::size_t position_ = 0;   // bytes of the payload that have come
+    std::uint64_t received_bytes_ = 0;
+    bool heard_bye_ = false;
+};
+
+} // namespace rpmem::transport

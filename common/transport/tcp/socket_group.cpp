@@ -1,0 +1,145 @@
+#include "transport/tcp/socket_group.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+namespace rpmem::transport {
+namespace {
+
+// So long it may take until somebody who raises WAKE is heard by one who looks at connections.
+constexpr std::chrono::milliseconds longest_deafness(1);
+
+constexpr std::size_t most_events = 64;
+
+} // namespace
+
+Result<> SocketGroup::add(Connection& connection) {
+    if (!buffer_)
+        buffer_.reset(new std::byte[buffer_size_]); // not touched: unused pages cost nothing
+    connection.receive_in({buffer_.get(), buffer_size_});
+    members_.push_back({&connection, false});
+    ready_.reserve(members_.size());
+    if (is_few())
+        return {};
+    if (!epoll_)
+        return use_epoll();
+    if (!tell_epoll(EPOLL_CTL_ADD, &connection, connection.fd(), false))
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
+    return {};
+}
+
+Result<> SocketGroup::use_epoll() {
+    epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
+    for (const Member& member : members_)
+        if (!tell_epoll(EPOLL_CTL_ADD, member.connection, member.connection->fd(), false))
+            return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
+    return {};
+}
+
+bool SocketGroup::tell_epoll(int operation, Connection* connection, int fd,
+                             bool awaits_room) const {
+    epoll_event event{};
+    event.events = awaits_room ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    event.data.ptr = connection;
+    return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
+}
+
+void SocketGroup::remove(Connection& connection) {
+    if (epoll_ && connection.fd() >= 0)
+        static_cast<void>(tell_epoll(EPOLL_CTL_DEL, &connection, connection.fd(), false));
+    std::erase_if(members_, [&](const Member& each) { return each.connection == &connection; });
+    std::erase(ready_, &connection);
+}
+
+void SocketGroup::mark_all_ready() {
+    ready_.clear();
+    for (const Member& member : members_)
+        ready_.push_back(member.connection);
+}
+
+void SocketGroup::progressed() {
+    if (std::exchange(is_waiting_, false))
+        policy_.ended(Clock::now() - since_, slept_);
+}
+
+Waited SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
+    const auto now = Clock::now();
+    if (!std::exchange(is_waiting_, true)) {
+        slept_ = false;
+        since_ = deaf_since_ = now;
+        mark_all_ready();
+    }
+    const auto taken = now - since_;
+    if (taken >= limit)
+        return Waited::timed_out;
+    const bool looks = !slept_ && taken < policy_.time();
+    if (looks && is_few() && now - deaf_since_ < longest_deafness)
+        return Waited::look;
+    deaf_since_ = now;
+    slept_ = !looks;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - taken).count();
+    return look_or_sleep(looks ? 0 : static_cast<int>(std::min<long long>(left, INT_MAX)), wake);
+}
+
+Waited SocketGroup::look_or_sleep(int milliseconds, int wake) {
+    const Waited waited = is_few() ? poll_few(milliseconds, wake) : ask_epoll(milliseconds, wake);
+    // One who only looked goes on until the time is over.
+    return waited == Waited::timed_out && milliseconds == 0 ? Waited::look : waited;
+}
+
+Waited SocketGroup::poll_few(int milliseconds, int wake) {
+    std::array<pollfd, few + 1> fds;
+    nfds_t count = 0;
+    for (const Member& member : members_) {
+        const bool awaits_room = member.connection->unsent();
+        fds[count++] = {member.connection->fd(),
+                        static_cast<short>(awaits_room ? POLLIN | POLLOUT : POLLIN), 0};
+    }
+    fds[count] = {wake, POLLIN, 0};
+    const int found = ::poll(fds.data(), count + 1, milliseconds);
+    if (found == 0)
+        return Waited::timed_out;
+    if (found > 0 && fds[count].revents != 0)
+        return Waited::woken;
+    mark_all_ready();
+    return Waited::look; // a signal, too: it costs one look
+}
+
+Waited SocketGroup::ask_epoll(int milliseconds, int wake) {
+    if (wake != epoll_wake_) {
+        if (epoll_wake_ >= 0)
+            static_cast<void>(tell_epoll(EPOLL_CTL_DEL, nullptr, epoll_wake_, false));
+        static_cast<void>(tell_epoll(EPOLL_CTL_ADD, nullptr, wake, false));
+        epoll_wake_ = wake;
+    }
+    for (Member& member : members_)
+        if (const bool awaits_room = member.connection->unsent();
+            awaits_room != member.awaits_room) {
+            member.awaits_room = awaits_room;
+            static_cast<void>(
+                tell_epoll(EPOLL_CTL_MOD, member.connection, member.connection->fd(), awaits_room));
+        }
+    std::array<epoll_event, most_events> events;
+    const int found = ::epoll_wait(epoll_.get(), events.data(), most_events, milliseconds);
+    ready_.clear();
+    bool woken = false;
+    for (int i = 0; i < found; ++i) {
+        auto* const connection =
+            static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+        woken = woken || !connection;
+        if (connection)
+            ready_.push_back(connection);
+    }
+    if (woken)
+        return Waited::woken;
+    return found == 0 ? Waited::timed_out : Waited::look;
+}
+
+} // namespace rpmem::transport

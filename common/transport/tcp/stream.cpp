@@ -1,0 +1,88 @@
+#include "transport/tcp/stream.hpp"
+
+#include "wire/frame.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem::transport {
+namespace {
+
+template <typename T>
+void set_option(int socket, int level, int name, T value) {
+    // What a socket lacks makes it slower, or sees a lost peer later.
+    static_cast<void>(::setsockopt(socket, level, name, &value, sizeof(value)));
+}
+
+template <typename Call>
+ssize_t retried(Call call) {
+    while (true) {
+        const ssize_t moved = call();
+        if (moved >= 0)
+            return moved;
+        if (errno != EINTR)
+            return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    }
+}
+
+} // namespace
+
+ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces.data());
+    message.msg_iovlen = pieces.size();
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
+    return retried([&] { return ::sendmsg(fd(), &message, flags); });
+}
+
+ssize_t SocketStream::receive(std::span<const iovec> places) {
+    if (places.size() == 1) // which costs the kernel less
+        return retried(
+            [&] { return ::recv(fd(), places[0].iov_base, places[0].iov_len, MSG_DONTWAIT); });
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(places.data());
+    message.msg_iovlen = places.size();
+    return retried([&] { return ::recvmsg(fd(), &message, MSG_DONTWAIT); });
+}
+
+void SocketStream::finish() { static_cast<void>(::shutdown(fd(), SHUT_WR)); }
+
+void SocketStream::reset() {
+    set_option(fd(), SOL_SOCKET, SO_LINGER, linger{.l_onoff = 1, .l_linger = 0});
+    socket_.reset();
+}
+
+void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(peer_timeout).count();
+    // Keepalive notices a peer that is gone while nothing is under way: first asked after half of
+    // the time, then each sixth of it.
+    const int idle = static_cast<int>(std::max<long long>(seconds / 2, 1));
+    const int interval = static_cast<int>(std::max<long long>(seconds / 6, 1));
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<unsigned>(peer_timeout.count()));
+    set_option(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
+    set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+std::uint32_t credit_bytes(int socket, int bytes) {
+    // SO_RCVLOWAT grows the buffer to twice its value, up to the third number of tcp_rmem;
+    // SO_RCVBUF would stop at rmem_max, which is smaller. The mark itself goes again.
+    set_option(socket, SOL_SOCKET, SO_RCVLOWAT, bytes * 2);
+    set_option(socket, SOL_SOCKET, SO_RCVLOWAT, 1);
+    int buffer = 0;
+    socklen_t size = sizeof(buffer);
+    if (::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, &size) != 0 || buffer <= 0)
+        buffer = 0;
+    // A quarter: half of a buffer is the kernel's own, and segments that are partly filled are
+    // charged as full ones.
+    return std::max(wire::least_credit_bytes, static_cast<std::uint32_t>(buffer) / 4);
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,56 @@
+// A stream of bytes without boundaries: a socket, TLS upon it, or one of the simulator.
+#pragma once
+
+#include "base/unique_fd.hpp"
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+
+namespace rpmem::transport {
+
+class Stream {
+public:
+    Stream() = default;
+    virtual ~Stream() = default;
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    // Both return how many bytes were moved, of receive() 0 at the end, or a negative errno value;
+    // -EAGAIN: not now. MORE: other bytes follow at once.
+    virtual ssize_t send(std::span<const iovec> pieces, bool more) = 0;
+    virtual ssize_t receive(std::span<const iovec> places) = 0;
+    // Nothing more will be sent: the peer reads the end behind what was.
+    virtual void finish() = 0;
+    // Nothing of what is on its way is waited for.
+    virtual void reset() = 0;
+    [[nodiscard]] virtual int fd() const = 0;
+};
+
+class SocketStream final : public Stream {
+public:
+    explicit SocketStream(UniqueFd socket) : socket_(std::move(socket)) {}
+
+    ssize_t send(std::span<const iovec> pieces, bool more) override;
+    ssize_t receive(std::span<const iovec> places) override;
+    void finish() override;
+    void reset() override;
+    [[nodiscard]] int fd() const override { return socket_.get(); }
+
+private:
+    UniqueFd socket_;
+};
+
+// For a connected socket, or one that listens and hands them on: small messages go at once, and a
+// peer whose kernel acknowledges nothing for PEER_TIMEOUT has gone.
+void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout);
+
+// Grows the receive buffer of a socket as far as the system's limits let everybody, towards BYTES.
+// Returns how many bytes of frames an honest peer may send before it is acknowledged, so that the
+// window stays open: while it is closed, the kernel of the peer counts its TCP_USER_TIMEOUT.
+std::uint32_t credit_bytes(int socket, int bytes);
+
+} // namespace rpmem::transport

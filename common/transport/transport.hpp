@@ -1,0 +1,121 @@
+// What a lane needs of a transport, the same at both ends: frames go out, frames come in, in order.
+// docs/transport.md has the reasons.
+//
+//  1. Buffers. The bytes of a piece stay readable until released() has reached the number of its
+//     frame. A chunk that a Receiver is given is gone when take() returns.
+//  2. Order. Frames arrive in the order of post(). A piece is read only when it is handed to the
+//     network: a copy that is made earlier could overwrite newer bytes that another lane has made
+//     durable meanwhile.
+//  3. Failures. The first one ends the connection and is kept. What has come before it is taken
+//     first, so that the peer's own explanation goes before the end of the connection.
+//  4. Waiting. Nothing waits but Group::wait().
+//  5. Bounds. Sizes of a peer are checked before they are used: by the connection against what the
+//     frame's type may have, by the Receiver against the pool.
+//  6. Threads. One thread at a time uses a connection or a group. Two of them share nothing.
+#pragma once
+
+#include "base/result.hpp"
+#include "wire/frame.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace rpmem::transport {
+
+enum class Fault {
+    none,
+    closed,         // a bye came, then the end
+    lost,           // the end without a bye, or an error of the socket
+    silent,         // the peer's kernel has acknowledged nothing for peer-timeout
+    broke_protocol, // a frame that the session has not agreed on
+    medium,         // memory of the pool at this end cannot be read
+    local,          // a limit of this system
+};
+
+struct Fallen {
+    Fault fault = Fault::none;
+    int code = 0;     // a positive errno value
+    std::string text; // the connection, what happened, and how far it had come
+};
+
+// What this end does with the frames that arrive.
+class Receiver {
+public:
+    virtual ~Receiver() = default;
+    // A header has come: nothing of it has been checked but its checksum. PLACE: where the payload
+    // shall go, as a whole; if it is left empty, take() gets it. False: the frame breaks the rules,
+    // and WHY.
+    virtual bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
+                       std::string& why) = 0;
+    // The payload, or what there is of it from POSITION on. Each chunk but the last ends at a
+    // multiple of 8 bytes of the pool.
+    virtual void take(const wire::FrameHeader& header, std::size_t position,
+                      std::span<const std::byte> chunk) = 0;
+    // All of the frame has come. False: as begin().
+    virtual bool end(const wire::FrameHeader& header, std::string& why) = 0;
+};
+
+enum class Posted {
+    yes,
+    full, // the connection keeps as many frames as it can until the network has taken some
+    ended,
+};
+
+// Whether another frame is about to be posted: then both go to the network together.
+enum class More { none, follows };
+
+class Connection {
+public:
+    Connection() = default;
+    // At once; the peer sees a reset. Nothing touches pieces or places afterwards.
+    virtual ~Connection() = default;
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    // Takes the whole frame or nothing. PIECE is its payload.
+    virtual Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                        More more) = 0;
+    // The network did not take all that was posted. poll() tries again.
+    [[nodiscard]] virtual bool unsent() const = 0;
+    // Frames posted by this end whose pieces are read no more, counted from the first.
+    [[nodiscard]] virtual std::uint64_t released() const = 0;
+    // Sends what is unsent, and hands what has come to RECEIVER, for a bounded time. Returns how
+    // many bytes have come. 0: there is nothing now, or the connection has ended.
+    virtual std::size_t poll(Receiver& receiver) = 0;
+    // Sends a bye behind all that was posted, and nothing afterwards.
+    virtual void close() = 0;
+    // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
+    virtual void let_go() = 0;
+
+    [[nodiscard]] virtual bool ended() const = 0;
+    [[nodiscard]] virtual const Fallen& failure() const = 0;
+    // For the group: the descriptor to sleep on, and the memory in which it may receive.
+    [[nodiscard]] virtual int fd() const = 0;
+    virtual void receive_in(std::span<std::byte> buffer) = 0;
+};
+
+enum class Waited { look, woken, timed_out };
+
+// The connections that one thread serves: of an initiator those of a lane, of a target those of a
+// worker.
+class Group {
+public:
+    Group() = default;
+    virtual ~Group() = default;
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    virtual Result<> add(Connection& connection) = 0;
+    virtual void remove(Connection& connection) = 0;
+    // Returns when it is worth while to poll those in ready(), when WAKE (a descriptor) is
+    // readable, or when LIMIT has passed since progressed() was called last.
+    virtual Waited wait(std::chrono::milliseconds limit, int wake) = 0;
+    [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
+    // Something has come: what follows is another wait.
+    virtual void progressed() = 0;
+};
+
+} // namespace rpmem::transport

@@ -1,0 +1,97 @@
+// What travels on a lane of our own transports: frames, each a header of 32 bytes and a payload.
+// Little-endian. See docs/transport.md, and rpmem-protocol(7) for every byte.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace rpmem::wire {
+
+inline constexpr std::size_t frame_header_size = 32;
+
+enum class FrameType : std::uint8_t {
+    // Of an initiator.
+    write = 1, // the payload goes to the range, and is made durable
+    persist =
+        2, // with the flag deep: the range is made so durable; without a range: see answer_wanted
+    read = 3, // the target sends the range
+    // Of both.
+    bye = 5, // nothing follows
+    // Of a target.
+    ack = 16,     // every write and persist up to this number is durable
+    data = 17,    // the payload is the range that the read of this number asked for
+    error = 18,   // why the session ends; the payload is text
+    welcome = 19, // the first frame; the payload is LaneCredits
+};
+
+namespace frame_flag {
+inline constexpr std::uint8_t answer_wanted = 1; // an ack must not wait for further frames
+inline constexpr std::uint8_t deep = 2;          // down to the lowest persistence domain
+} // namespace frame_flag
+
+struct FrameHeader {
+    FrameType type{};
+    std::uint8_t flags = 0;
+    std::uint32_t length = 0; // bytes of the payload; of `read` and `persist`: of the range
+    std::uint64_t offset = 0; // of the range in the pool; of `error`: see ErrorKind
+    std::uint64_t number = 0; // of the frame, counted from 1 in each direction; of `ack`, `data`:
+                              // of the frame that it answers
+
+    bool operator==(const FrameHeader&) const = default;
+};
+
+// The upper half of the offset of an `error`; the lower half is an errno value.
+enum class ErrorKind : std::uint32_t {
+    medium = 1,    // the target's disk or memory
+    protocol = 2,  // the initiator broke the rules
+    ending = 3,    // the session ends
+    resources = 4, // a limit of the target's system
+};
+[[nodiscard]] constexpr std::uint64_t offset_of_error(ErrorKind kind, std::uint32_t code) {
+    return static_cast<std::uint64_t>(kind) << 32 | code;
+}
+inline constexpr std::size_t most_error_text = 512; // bytes
+
+using FrameBytes = std::array<std::byte, frame_header_size>;
+[[nodiscard]] FrameBytes encode(const FrameHeader& header);
+// Nothing: the checksum is wrong, or a field that must be zero is not. The fields themselves are
+// for the receiver to check, who knows what they may be.
+[[nodiscard]] std::optional<FrameHeader>
+decode_frame_header(std::span<const std::byte, frame_header_size> bytes);
+
+// How many bytes of payload follow the header.
+[[nodiscard]] constexpr std::size_t payload_of(const FrameHeader& header) {
+    return header.type == FrameType::read || header.type == FrameType::persist ? 0 : header.length;
+}
+
+// What the target lets an initiator have under way on a lane.
+struct LaneCredits {
+    std::uint32_t bytes = 0;   // weight of the frames without acknowledgement, see weight_of()
+    std::uint32_t payload = 0; // most bytes of one frame, or of one read; less than half of them
+    std::uint32_t frames = 0;  // without acknowledgement
+    std::uint32_t reads = 0;   // without data
+
+    bool operator==(const LaneCredits&) const = default;
+};
+inline constexpr std::size_t lane_credits_size = 16;
+[[nodiscard]] std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits);
+// Nothing: a lane could not work with them.
+[[nodiscard]] std::optional<LaneCredits>
+decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes);
+
+// What a frame takes of the credits: a receive buffer of Linux is charged for a small packet as for
+// one of this size, header and all.
+[[nodiscard]] constexpr std::uint64_t weight_of(const FrameHeader& header) {
+    constexpr std::uint64_t least = 2304;
+    const std::uint64_t size = frame_header_size + payload_of(header);
+    return size < least ? least : size;
+}
+inline constexpr std::uint32_t least_credit_bytes = 64 * 1024;
+
+// Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+} // namespace rpmem::wire

@@ -1,0 +1,203 @@
+#include "wire/lane_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rpmem::wire {
+namespace {
+
+constexpr std::uint32_t last_errno = 4095;
+
+// More would need memory for nothing: so many small frames are a megabyte.
+constexpr std::uint32_t most_frames = 1024;
+
+bool is_within(const FrameHeader& header, std::uint64_t size) {
+    return header.offset <= size && header.length <= size - header.offset;
+}
+
+LaneTerms bounded(LaneTerms terms) {
+    terms.credits.frames = std::min(terms.credits.frames, most_frames);
+    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, most_reads);
+    return terms;
+}
+
+unsigned number_of(FrameType type) { return static_cast<unsigned>(type); }
+
+} // namespace
+
+bool Requests::check(const FrameHeader& header, std::string& why) {
+    if (!check_kind(header, why))
+        return false;
+    if (header.number != begun_ + 1) {
+        why = fmt::format("sent frame number {} behind number {}", header.number, begun_);
+        return false;
+    }
+    if (!is_within(header, terms_.pool_size)) {
+        why = fmt::format("named a range of {} bytes at offset {}, which is not within the pool of "
+                          "{} bytes",
+                          header.length, header.offset, terms_.pool_size);
+        return false;
+    }
+    if (!check_credits(header, why))
+        return false;
+    begun_ = header.number;
+    return true;
+}
+
+bool Requests::check_kind(const FrameHeader& header, std::string& why) const {
+    const bool writes = header.type == FrameType::write || header.type == FrameType::persist;
+    const bool is_deep = (header.flags & frame_flag::deep) != 0;
+    std::uint8_t known = frame_flag::answer_wanted;
+    if (header.type == FrameType::persist)
+        known |= frame_flag::deep;
+    if (!writes && header.type != FrameType::read)
+        why = fmt::format("sent a frame of type {}, which an initiator does not send",
+                          number_of(header.type));
+    else if ((header.flags & ~known) != 0)
+        why = fmt::format("sent flags {:#x} in a frame of type {}", header.flags,
+                          number_of(header.type));
+    else if (header.type != FrameType::persist &&
+             (header.length == 0 || header.length > terms_.credits.payload))
+        why = fmt::format("sent a frame of type {} for {} bytes, where 1 to {} are allowed",
+                          number_of(header.type), header.length, terms_.credits.payload);
+    else if (header.type == FrameType::persist && header.length > 0 && !is_deep && !terms_.direct)
+        why = fmt::format("asked for {} bytes to be made durable that it cannot have written",
+                          header.length);
+    else if (writes && terms_.read_only && (header.length > 0 || is_deep))
+        why = "sent a frame that writes, and this session may only read (read-only)";
+    return why.empty();
+}
+
+bool Requests::check_credits(const FrameHeader& header, std::string& why) {
+    if (header.type == FrameType::read) {
+        if (reads_ == terms_.credits.reads || read_bytes_ + header.length > terms_.credits.bytes) {
+            why = fmt::format("sent more than {} reads, or asked for more than {} bytes, before it "
+                              "took in the answers",
+                              terms_.credits.reads, terms_.credits.bytes);
+            return false;
+        }
+        ++reads_;
+        read_bytes_ += header.length;
+        return true;
+    }
+    const std::uint64_t weight = weight_of(header);
+    if (frames_ == terms_.credits.frames || weight_ + weight > terms_.credits.bytes) {
+        why = fmt::format("sent more than its credits of {} frames and {} bytes allow",
+                          terms_.credits.frames, terms_.credits.bytes);
+        return false;
+    }
+    ++frames_;
+    weight_ += weight;
+    return true;
+}
+
+void Requests::complete(const FrameHeader& header) {
+    complete_ = header.number;
+    if (header.type == FrameType::read)
+        return;
+    ++complete_frames_;
+    complete_weight_ += weight_of(header);
+    wanted_ = wanted_ || (header.flags & frame_flag::answer_wanted) != 0;
+}
+
+void Requests::acknowledged() {
+    frames_ -= complete_frames_;
+    weight_ -= complete_weight_;
+    complete_frames_ = 0;
+    complete_weight_ = 0;
+    wanted_ = false;
+}
+
+void Requests::answered(std::uint32_t length) {
+    --reads_;
+    read_bytes_ -= length;
+}
+
+Responses::Responses(const LaneTerms& terms)
+    : terms_(bounded(terms)), frames_(terms_.credits.frames) {}
+
+bool Responses::has_room(FrameType type, std::uint32_t length) const {
+    if (type == FrameType::read)
+        return reads_ < terms_.credits.reads && read_bytes_ + length <= terms_.credits.bytes;
+    return frame_count_ < terms_.credits.frames &&
+           weight_ + weight_of({.type = type, .length = length}) <= terms_.credits.bytes;
+}
+
+FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint64_t offset,
+                           std::uint32_t length) {
+    const FrameHeader header{
+        .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
+    last_ = header.number;
+    if (type == FrameType::read) {
+        open_reads_[(reads_ended_ + reads_) % most_reads] = header;
+        ++reads_;
+        read_bytes_ += length;
+        return header;
+    }
+    last_write_ = last_;
+    const Unacknowledged frame{last_, weight_of(header)};
+    frames_[(first_frame_ + frame_count_) % frames_.size()] = frame;
+    ++frame_count_;
+    weight_ += frame.weight;
+    return header;
+}
+
+bool Responses::check(const FrameHeader& header, std::string& why) {
+    if (header.flags != 0) {
+        why = fmt::format("sent flags {:#x}", header.flags);
+        return false;
+    }
+    switch (header.type) {
+    case FrameType::ack:
+        return check_ack(header, why);
+    case FrameType::data:
+        return check_data(header, why);
+    case FrameType::error: {
+        const std::uint64_t code = header.offset & 0xffffffff;
+        if (header.length <= most_error_text && code > 0 && code <= last_errno)
+            return true;
+        why = fmt::format("sent an error with code {} and {} bytes of text", code, header.length);
+        return false;
+    }
+    default:
+        why = fmt::format("sent a frame of type {}, which a target does not send here",
+                          number_of(header.type));
+        return false;
+    }
+}
+
+bool Responses::check_ack(const FrameHeader& header, std::string& why) {
+    if (header.length != 0 || header.offset != 0 || header.number <= acknowledged_ ||
+        header.number > last_) {
+        why = fmt::format("acknowledged frame number {}, when number {} was acknowledged and "
+                          "number {} was the last one sent",
+                          header.number, acknowledged_, last_);
+        return false;
+    }
+    acknowledged_ = header.number;
+    while (frame_count_ > 0 && frames_[first_frame_].number <= acknowledged_) {
+        weight_ -= frames_[first_frame_].weight;
+        first_frame_ = (first_frame_ + 1) % frames_.size();
+        --frame_count_;
+    }
+    return true;
+}
+
+bool Responses::check_data(const FrameHeader& header, std::string& why) const {
+    const FrameHeader& oldest = open_reads_[reads_ended_ % most_reads];
+    if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
+        header.length == oldest.length)
+        return true;
+    why = fmt::format("sent {} bytes of offset {} for frame number {}, which nobody asked for",
+                      header.length, header.offset, header.number);
+    return false;
+}
+
+void Responses::read_complete() {
+    read_bytes_ -= open_reads_[reads_ended_ % most_reads].length;
+    --reads_;
+    ++reads_ended_;
+}
+
+} // namespace rpmem::wire

@@ -1,0 +1,183 @@
+// Waiting for connections: few and many, woken, and not in vain for ever.
+#include "base/io.hpp"
+#include "transport/spin_policy.hpp"
+#include "transport/tcp/frame_connection.hpp"
+#include "transport/tcp/socket_group.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace rpmem::transport {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr milliseconds long_time(20000);
+
+TEST(SpinPolicy, StopsWhenItIsInVainAndGoesOnAfterAShortWait) {
+    SpinPolicy policy(microseconds(50));
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(policy.time(), microseconds(50)) << i;
+        policy.ended(milliseconds(5), true);
+    }
+    EXPECT_EQ(policy.time(), microseconds(0));
+    policy.ended(milliseconds(5), true);
+    EXPECT_EQ(policy.time(), microseconds(0));
+    policy.ended(microseconds(90), true);
+    EXPECT_EQ(policy.time(), microseconds(50));
+}
+
+TEST(SpinPolicy, ALateAnswerNowAndThenChangesNothing) {
+    SpinPolicy policy(microseconds(50));
+    for (int i = 0; i < 100; ++i) {
+        policy.ended(milliseconds(5), true);
+        policy.ended(milliseconds(5), true);
+        policy.ended(microseconds(10), false);
+        EXPECT_EQ(policy.time(), microseconds(50));
+    }
+}
+
+class IgnoresAll : public Receiver {
+public:
+    bool begin(const wire::FrameHeader&, std::span<std::byte>&, std::string&) override {
+        return true;
+    }
+    void take(const wire::FrameHeader&, std::size_t, std::span<const std::byte>) override {}
+    bool end(const wire::FrameHeader&, std::string&) override { return true; }
+};
+
+// COUNT connections; the parameter of the tests: few are polled, many are waited for by epoll(7).
+class SocketGroupTest : public ::testing::TestWithParam<std::size_t> {
+protected:
+    void SetUp() override {
+        for (std::size_t i = 0; i < GetParam(); ++i) {
+            auto pair = make_socket_pair();
+            ASSERT_TRUE(pair);
+            peers.push_back(std::move(pair->theirs));
+            connections.push_back(std::make_unique<FrameConnection>(
+                std::make_unique<SocketStream>(std::move(pair->ours)), "lane"));
+            ASSERT_TRUE(group.add(*connections.back()));
+        }
+        auto event = Event::make();
+        ASSERT_TRUE(event);
+        wake = std::make_unique<Event>(std::move(*event));
+    }
+    void say(std::size_t index) {
+        const auto frame = wire::encode({.type = wire::FrameType::ack, .number = 1});
+        ASSERT_EQ(::send(peers[index].get(), frame.data(), frame.size(), 0), ssize_t(frame.size()));
+    }
+    // Waits until connection INDEX has received something.
+    void expect_received(std::size_t index) {
+        std::size_t got = 0;
+        while (got == 0) {
+            ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
+            for (Connection* const each : group.ready()) {
+                const std::size_t bytes = each->poll(receiver);
+                if (bytes > 0) {
+                    EXPECT_EQ(each, connections[index].get());
+                }
+                got += bytes;
+            }
+        }
+        group.progressed();
+    }
+
+    std::vector<UniqueFd> peers;
+    std::vector<std::unique_ptr<FrameConnection>> connections;
+    std::unique_ptr<Event> wake;
+    IgnoresAll receiver;
+    SocketGroup group{microseconds(50), 4096};
+};
+
+INSTANTIATE_TEST_SUITE_P(, SocketGroupTest, ::testing::Values(1, 4, 5, 70),
+                         ::testing::PrintToStringParamName());
+
+TEST_P(SocketGroupTest, FindsTheConnectionThatHasSomething) {
+    for (std::size_t i = 0; i < GetParam(); ++i) {
+        say(i);
+        expect_received(i);
+    }
+}
+
+TEST_P(SocketGroupTest, SleepsUntilSomethingComes) {
+    std::thread later([this] {
+        std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
+        say(GetParam() - 1);
+    });
+    expect_received(GetParam() - 1);
+    later.join();
+}
+
+TEST_P(SocketGroupTest, IsWoken) {
+    std::thread later([this] {
+        std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
+        wake->raise();
+    });
+    Waited waited = Waited::look;
+    while (waited == Waited::look)
+        waited = group.wait(long_time, wake->fd());
+    later.join();
+    EXPECT_EQ(waited, Waited::woken);
+}
+
+TEST_P(SocketGroupTest, GivesUpInTime) {
+    const auto start = std::chrono::steady_clock::now();
+    Waited waited = Waited::look;
+    while (waited == Waited::look)
+        waited = group.wait(milliseconds(30), wake->fd());
+    EXPECT_EQ(waited, Waited::timed_out);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(30));
+}
+
+// Who looks without end must hear it, too.
+TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
+    SocketGroup patient(std::chrono::seconds(1000), 4096);
+    for (const auto& connection : connections)
+        ASSERT_TRUE(patient.add(*connection));
+    wake->raise();
+    Waited waited = Waited::look;
+    const Deadline deadline(long_time);
+    while (waited == Waited::look && !deadline.passed())
+        waited = patient.wait(long_time, wake->fd());
+    EXPECT_EQ(waited, Waited::woken);
+}
+
+// A connection with something to send is waited for until the network takes it.
+TEST_P(SocketGroupTest, WaitsForRoom) {
+    Connection& connection = *connections[0];
+    const std::vector<std::byte> piece(std::size_t{64} * 1024);
+    const wire::FrameHeader header{
+        .type = wire::FrameType::write, .length = std::uint32_t(piece.size()), .number = 1};
+    while (!connection.unsent())
+        ASSERT_EQ(connection.post(header, piece, More::none), Posted::yes);
+    std::thread reader([&] {
+        std::array<std::byte, 65536> bytes;
+        while (::recv(peers[0].get(), bytes.data(), bytes.size(), 0) > 0) {
+        }
+    });
+    while (connection.unsent()) {
+        ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
+        for (Connection* const each : group.ready())
+            static_cast<void>(each->poll(receiver));
+    }
+    connection.close();
+    reader.join();
+}
+
+TEST_P(SocketGroupTest, ForgetsWhatIsRemoved) {
+    say(0);
+    group.remove(*connections[0]);
+    Waited waited = Waited::look;
+    while (waited == Waited::look) {
+        waited = group.wait(milliseconds(20), wake->fd());
+        EXPECT_EQ(std::ranges::count(group.ready(), connections[0].get()), 0);
+    }
+    EXPECT_EQ(waited, Waited::timed_out);
+}
+
+} // namespace
+} // namespace rpmem::transport

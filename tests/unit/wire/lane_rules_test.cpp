@@ -1,0 +1,319 @@
+// What the ends of a lane may send each other.
+#include "wire/lane_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <limits>
+
+namespace rpmem::wire {
+namespace {
+
+constexpr std::uint64_t pool_size = 1 << 20;
+constexpr LaneTerms terms{
+    .credits = {.bytes = 64 * 1024, .payload = 16384, .frames = 8, .reads = 2},
+    .pool_size = pool_size};
+constexpr std::uint32_t least_weight = 2304; // of a frame
+
+FrameHeader frame(FrameType type, std::uint32_t length, std::uint64_t number = 1,
+                  std::uint8_t flags = 0, std::uint64_t offset = 4096) {
+    return {.type = type, .flags = flags, .length = length, .offset = offset, .number = number};
+}
+
+testing::AssertionResult taken(Requests& requests, const FrameHeader& header) {
+    std::string why;
+    if (requests.check(header, why))
+        return testing::AssertionSuccess();
+    EXPECT_FALSE(why.empty());
+    return testing::AssertionFailure() << why;
+}
+
+testing::AssertionResult taken(const FrameHeader& header, const LaneTerms& own = terms) {
+    Requests requests(own);
+    return taken(requests, header);
+}
+
+TEST(Requests, OnlyWhatAnInitiatorSends) {
+    for (unsigned type = 0; type < 256; ++type) {
+        const auto header = frame(static_cast<FrameType>(type), type == 2 ? 0 : 64);
+        EXPECT_EQ(type >= 1 && type <= 3, static_cast<bool>(taken(header))) << type;
+    }
+}
+
+TEST(Requests, FlagsAreThoseOfTheType) {
+    using namespace frame_flag;
+    for (unsigned flags = 0; flags < 256; ++flags) {
+        const auto flag = static_cast<std::uint8_t>(flags);
+        EXPECT_EQ(flags <= answer_wanted, bool(taken(frame(FrameType::write, 64, 1, flag))));
+        EXPECT_EQ(flags <= answer_wanted, bool(taken(frame(FrameType::read, 64, 1, flag))));
+        EXPECT_EQ(flags <= (answer_wanted | deep),
+                  bool(taken(frame(FrameType::persist, 0, 1, flag))));
+    }
+}
+
+TEST(Requests, RangesLieWithinThePool) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    for (const FrameType type : {FrameType::write, FrameType::read}) {
+        EXPECT_TRUE(taken(frame(type, 64, 1, 0, pool_size - 64)));
+        for (const std::uint64_t offset :
+             {pool_size - 63, pool_size, pool_size + 1, most - 63, most - 31, most})
+            EXPECT_FALSE(taken(frame(type, 64, 1, 0, offset))) << offset;
+    }
+    const auto deep = [](std::uint32_t length, std::uint64_t offset) {
+        return frame(FrameType::persist, length, 1, frame_flag::deep, offset);
+    };
+    EXPECT_TRUE(taken(deep(pool_size, 0)));
+    EXPECT_FALSE(taken(deep(pool_size, 1)));
+    EXPECT_FALSE(taken(deep(std::numeric_limits<std::uint32_t>::max(), 0)));
+}
+
+TEST(Requests, PayloadsHaveBounds) {
+    for (const FrameType type : {FrameType::write, FrameType::read}) {
+        EXPECT_FALSE(taken(frame(type, 0)));
+        EXPECT_TRUE(taken(frame(type, 1)));
+        EXPECT_TRUE(taken(frame(type, terms.credits.payload)));
+        EXPECT_FALSE(taken(frame(type, terms.credits.payload + 1)));
+    }
+}
+
+TEST(Requests, ASessionThatOnlyReadsWritesNothing) {
+    LaneTerms only_reads = terms;
+    only_reads.read_only = true;
+    EXPECT_TRUE(taken(frame(FrameType::read, 64), only_reads));
+    EXPECT_FALSE(taken(frame(FrameType::write, 64), only_reads));
+    EXPECT_FALSE(taken(frame(FrameType::persist, 64, 1, frame_flag::deep), only_reads));
+    EXPECT_FALSE(taken(frame(FrameType::persist, 0, 1, frame_flag::deep), only_reads));
+    EXPECT_TRUE(taken(frame(FrameType::persist, 0), only_reads));
+}
+
+// Nothing can have been written there by other means than frames.
+TEST(Requests, RangesToPersistNeedDirectAccess) {
+    EXPECT_FALSE(taken(frame(FrameType::persist, 64)));
+    LaneTerms direct = terms;
+    direct.direct = true;
+    EXPECT_TRUE(taken(frame(FrameType::persist, 64), direct));
+}
+
+TEST(Requests, NumbersCountUp) {
+    EXPECT_FALSE(taken(frame(FrameType::write, 64, 0)));
+    EXPECT_FALSE(taken(frame(FrameType::write, 64, 2)));
+    Requests requests(terms);
+    EXPECT_TRUE(taken(requests, frame(FrameType::write, 64, 1)));
+    EXPECT_FALSE(taken(requests, frame(FrameType::write, 64, 1)));
+    EXPECT_FALSE(taken(requests, frame(FrameType::read, 64, 3)));
+    EXPECT_TRUE(taken(requests, frame(FrameType::read, 64, 2)));
+}
+
+TEST(Requests, CreditsAreKept) {
+    Requests requests(terms);
+    std::uint64_t number = 0;
+    for (; number < terms.credits.frames; ++number) {
+        const auto header = frame(FrameType::write, 64, number + 1);
+        ASSERT_TRUE(taken(requests, header));
+        requests.complete(header);
+    }
+    EXPECT_FALSE(taken(requests, frame(FrameType::write, 64, number + 1)));
+    requests.acknowledged();
+    EXPECT_TRUE(taken(requests, frame(FrameType::write, 64, number + 1)));
+
+    Requests bytes(terms);
+    for (number = 1; number <= 3; ++number)
+        ASSERT_TRUE(taken(bytes, frame(FrameType::write, terms.credits.payload, number)));
+    const std::uint32_t left = terms.credits.bytes - 3 * (terms.credits.payload + 32) - 32;
+    EXPECT_FALSE(taken(bytes, frame(FrameType::write, left + 1, number)));
+    EXPECT_TRUE(taken(bytes, frame(FrameType::write, left, number)));
+}
+
+// A frame that has begun to come when the ack leaves is not covered by it.
+TEST(Requests, AnAckFreesWhatIsComplete) {
+    Requests requests(terms);
+    const auto first = frame(FrameType::write, terms.credits.payload, 1);
+    const auto second = frame(FrameType::write, terms.credits.payload, 2);
+    ASSERT_TRUE(taken(requests, first));
+    requests.complete(first);
+    ASSERT_TRUE(taken(requests, second));
+    requests.acknowledged();
+    EXPECT_EQ(requests.last_complete(), 1U);
+    ASSERT_TRUE(taken(requests, frame(FrameType::write, terms.credits.payload, 3)));
+    ASSERT_TRUE(taken(requests, frame(FrameType::write, terms.credits.payload, 4)));
+    EXPECT_FALSE(taken(requests, frame(FrameType::write, terms.credits.payload, 5)));
+}
+
+TEST(Requests, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
+    Requests requests(terms);
+    EXPECT_FALSE(requests.owes_ack());
+    for (std::uint64_t number = 1; number <= 4; ++number) {
+        EXPECT_FALSE(requests.ack_is_due()) << number;
+        const auto header = frame(FrameType::write, 64, number);
+        ASSERT_TRUE(taken(requests, header));
+        requests.complete(header);
+        EXPECT_TRUE(requests.owes_ack());
+    }
+    EXPECT_TRUE(requests.ack_is_due());
+    requests.acknowledged();
+    EXPECT_FALSE(requests.ack_is_due() || requests.owes_ack());
+    const auto asks = frame(FrameType::persist, 0, 5, frame_flag::answer_wanted);
+    ASSERT_TRUE(taken(requests, asks));
+    requests.complete(asks);
+    EXPECT_TRUE(requests.ack_is_due());
+    Requests large(terms);
+    for (std::uint64_t number = 1; number <= 2; ++number) {
+        EXPECT_FALSE(large.ack_is_due());
+        const auto header = frame(FrameType::write, terms.credits.payload, number);
+        ASSERT_TRUE(taken(large, header));
+        large.complete(header);
+    }
+    EXPECT_TRUE(large.ack_is_due());
+}
+
+// The target holds what it was asked for until the initiator has taken it in.
+TEST(Requests, ReadsAreBounded) {
+    Requests requests(terms);
+    ASSERT_TRUE(taken(requests, frame(FrameType::read, 64, 1)));
+    ASSERT_TRUE(taken(requests, frame(FrameType::read, 64, 2)));
+    EXPECT_FALSE(taken(requests, frame(FrameType::read, 64, 3)));
+    requests.answered(64);
+    EXPECT_TRUE(taken(requests, frame(FrameType::read, 64, 3)));
+    LaneTerms many = terms;
+    many.credits.reads = 100;
+    Requests bytes(many);
+    for (std::uint64_t number = 1; number <= 4; ++number)
+        ASSERT_TRUE(taken(bytes, frame(FrameType::read, terms.credits.payload, number)));
+    EXPECT_FALSE(taken(bytes, frame(FrameType::read, 1, 5)));
+}
+
+// Both ends count alike: what an initiator may send by its own count, a target takes.
+TEST(Responses, SendWhatRequestsTake) {
+    Responses responses(terms);
+    Requests requests(terms);
+    std::deque<FrameHeader> reads;
+    unsigned random = 1;
+    const auto next = [&random](unsigned below) {
+        random = random * 1103515245 + 12345;
+        return (random >> 16) % below;
+    };
+    std::string why;
+    for (int step = 0; step < 20000; ++step) {
+        const auto type = static_cast<FrameType>(1 + next(3));
+        const auto length =
+            type == FrameType::persist ? 0 : 1 + next(next(2) != 0 ? 64 : terms.credits.payload);
+        if (responses.has_room(type, length)) {
+            const auto header = responses.add(type, 0, 0, length);
+            ASSERT_TRUE(taken(requests, header)) << step;
+            requests.complete(header);
+            if (type == FrameType::read)
+                reads.push_back(header);
+        } else if (type == FrameType::read) {
+            const FrameHeader read = reads.front();
+            reads.pop_front();
+            requests.answered(read.length);
+            ASSERT_TRUE(responses.check({.type = FrameType::data,
+                                         .length = read.length,
+                                         .offset = read.offset,
+                                         .number = read.number},
+                                        why))
+                << why;
+            responses.read_complete();
+        } else {
+            ASSERT_TRUE(requests.owes_ack());
+            requests.acknowledged();
+            ASSERT_TRUE(
+                responses.check({.type = FrameType::ack, .number = requests.last_complete()}, why))
+                << why;
+        }
+    }
+}
+
+// Reads take no credits of frames: however many there were, a write goes.
+TEST(Responses, ReadsAreNotCountedAsFrames) {
+    Responses responses(terms);
+    std::string why;
+    for (int i = 0; i < 100; ++i) {
+        const auto read = responses.add(FrameType::read, 0, 0, 64);
+        ASSERT_TRUE(responses.check(
+            {.type = FrameType::data, .length = 64, .offset = 0, .number = read.number}, why));
+        responses.read_complete();
+    }
+    EXPECT_TRUE(responses.has_room(FrameType::write, 64));
+    EXPECT_EQ(responses.add(FrameType::write, 0, 0, 64).number, 101U);
+    EXPECT_EQ(responses.last_write(), 101U);
+}
+
+TEST(Responses, AcksRiseAndAreForWhatWasSent) {
+    Responses responses(terms);
+    std::string why;
+    const auto ack = [&](std::uint64_t number) {
+        return responses.check({.type = FrameType::ack, .number = number}, why);
+    };
+    EXPECT_FALSE(ack(0));
+    EXPECT_FALSE(ack(1));
+    for (int i = 0; i < 3; ++i)
+        static_cast<void>(responses.add(FrameType::write, 0, 0, 64));
+    EXPECT_FALSE(ack(4));
+    EXPECT_FALSE(ack(std::numeric_limits<std::uint64_t>::max()));
+    EXPECT_TRUE(ack(2));
+    EXPECT_EQ(responses.acknowledged(), 2U);
+    EXPECT_FALSE(ack(2)); // a stale one
+    EXPECT_FALSE(ack(1));
+    EXPECT_TRUE(ack(3));
+    static_cast<void>(responses.add(FrameType::write, 0, 0, 64));
+    EXPECT_FALSE(responses.check({.type = FrameType::ack, .length = 8, .number = 4}, why));
+    EXPECT_FALSE(responses.check({.type = FrameType::ack, .offset = 8, .number = 4}, why));
+    EXPECT_FALSE(responses.check({.type = FrameType::ack, .flags = 1, .number = 4}, why));
+}
+
+TEST(Responses, DataAnswerTheOldestRead) {
+    Responses responses(terms);
+    std::string why;
+    const auto data = [&](std::uint32_t length, std::uint64_t offset, std::uint64_t number) {
+        return responses.check(
+            {.type = FrameType::data, .length = length, .offset = offset, .number = number}, why);
+    };
+    EXPECT_FALSE(data(64, 0, 1));
+    static_cast<void>(responses.add(FrameType::read, 0, 4096, 64));
+    static_cast<void>(responses.add(FrameType::read, 0, 8192, 128));
+    EXPECT_FALSE(responses.has_room(FrameType::read, 1));
+    EXPECT_FALSE(data(128, 8192, 2));
+    EXPECT_FALSE(data(63, 4096, 1));
+    EXPECT_FALSE(data(64, 4095, 1));
+    EXPECT_FALSE(data(64, 4096, 2));
+    EXPECT_TRUE(data(64, 4096, 1));
+    responses.read_complete();
+    EXPECT_FALSE(data(64, 4096, 1));
+    EXPECT_TRUE(data(128, 8192, 2));
+}
+
+TEST(Responses, ErrorsAreBounded) {
+    Responses responses(terms);
+    std::string why;
+    const auto error = [&](std::uint64_t offset, std::uint32_t length) {
+        return responses.check({.type = FrameType::error, .length = length, .offset = offset}, why);
+    };
+    EXPECT_TRUE(error(offset_of_error(ErrorKind::medium, 5), most_error_text));
+    EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 5), most_error_text + 1));
+    EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 0), 0));
+    EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 4096), 0));
+    EXPECT_TRUE(error(offset_of_error(static_cast<ErrorKind>(77), 5), 0)) << "of a later version";
+}
+
+// What a peer says is not believed where memory is taken for it.
+TEST(Responses, CreditsWithoutEndTakeNoMemory) {
+    LaneTerms boundless = terms;
+    constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+    boundless.credits = {.bytes = most, .payload = most / 2, .frames = most, .reads = most};
+    Responses responses(boundless);
+    unsigned frames = 0;
+    while (responses.has_room(FrameType::write, 1) && frames < 100000) {
+        static_cast<void>(responses.add(FrameType::write, 0, 0, 1));
+        ++frames;
+    }
+    EXPECT_EQ(frames, 1024U);
+    while (responses.has_room(FrameType::read, 1) && responses.reads() < 100)
+        static_cast<void>(responses.add(FrameType::read, 0, 0, 1));
+    EXPECT_EQ(responses.reads(), most_reads);
+}
+
+static_assert(least_weight == weight_of({.type = FrameType::persist}));
+
+} // namespace
+} // namespace rpmem::wire
