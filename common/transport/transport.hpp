@@ -58,6 +58,7 @@ public:
     virtual bool end(const wire::FrameHeader& header, std::string& why) = 0;
 };
 
+// One that has ended because the peer broke the rules can still tell the peer why.
 enum class Posted {
     yes,
     full, // the connection keeps as many frames as it can until the network has taken some

@@ -6,6 +6,7 @@
 #include "base/hot.hpp"
 #include "fabric/adaptive_wait.hpp"
 #include "fabric/endpoint.hpp"
+#include "lanes/alarm.hpp"
 #include "lanes/gathered_ranges.hpp"
 #include "lanes/messages.hpp"
 #include "wire/persist_message.hpp"
@@ -13,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,12 +39,6 @@ struct LaneLimits {
     wire::MessageRules messages;
     bool local_registration;
     fabric::WaitPolicy wait;
-};
-
-// Of the session, for whoever waits for its lanes.
-struct Alarm {
-    int fd;                        // readable: it may be lost
-    std::function<bool()> is_lost; // looks, for a moment at least; from any thread; must not throw
 };
 
 // Of a request: it is waited for, or others follow at once and one answer for all will do.

@@ -1,8 +1,6 @@
 #include "lanes/lane.hpp"
 
 #include "base/cache_line.hpp"
-#include "lanes/streamed_copy.hpp"
-#include "lanes/word_copy.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,9 +13,6 @@ namespace {
 
 using wire::PersistMessage;
 using wire::PersistMode;
-
-// Smaller pieces are in the cache when they are flushed, and may be wanted there.
-constexpr std::size_t least_streamed_size = 1024;
 
 // What finds no buffer waits in the stream, where there is one: few buffers are soon used again,
 // and still in the cache. Elsewhere each message that the peer may send needs its own.
@@ -164,9 +159,9 @@ std::string Lane::act(const PersistMessage& message, std::span<const std::byte> 
     std::byte* const address = memory.address + offset;
     switch (mode_of(message)) {
     case PersistMode::persist_written:
-        return add(address, message.size, persister);
+        return taken_.add(address, message.size, persister);
     case PersistMode::deep_persist:
-        if (std::string problem = persist_taken(persister); !problem.empty())
+        if (std::string problem = taken_.persist(persister); !problem.empty())
             return problem;
         if (persister.deep_persist(address, message.size) != 0)
             return persister.failure_text();
@@ -175,48 +170,12 @@ std::string Lane::act(const PersistMessage& message, std::span<const std::byte> 
         if (message.size != data.size())
             return fmt::format("a message announces {} bytes of data and carries {}", message.size,
                                data.size());
-        return copy(address, data, persister);
+        return taken_.copy(address, data, persister);
     case PersistMode::fetch:
         return fetch(address, message, memory);
     default:
         return fmt::format("unknown persist mode in flags {:#x}", message.flags);
     }
-}
-
-std::string Lane::copy(std::byte* address, std::span<const std::byte> data,
-                       const Persister& persister) {
-    if (data.size() < least_streamed_size || !streams_keep_words() ||
-        persister.means() != FlushMeans::pmem_persist) {
-        copy_words(address, data);
-        return add(address, data.size(), persister);
-    }
-    stream_words(address, data);
-    has_streams_ = true;
-    return {};
-}
-
-// Ranges that follow each other are made durable as one.
-std::string Lane::add(std::byte* address, std::size_t size, const Persister& persister) {
-    std::byte* const dirty_end = dirty_ + dirty_size_;
-    if (dirty_size_ > 0 && address <= dirty_end && address + size >= dirty_) {
-        std::byte* const end = std::max(dirty_end, address + size);
-        dirty_ = std::min(dirty_, address);
-        dirty_size_ = static_cast<std::size_t>(end - dirty_);
-        return {};
-    }
-    std::string problem = persist_taken(persister);
-    dirty_ = address;
-    dirty_size_ = size;
-    return problem;
-}
-
-std::string Lane::persist_taken(const Persister& persister) {
-    const std::size_t size = dirty_size_;
-    dirty_size_ = 0;
-    if (has_streams_)
-        end_streams();
-    has_streams_ = false;
-    return persister.persist(dirty_, size) == 0 ? std::string() : persister.failure_text();
 }
 
 bool Lane::answer() {

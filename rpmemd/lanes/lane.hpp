@@ -4,6 +4,7 @@
 
 #include "fabric/endpoint.hpp"
 #include "lanes/persister.hpp"
+#include "lanes/taken_ranges.hpp"
 #include "wire/persist_message.hpp"
 
 #include <cstddef>
@@ -62,7 +63,9 @@ public:
         return answer_wanted_ || persister.means() == FlushMeans::pmem_persist;
     }
     // Makes all that was taken durable.
-    [[nodiscard]] std::string persist_taken(const Persister& persister);
+    [[nodiscard]] std::string persist_taken(const Persister& persister) {
+        return taken_.persist(persister);
+    }
     // Answers what was taken, unless the last message said that this may wait. False: not now, the
     // queue is full.
     [[nodiscard]] bool answer();
@@ -76,11 +79,8 @@ private:
     [[nodiscard]] std::string act(const wire::PersistMessage& message,
                                   std::span<const std::byte> data, const ServedMemory& memory,
                                   const Persister& persister);
-    [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
-                                   const Persister& persister);
     [[nodiscard]] std::string fetch(const std::byte* address, const wire::PersistMessage& message,
                                     const ServedMemory& memory) const;
-    [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
 
     unsigned index_;
     wire::MessageRules rules_;
@@ -94,9 +94,7 @@ private:
     unsigned unanswered_ = 0;
     std::uint32_t last_flags_ = 0;
     bool answer_wanted_ = false;
-    std::byte* dirty_ = nullptr; // the range taken and not durable yet
-    std::size_t dirty_size_ = 0;
-    bool has_streams_ = false;
+    TakenRanges taken_;
 };
 
 } // namespace rpmem::target

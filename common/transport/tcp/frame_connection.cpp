@@ -44,7 +44,7 @@ FrameConnection::~FrameConnection() {
 
 Posted FrameConnection::post(const FrameHeader& header, std::span<const std::byte> piece,
                              More more) {
-    if (ended() || send_code_ != 0 || is_closing_)
+    if (!can_send())
         return Posted::ended;
     if (waiting_ == most_waiting && !send_waiting(true))
         return Posted::ended;
@@ -54,6 +54,12 @@ Posted FrameConnection::post(const FrameHeader& header, std::span<const std::byt
     if (more == More::follows && waiting_ < most_waiting)
         return Posted::yes;
     return send_waiting(more == More::follows) ? Posted::yes : Posted::ended;
+}
+
+// Whoever broke the rules may be told so.
+bool FrameConnection::can_send() const {
+    return stream_ && send_code_ == 0 && !is_closing_ &&
+           (!ended() || failure_.fault == Fault::broke_protocol);
 }
 
 void FrameConnection::add(const FrameHeader& header, std::span<const std::byte> piece) {
@@ -108,7 +114,7 @@ void FrameConnection::forget_sent(std::size_t bytes) {
 }
 
 void FrameConnection::close() {
-    if (ended() || is_closing_)
+    if (!can_send())
         return;
     add({.type = FrameType::bye}, {});
     is_closing_ = true;

@@ -37,6 +37,7 @@ private:
     [[nodiscard]] Frame& waiting(std::size_t index) {
         return frames_[(first_ + index) % ring_size];
     }
+    [[nodiscard]] bool can_send() const;
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);

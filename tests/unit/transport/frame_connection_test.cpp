@@ -225,7 +225,10 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
     EXPECT_EQ(connection->failure().fault, Fault::broke_protocol);
     EXPECT_NE(connection->failure().text.find("lane 3: the peer sent a header"), std::string::npos)
         << connection->failure().text;
-    EXPECT_EQ(connection->post({.type = FrameType::write}, {}, More::none), Posted::ended);
+    const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
+    const Bytes words = counted(3);
+    EXPECT_EQ(connection->post(error, words, More::none), Posted::yes);
+    EXPECT_EQ(hear(35), frame(error, words)) << "the peer is told";
 }
 
 TEST_F(FrameConnectionTest, WhatTheReceiverRefusesEndsTheConnection) {

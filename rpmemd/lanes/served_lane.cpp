@@ -1,0 +1,115 @@
+#include "lanes/served_lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// This end has places for so many reads.
+wire::LaneTerms bounded(wire::LaneTerms terms) {
+    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, wire::most_reads);
+    return terms;
+}
+
+} // namespace
+
+using transport::Fault;
+using transport::More;
+using transport::Posted;
+using wire::FrameHeader;
+using wire::FrameType;
+
+ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
+                       const wire::LaneTerms& terms, std::byte* pool, Persister persister)
+    : index_(index), connection_(std::move(connection)), pool_(pool), persister_(persister),
+      requests_(bounded(terms)) {}
+
+bool ServedLane::serve() {
+    served_bytes_ = connection_->poll(*this);
+    const transport::Fallen& failure = connection_->failure();
+    if (failure.fault == Fault::broke_protocol || failure.fault == Fault::medium)
+        note(failure.text);
+    if (!problem_.empty() || connection_->ended())
+        return false;
+    answer_reads();
+    // Persistent memory is flushed at once: the time until the next frame is well used.
+    if (requests_.owes_ack() &&
+        (requests_.ack_is_due() || persister_.means() == FlushMeans::pmem_persist))
+        acknowledge();
+    return problem_.empty();
+}
+
+bool ServedLane::begin(const FrameHeader& header, std::span<std::byte>&, std::string& why) {
+    return requests_.check(header, why);
+}
+
+void ServedLane::take(const FrameHeader& header, std::size_t position,
+                      std::span<const std::byte> chunk) {
+    if (problem_.empty())
+        note(taken_.copy(pool_ + header.offset + position, chunk, persister_));
+}
+
+bool ServedLane::end(const FrameHeader& header, std::string&) {
+    requests_.complete(header);
+    if (header.type == FrameType::persist)
+        make_durable(header);
+    if (header.type == FrameType::read)
+        reads_[(first_read_ + read_count_++) % wire::most_reads] = header;
+    return true;
+}
+
+// A frame of type persist without a range only asks for an ack.
+void ServedLane::make_durable(const FrameHeader& header) {
+    if (header.length == 0 || !problem_.empty())
+        return;
+    std::byte* const address = pool_ + header.offset;
+    if ((header.flags & wire::frame_flag::deep) == 0)
+        return note(taken_.add(address, header.length, persister_));
+    note(taken_.persist(persister_));
+    if (problem_.empty() && persister_.deep_persist(address, header.length) != 0)
+        note(persister_.failure_text());
+}
+
+void ServedLane::acknowledge() {
+    std::string problem = taken_.persist(persister_);
+    if (persister_.has_failed()) // for another lane, or a header
+        problem = persister_.failure_text();
+    note(std::move(problem));
+    if (!problem_.empty() || !requests_.ack_is_due())
+        return;
+    const FrameHeader ack{.type = FrameType::ack, .number = requests_.last_complete()};
+    if (connection_->post(ack, {}, More::none) == Posted::yes)
+        requests_.acknowledged(); // else when there is room: it stays due
+}
+
+void ServedLane::answer_reads() {
+    while (read_count_ > 0) {
+        const FrameHeader& read = reads_[first_read_];
+        const FrameHeader data{.type = FrameType::data,
+                               .length = read.length,
+                               .offset = read.offset,
+                               .number = read.number};
+        if (connection_->post(data, {pool_ + read.offset, read.length}, More::none) != Posted::yes)
+            return;
+        requests_.answered(read.length);
+        first_read_ = (first_read_ + 1) % wire::most_reads;
+        --read_count_;
+    }
+}
+
+void ServedLane::note(std::string problem) {
+    if (problem_.empty())
+        problem_ = std::move(problem);
+}
+
+void ServedLane::tell(wire::ErrorKind kind, int code, const std::string& text) {
+    last_words_ = text.substr(0, wire::most_error_text);
+    static_cast<void>(
+        connection_->post({.type = FrameType::error,
+                           .length = static_cast<std::uint32_t>(last_words_.size()),
+                           .offset = wire::offset_of_error(kind, static_cast<std::uint32_t>(code))},
+                          std::as_bytes(std::span(last_words_)), More::none));
+}
+
+} // namespace rpmem::target

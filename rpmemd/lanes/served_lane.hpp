@@ -1,0 +1,62 @@
+// The target's side of a lane that carries frames: checks, copies, makes durable, acknowledges.
+// Used by one worker's thread.
+#pragma once
+
+#include "lanes/persister.hpp"
+#include "lanes/taken_ranges.hpp"
+#include "transport/transport.hpp"
+#include "wire/lane_rules.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace rpmem::target {
+
+class ServedLane final : private transport::Receiver {
+public:
+    // POOL has TERMS.pool_size bytes.
+    ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
+               const wire::LaneTerms& terms, std::byte* pool, Persister persister);
+
+    [[nodiscard]] unsigned index() const { return index_; }
+    [[nodiscard]] transport::Connection& connection() { return *connection_; }
+
+    // Takes what has come, makes it durable and answers it. False: the lane has ended.
+    [[nodiscard]] bool serve();
+    // Bytes that the last call of serve() took.
+    [[nodiscard]] std::size_t served_bytes() const { return served_bytes_; }
+    // Why the session must end: the initiator broke the rules, or the medium failed. Empty: it goes
+    // on, though the lane may have ended.
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+    // Tells the initiator why the session ends, if it listens.
+    void tell(wire::ErrorKind kind, int code, const std::string& text);
+
+private:
+    bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
+               std::string& why) override;
+    void take(const wire::FrameHeader& header, std::size_t position,
+              std::span<const std::byte> chunk) override;
+    bool end(const wire::FrameHeader& header, std::string& why) override;
+    void make_durable(const wire::FrameHeader& header);
+    void acknowledge();
+    void answer_reads();
+    void note(std::string problem);
+
+    unsigned index_;
+    std::unique_ptr<transport::Connection> connection_;
+    std::byte* pool_;
+    Persister persister_;
+    wire::Requests requests_;
+    TakenRanges taken_;
+    // Without data yet; as many as the rules allow.
+    std::array<wire::FrameHeader, wire::most_reads> reads_{};
+    std::size_t first_read_ = 0;
+    std::size_t read_count_ = 0;
+    std::size_t served_bytes_ = 0;
+    std::string problem_;
+    std::string last_words_; // of tell(), until they are sent
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,30 @@
+// What a lane has stored into the pool and not made durable yet.
+#pragma once
+
+#include "lanes/persister.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace rpmem::target {
+
+// Used by one thread. The texts say why a range is not durable; empty: it is.
+class TakenRanges {
+public:
+    // Copies DATA to the pool, without cutting through aligned words. Part of it may become durable
+    // at once.
+    [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
+                                   const Persister& persister);
+    // Somebody else has stored the range.
+    [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
+    // Makes all of them durable.
+    [[nodiscard]] std::string persist(const Persister& persister);
+
+private:
+    std::byte* begin_ = nullptr; // ranges that follow each other are one
+    std::size_t size_ = 0;
+    bool has_streams_ = false;
+};
+
+} // namespace rpmem::target
