@@ -13,6 +13,13 @@ if(RPMEM_SANITIZE)
     set(CMAKE_C_FLAGS_DEBUG "-g1")
     set(CMAKE_CXX_FLAGS_DEBUG "-g1")
 endif()
+if(RPMEM_FUZZ)
+    # The libraries tell libFuzzer which branches an input took. The fuzz targets run far more often
+    # than they are compiled.
+    target_compile_options(rpmem_options INTERFACE -fsanitize=fuzzer-no-link)
+    set(CMAKE_C_FLAGS_DEBUG "-g1 -O1")
+    set(CMAKE_CXX_FLAGS_DEBUG "-g1 -O1")
+endif()
 
 # What is installed is hardened. Debug and sanitizer builds are not installed: they leave this out,
 # because _FORTIFY_SOURCE needs optimisation, and hides from the sanitizers what they look for.

@@ -29,6 +29,7 @@ constexpr std::size_t family_size = 4;
 constexpr std::size_t address_size = family_size + sizeof(HostAddress::bytes);
 constexpr std::uint32_t ipv4 = 4;
 constexpr std::uint32_t ipv6 = 6;
+constexpr std::size_t ipv4_size = 4; // the bytes behind it are zeros
 
 void put_addresses(ByteWriter& writer, std::span<const HostAddress> addresses) {
     writer.big_endian(static_cast<std::uint32_t>(addresses.size()));
@@ -51,6 +52,9 @@ Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
         HostAddress address;
         reader.raw(address.bytes);
         address.family = family == ipv4 ? HostAddress::Family::ipv4 : HostAddress::Family::ipv6;
+        // Two addresses are compared with all their bytes.
+        if (family == ipv4)
+            std::fill(address.bytes.begin() + ipv4_size, address.bytes.end(), std::byte{0});
         // Later versions may know other families.
         if (family == ipv4 || family == ipv6)
             addresses.push_back(address);

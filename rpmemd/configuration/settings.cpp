@@ -176,13 +176,13 @@ Result<std::string> expand_home(std::string_view name, std::string text, std::st
         if (home.empty())
             return invalid("{} {} needs the home directory, but HOME is not set; write an absolute "
                            "path without $HOME",
-                           name, text);
+                           name, printable(text));
         text.replace(position, variable.size(), home);
         position += home.size();
     }
     if (!text.starts_with('/'))
         return invalid("{} {} is not absolute; write it with a leading slash, or $HOME", name,
-                       text);
+                       printable(text));
     return text;
 }
 
@@ -208,14 +208,15 @@ Result<> apply_setting(Layer& layer, std::string_view key, GivenValue value) {
     const auto* const row = std::ranges::find_if(
         rows, [&](const auto& candidate) { return candidate.setting.name == key; });
     if (row == std::end(rows))
-        return invalid("unknown key \"{}\"; known are {}", key, names_of_settings());
+        return invalid("unknown key \"{}\"; known are {}", printable(key), names_of_settings());
     if (value.text.empty())
         return invalid("{} has no value", key);
     if (value.text.find_first_of("\"'") == 0)
         return invalid("{}: the value {} begins with a quote; values are written without quotes",
-                       key, value.text);
+                       key, printable(value.text));
     if (!parse_setting(row->setting, value.text))
-        return invalid("{}: \"{}\" is {}", key, value.text, complaint_about(row->setting));
+        return invalid("{}: \"{}\" is {}", key, printable(value.text),
+                       complaint_about(row->setting));
     layer.insert_or_assign(row->setting.name, std::move(value));
     return {};
 }

@@ -204,6 +204,22 @@ TEST(ConfigurationFile, BinaryContentIsRefusedAndNotEchoed) {
     EXPECT_EQ(settings.error().text.find('\0'), std::string::npos);
 }
 
+// Found by the fuzz target configuration_file: the daemon tells such errors to terminals, too.
+TEST(ConfigurationFile, NoPartOfAMessageCommandsATerminal) {
+    for (const std::string_view text : {"log-\x1b[2J = z\n", "nthreads = \x1b[2J\n",
+                                        "log-file = '\x1b[2J\n", "nthreads \x1b[2J\n"}) {
+        const auto layer = parse_configuration(text, "file");
+        ASSERT_FALSE(layer) << text;
+        EXPECT_EQ(layer.error().text.find('\x1b'), std::string::npos) << layer.error().text;
+    }
+    const auto relative = complete({{"poolset-dir", {"$HOMEWARD\x1b[2J", "file:1"}}}, "/home/user");
+    ASSERT_FALSE(relative);
+    EXPECT_EQ(relative.error().text.find('\x1b'), std::string::npos) << relative.error().text;
+    const auto homeless = complete({{"poolset-dir", {"$HOME/\x1b[2J", "file:1"}}}, "");
+    ASSERT_FALSE(homeless);
+    EXPECT_EQ(homeless.error().text.find('\x1b'), std::string::npos) << homeless.error().text;
+}
+
 TEST(Overlay, TheUpperLayerWinsWhereItSpeaks) {
     Layer lower;
     Layer upper;

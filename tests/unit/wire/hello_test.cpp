@@ -188,6 +188,16 @@ TEST(Hello, AddressesAreBounded) {
     EXPECT_TRUE(decode_hello(full)->addresses.empty());
 }
 
+// Found by the fuzz target hello: two addresses of IPv4 that were the same compared as different.
+TEST(Hello, WhatIsBehindAnAddressOfIpv4IsNotKept) {
+    auto bytes = encode(
+        Hello{1, capability_addresses, 7, 1, 1, 0, sample_token(), {*parse_address("192.0.2.7")}});
+    bytes.back() = std::byte{1};
+    const auto decoded = decode_hello(bytes);
+    ASSERT_TRUE(decoded) << decoded.error().text;
+    EXPECT_EQ(decoded->addresses, std::vector{*parse_address("192.0.2.7")});
+}
+
 TEST(Hello, ProvidersBeyondTheFieldHaveNoBit) {
     EXPECT_EQ(provider_bit(0), 0U);
     EXPECT_EQ(provider_bit(1), 1U);

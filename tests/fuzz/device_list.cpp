@@ -1,0 +1,31 @@
+// RPMEM_DEVICE, and the daemon's setting `device`.
+#include "property.hpp"
+#include "rdma/choice.hpp"
+
+#include <cerrno>
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    using fuzz::require;
+    const auto devices = rdma::parse_devices(fuzz::text_of_input(data, size));
+    if (!devices) {
+        fuzz::require_error(devices.error(), {EINVAL});
+        return 0;
+    }
+    constexpr std::size_t most_devices = 64;
+    constexpr std::size_t longest_name = 63;
+    constexpr unsigned largest_port = 255;
+    require(devices->size() <= most_devices, "the devices are bounded");
+    for (const auto& device : *devices) {
+        require(!device.name.empty() && device.name.size() <= longest_name &&
+                    device.name.find('/') == std::string::npos,
+                "a name is that of a folder beneath /sys/class/infiniband");
+        require(!device.port || (*device.port >= 1 && *device.port <= largest_port),
+                "a port is from 1 to 255");
+    }
+    const std::string text = text_of(*devices);
+    const auto again = rdma::parse_devices(text);
+    require(again && text_of(*again) == text && again->size() == devices->size(),
+            "a list is read again as it was");
+    return 0;
+}

@@ -1,0 +1,78 @@
+// SSH_ORIGINAL_COMMAND: what a client asked for whose key runs a command of its own. A byte of
+// flags chooses what the forced command said.
+#include "configuration/forced_command.hpp"
+
+#include "property.hpp"
+#include "session/remote_command.hpp"
+#include "wire/hello.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace rpmem;
+using namespace rpmem::target;
+using fuzz::require;
+
+// What librpmem sends for the same wish is understood as the same.
+void check_sent(const ClientCommand& command) {
+    if (command.action != ClientCommand::Action::remove)
+        return;
+    constexpr std::size_t most_name = 4095;
+    require(!command.pool_set.empty() && command.pool_set.size() <= most_name &&
+                command.pool_set.front() != '-' && !fuzz::has_control_character(command.pool_set),
+            "the name of a pool set is one");
+    const auto again = parse_client_command(wire::with_offer(
+        remove_command("rpmemd", command.pool_set, command.force, command.remove_pool_set)));
+    require(again && again->offer && again->action == command.action &&
+                again->pool_set == command.pool_set && again->force == command.force &&
+                again->remove_pool_set == command.remove_pool_set,
+            "the daemon understands librpmem's command for the same wish");
+}
+
+Configuration forced(unsigned flags) {
+    Configuration configuration{};
+    configuration.restricted = (flags & 1) != 0;
+    configuration.allow_remove = (flags & 2) != 0;
+    configuration.read_only = (flags & 4) != 0;
+    configuration.allow_outside = (flags & 8) != 0;
+    configuration.probe = (flags & 16) != 0;
+    return configuration;
+}
+
+void check_obeyed(const std::string& original, const Configuration& before) {
+    Configuration after = before;
+    const auto wish = obey(original.c_str(), after);
+    require(!after.may_delete || (before.allow_remove && !before.read_only),
+            "only --allow-remove lets a client delete pools");
+    require(after.restricted == before.restricted && after.allow_outside == before.allow_outside &&
+                after.read_only == before.read_only && after.allow_remove == before.allow_remove,
+            "a client changes nothing of what its key may do");
+    if (!wish) {
+        fuzz::require_error(wish.error(), {EACCES, EINVAL});
+        require(!fuzz::has_control_character(wish.error().text), "a message is printable");
+        return;
+    }
+    require(!after.remove || after.may_delete, "nothing is removed that may not be deleted");
+    require(wish->warning.empty() || !before.restricted,
+            "a restricted key ignores no command: it is refused");
+    require(!fuzz::has_control_character(wish->warning), "a warning is printable");
+    const bool understood = parse_client_command(original.c_str()).has_value();
+    require(wish->warning.empty() == understood, "a command is ignored if it is not understood");
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::Input input(data, size);
+    const unsigned flags = input.take_value<std::uint8_t>();
+    const std::string original = input.take_text();
+    const auto command = parse_client_command(original);
+    if (command) {
+        check_sent(*command);
+    } else {
+        fuzz::require_error(command.error(), {EINVAL});
+    }
+    check_obeyed(original, forced(flags));
+    return 0;
+}

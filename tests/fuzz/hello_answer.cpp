@@ -1,0 +1,35 @@
+// The answer to a hello, as the daemon reads it: its size first, and then as many bytes.
+#include "property.hpp"
+#include "wire/hello.hpp"
+
+#include <cerrno>
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    using fuzz::require;
+    fuzz::Input input(data, size);
+    fuzz::Bytes message = input.take(wire::hello_size_field);
+    const auto announced = wire::decode_hello_size(message, wire::hello_answer_size);
+    if (!announced) {
+        fuzz::require_error(announced.error(), {EBADMSG});
+        return 0;
+    }
+    require(*announced >= wire::hello_answer_size && *announced <= wire::max_hello_size,
+            "the size of an answer is bounded");
+    const fuzz::Bytes rest = input.take(*announced - message.size());
+    message.insert(message.end(), rest.begin(), rest.end());
+    const auto answer = wire::decode_hello_answer(message);
+    if (!answer) {
+        fuzz::require_error(answer.error(), {EBADMSG});
+        return 0;
+    }
+    require(message.size() == *announced, "an answer that is cut off is refused");
+    require(answer->version != 0, "the version is not 0");
+    // What later versions append is passed over, and so are the two reserved bytes.
+    message.resize(wire::hello_answer_size);
+    std::fill_n(message.begin() + 6, 2, std::byte{0});
+    auto encoded = wire::encode(*answer);
+    std::copy_n(message.begin(), wire::hello_size_field, encoded.begin());
+    require(encoded == message, "a decoded answer is encoded to the same bytes");
+    return 0;
+}

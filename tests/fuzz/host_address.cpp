@@ -1,0 +1,15 @@
+// The number of an address: in SSH_CONNECTION, and in settings.
+#include "base/host_address.hpp"
+
+#include "property.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    const auto address = parse_address(std::string(fuzz::text_of_input(data, size)));
+    if (!address)
+        return 0;
+    const auto again = parse_address(text_of(*address));
+    fuzz::require(again && *again == *address, "an address is read again as it was");
+    fuzz::require(reach_of(*again) == reach_of(*address), "it leads to the same place");
+    return 0;
+}

@@ -1,0 +1,21 @@
+// What a lane says of itself when it connects, as the daemon reads it.
+#include "property.hpp"
+#include "wire/hello.hpp"
+
+#include <cerrno>
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    using fuzz::require;
+    fuzz::Bytes message = fuzz::Input(data, size).take(size);
+    const auto greeting = wire::decode_lane_greeting(message);
+    require(greeting.has_value() == (size >= wire::lane_greeting_size),
+            "only a greeting that is too short is refused");
+    if (!greeting) {
+        fuzz::require_error(greeting.error(), {EBADMSG});
+        return 0;
+    }
+    message.resize(wire::lane_greeting_size); // a provider may have appended zeros
+    require(wire::encode(*greeting) == message, "a decoded greeting is encoded to the same bytes");
+    return 0;
+}

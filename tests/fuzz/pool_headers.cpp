@@ -1,0 +1,106 @@
+// The headers of a pool's parts. Whoever can write to a part can write any header, one with a right
+// checksum among them.
+//
+// An input: a byte of flags, a byte of how many parts, and for each part the header without what is
+// unused in it, a byte that fills it, and the shutdown state with the checksum.
+#include "pools/pool_header.hpp"
+#include "property.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace rpmem;
+using namespace rpmem::target;
+using fuzz::require;
+
+constexpr std::size_t most_parts = 4;
+constexpr std::size_t used_at_front = offsetof(PoolHeader, unused);
+constexpr std::size_t used_at_end = header_size - offsetof(PoolHeader, shutdown_state);
+
+// What is done to the headers so that more than their checksums is looked at.
+constexpr unsigned sealed = 4;
+constexpr unsigned linked = 8;
+
+PoolHeader take_header(fuzz::Input& input) {
+    PoolHeader header{};
+    auto* const bytes = reinterpret_cast<std::byte*>(&header);
+    const auto front = input.take(used_at_front);
+    const auto fill = input.take_value<std::byte>();
+    const auto end = input.take(used_at_end);
+    std::fill_n(bytes + used_at_front, header_size - used_at_front - used_at_end, fill);
+    std::copy(front.begin(), front.end(), bytes);
+    std::copy(end.begin(), end.end(), bytes + offsetof(PoolHeader, shutdown_state));
+    return header;
+}
+
+std::vector<PoolHeader> take_headers(fuzz::Input& input, unsigned flags) {
+    const auto count = input.take_value<std::uint8_t>() % (most_parts + 1);
+    std::vector<PoolHeader> headers;
+    for (std::size_t i = 0; i < count; ++i)
+        headers.push_back(take_header(input));
+    if ((flags & linked) != 0)
+        for (std::size_t i = 0; i < count; ++i) {
+            headers[i].previous_part_uuid = headers[(i + count - 1) % count].uuid;
+            headers[i].next_part_uuid = headers[(i + 1) % count].uuid;
+        }
+    if ((flags & sealed) != 0)
+        std::for_each(headers.begin(), headers.end(), seal);
+    return headers;
+}
+
+bool same(const rpmem_pool_attr& left, const rpmem_pool_attr& right) {
+    return std::memcmp(&left, &right, sizeof(left)) == 0;
+}
+
+// New headers for these attributes are those of a pool that can be opened.
+void check_rewritten(const std::vector<PoolHeader>& headers, const std::vector<std::string>& names,
+                     HeaderLayout layout) {
+    rpmem_pool_attr attributes = attributes_of(headers[0]);
+    const auto allowed = check_attributes(attributes, layout);
+    if (!allowed) {
+        fuzz::require_error(allowed.error(), {EINVAL});
+        return;
+    }
+    if (layout == HeaderLayout::none)
+        return;
+    const auto rewritten = rewrite_headers(headers, attributes);
+    require(verify_headers(rewritten, names, layout).has_value(),
+            "headers that were rewritten belong together");
+    const auto read = attributes_of(rewritten[0]);
+    static_assert(sizeof(ArchFlags) == sizeof(attributes.user_flags));
+    if (std::all_of(std::begin(attributes.user_flags), std::end(attributes.user_flags),
+                    [](unsigned char byte) { return byte == 0; })) {
+        const auto own = machine_arch_flags();
+        std::memcpy(attributes.user_flags, &own, sizeof(own));
+    }
+    require(same(read, attributes), "the attributes are read as they were written");
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::Input input(data, size);
+    const unsigned flags = input.take_value<std::uint8_t>();
+    constexpr HeaderLayout layouts[] = {HeaderLayout::every_part, HeaderLayout::first_part_only,
+                                        HeaderLayout::none};
+    const HeaderLayout layout = layouts[(flags & 3) % std::size(layouts)];
+    const auto headers = take_headers(input, flags);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        names.push_back(fmt::format("part{}", i));
+
+    const auto verified = verify_headers(headers, names, layout);
+    if (!verified) {
+        fuzz::require_error(verified.error(), {EINVAL});
+        require(!fuzz::has_control_character(verified.error().text),
+                "a message quotes no text of a header");
+    }
+    if (headers.empty())
+        return 0;
+    require(!verified || !is_all_zero(headers[0]), "no header is not a header");
+    require(!verified || headers[0].checksum == header_checksum(headers[0]),
+            "a checksum that is wrong is refused");
+    check_rewritten(headers, names, layout);
+    return 0;
+}

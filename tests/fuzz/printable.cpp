@@ -1,0 +1,17 @@
+// What makes the texts of strangers fit for a log or a terminal.
+#include "base/log.hpp"
+#include "property.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    using fuzz::require;
+    const std::string_view text = fuzz::text_of_input(data, size);
+    const std::string shown = printable(text);
+    require(std::all_of(shown.begin(), shown.end(), [](char c) { return c >= ' ' && c <= '~'; }),
+            "all is printable ASCII");
+    constexpr std::size_t longest_character = 4;
+    require(shown.size() >= text.size() && shown.size() <= longest_character * text.size(),
+            "a byte becomes one to four");
+    require(printable(shown) == shown, "what is printable stays as it is");
+    return 0;
+}

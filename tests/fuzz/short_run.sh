@@ -1,0 +1,13 @@
+#!/bin/bash
+# short_run.sh BUILD_DIR NAME: replays the corpus of a fuzz target, then lets the target run for 5
+# seconds. An input that fails is left in BUILD_DIR/findings/NAME.
+set -eu -o pipefail
+sources=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
+build=$1 name=$2
+# shellcheck source=tests/fuzz/lib.sh
+. "$sources/tests/fuzz/lib.sh"
+
+new_inputs=$(mktemp -d)
+trap 'rm -rf "$new_inputs"' EXIT
+replay_corpus "$name" "$build/findings/$name"
+start_fuzzer "$name" "$build/findings/$name" -max_total_time=5 "$new_inputs" "$(corpus_of "$name")"

@@ -1,0 +1,19 @@
+// What "ssh -G" prints: where ssh goes for a target.
+#include "session/ssh_destination.hpp"
+
+#include "property.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace rpmem;
+    const std::string_view text = fuzz::text_of_input(data, size);
+    const auto destination = read_destination(text);
+    if (!destination)
+        return 0;
+    constexpr std::size_t longest_host = 255;
+    fuzz::require(!destination->host.empty() && destination->host.size() <= longest_host,
+                  "the host is bounded");
+    fuzz::require(destination->host.find('\n') == std::string::npos, "the host is of one line");
+    fuzz::require(text.find(destination->host) != std::string_view::npos,
+                  "the host is in what ssh printed");
+    return 0;
+}
