@@ -81,7 +81,7 @@ std::string Channel::error_text() const {
     for (const char c : error_text_) {
         if (c == '\n')
             joined += "; ";
-        else if (static_cast<unsigned char>(c) >= ' ')
+        else if (static_cast<unsigned char>(c) >= ' ' && c != '\x7f')
             joined += c;
     }
     while (joined.ends_with(' ') || joined.ends_with(';'))

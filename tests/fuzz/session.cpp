@@ -1,0 +1,130 @@
+// The library's side of an out-of-band session: hello, requests, the daemon's last message. The
+// transport is this one's own: what the daemon says is there from the beginning, and then its
+// output ends, so the session has to come to an end without a wait.
+//
+// An input: a byte that chooses the requests, the exit status of the remote command, a line on its
+// standard error, and its standard output.
+#include "session/session.hpp"
+
+#include "base/io.hpp"
+#include "property.hpp"
+#include "session/transport.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace rpmem;
+using fuzz::require;
+
+// Of the remote command. Set before each session, read by start_channel().
+struct Script {
+    int exit_status = 0;
+    std::string error;
+    fuzz::Bytes output;
+};
+Script script;
+
+class EndedCommand : public Carrier {
+public:
+    EndedCommand(int exit_status, UniqueFd input)
+        : status_{exit_status, 0, true}, input_(std::move(input)) {}
+    std::optional<ExitStatus> wait(const Deadline& /*deadline*/) override { return status_; }
+    void let_go() override {}
+
+private:
+    ExitStatus status_;
+    UniqueFd input_; // takes what the library sends
+};
+
+// A pipe that has BYTES, and then ends. They are fewer than it has room for.
+UniqueFd ended_stream(std::span<const std::byte> bytes) {
+    auto pipe = make_pipe();
+    require(pipe && write_fully(pipe->write_end.get(), bytes, Deadline(std::chrono::seconds(1))),
+            "there is a pipe");
+    return std::move(pipe->read_end);
+}
+
+void check(const Error& error) {
+    constexpr int last_errno = 4095;
+    require(error.kind != ErrorClass::bug && error.code > 0 && error.code <= last_errno,
+            "an error has an errno value and is no bug");
+    constexpr std::size_t longest = 16384;
+    require(!error.text.empty() && error.text.size() <= longest, "an error has a bounded text");
+    require(!fuzz::has_control_character(error.text), "no text of a daemon commands a terminal");
+}
+
+template <typename T>
+bool check_result(const Result<T>& result) {
+    if (!result)
+        check(result.error());
+    return result.has_value();
+}
+
+void check_in_band(const wire::InBandAttributes& in_band) {
+    require(in_band.port >= 1 && in_band.port <= 65535 && in_band.lanes >= 1,
+            "an answer names a port, and lanes");
+}
+
+// False: there is no pool.
+bool make_pool(Session& session, bool create) {
+    if (create) {
+        const auto answer = session.create({.pool_size = 1, .lanes = 1, .pool_set = "pool.set"});
+        if (check_result(answer))
+            check_in_band(answer->in_band);
+        return answer.has_value();
+    }
+    const auto answer = session.open({.pool_size = 1, .lanes = 1, .pool_set = "pool.set"});
+    if (check_result(answer))
+        check_in_band(answer->in_band);
+    return answer.has_value();
+}
+
+void run_requests(Session& session, unsigned choice) {
+    if (session.hello())
+        require(
+            (session.hello()->capabilities & ~(wire::all_capabilities | wire::all_conditions)) == 0,
+            "what is not known is not taken");
+    if (!make_pool(session, (choice & 1) != 0))
+        return;
+    if ((choice & 2) != 0)
+        check_result(session.set_attributes({}));
+    if ((choice & 4) != 0)
+        if (const auto loss = session.loss())
+            check(*loss);
+    if ((choice & 8) != 0)
+        session.undo_create();
+    else
+        check_result(session.close());
+}
+
+Settings default_settings() {
+    return read_settings([](const char* /*name*/) -> const char* { return nullptr; });
+}
+
+} // namespace
+
+// In the place of the library's: no login, no process.
+rpmem::Result<std::unique_ptr<rpmem::Channel>>
+rpmem::start_channel(const Target& /*target*/, const std::string& /*command*/, bool /*force_ipv4*/,
+                     const Settings& /*settings*/, const Deadline& /*deadline*/) {
+    auto input = make_socket_pair();
+    require(input.has_value(), "there is a pair of sockets");
+    return std::make_unique<Channel>(
+        ChannelStreams{std::move(input->ours), ended_stream(script.output),
+                       ended_stream(std::as_bytes(std::span(script.error)))},
+        std::make_unique<EndedCommand>(script.exit_status, std::move(input->theirs)));
+}
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::Input input(data, size);
+    const unsigned choice = input.take_value<std::uint8_t>();
+    script.exit_status = input.take_value<std::uint8_t>();
+    script.error = input.take_line();
+    script.output = input.take(input.left());
+    const auto session = Session::start({.user = "", .host = "node1", .port = std::nullopt},
+                                        "rpmemd", false, default_settings(), [] {});
+    if (check_result(session))
+        run_requests(**session, choice);
+    return 0;
+}
