@@ -1,0 +1,62 @@
+// The first words of the daemon's side of a session: the client's bytes are there from the
+// beginning, and then they end, so that nothing is waited for.
+#include "greeting.hpp"
+
+#include "base/io.hpp"
+#include "property.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using namespace rpmem;
+using namespace rpmem::target;
+using fuzz::require;
+
+Pipe full_pipe(std::span<const std::byte> bytes) {
+    auto pipe = make_pipe();
+    require(pipe && write_fully(pipe->write_end.get(), bytes, Deadline(std::chrono::seconds(1))),
+            "there is a pipe");
+    pipe->write_end.reset();
+    return std::move(*pipe);
+}
+
+void check_agreement(const Agreement& agreement, const fuzz::Bytes& bytes) {
+    require(agreement.knows_hello, "who answers a hello knows it");
+    require(agreement.messages >= 1, "a message can be in flight");
+    require(agreement.counted_answers ||
+                (agreement.messages == 1 && !agreement.late_answers && !agreement.several_windows &&
+                 !agreement.processors && !agreement.gathering),
+            "what needs pipelining is not taken without it");
+    require(!agreement.several_windows || agreement.messages_only,
+            "what needs messages only is not taken without it");
+    // Whatever comes behind the answer is for the requests.
+    const auto size = wire::decode_hello_size(bytes, wire::hello_answer_size);
+    require(size && *size <= bytes.size(), "a whole answer has come");
+    const auto answer = wire::decode_hello_answer(std::span(bytes).first(*size));
+    require(answer.has_value() &&
+                agreement.lane_token.has_value() ==
+                    ((answer->capabilities & wire::capability_lane_greeting) != 0),
+            "lanes need the token if the client says that they have it");
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const fuzz::Bytes bytes = fuzz::Input(data, size).take(size);
+    const Pipe input = full_pipe(bytes);
+    auto output = make_pipe();
+    require(output.has_value(), "there is a pipe");
+    const Offer offer{.providers = 1,
+                      .why_not_verbs = {},
+                      .conditions = wire::all_conditions,
+                      .addresses = {HostAddress{}}};
+    const auto agreement =
+        greet(wire::offer_value, offer, input.read_end.get(), output->write_end.get());
+    if (!agreement) {
+        fuzz::require_error(agreement.error(), {EBADMSG});
+        return 0;
+    }
+    check_agreement(*agreement, bytes);
+    return 0;
+}
