@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
     if (headers.empty())
         return 0;
-    require(!verified || !is_all_zero(headers[0]), "no header is not a header");
+    require(!verified || !is_all_zero(headers[0]), "an empty header is refused");
     require(!verified || headers[0].checksum == header_checksum(headers[0]),
             "a checksum that is wrong is refused");
     check_rewritten(headers, names, layout);

@@ -25,8 +25,8 @@ namespace rpmem::fuzz {
 
 using Bytes = std::vector<std::byte>;
 
-// FILE and LINE are those of the call: clang 14 has no std::source_location.
-// Ends the run unless HOLDS. PROMISE says what the decoder promised.
+// Ends the run unless HOLDS. PROMISE says what the decoder promised. FILE and LINE are those of the
+// call: clang 14 has no std::source_location.
 inline void require(bool holds, std::string_view promise, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
     if (holds)
