@@ -1,0 +1,65 @@
+// The name of a pool set, which a client chooses, in a real directory with links that lead out of
+// it.
+#include "pools/pool_set_path.hpp"
+#include "property.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+using namespace rpmem;
+using namespace rpmem::target;
+using fuzz::require;
+namespace fs = std::filesystem;
+
+void write_pool_set(const fs::path& file, std::string_view part) {
+    std::ofstream(file) << "PMEMPOOLSET\n2M " << part << '\n';
+}
+
+// Made once, and removed when the run ends.
+class Tree {
+public:
+    Tree() {
+        std::string name = fs::temp_directory_path() / "rpmem-fuzz-XXXXXX";
+        require(::mkdtemp(name.data()) != nullptr, "there is a directory for the pool sets");
+        root_ = name;
+        fs::create_directories(pools() / "sub");
+        write_pool_set(root_ / "outside.set", "/outside");
+        write_pool_set(pools() / "a.set", "/inside");
+        write_pool_set(pools() / "sub/b.set", "/inside");
+        fs::create_symlink("../outside.set", pools() / "out");
+        fs::create_symlink("..", pools() / "up");
+        fs::create_symlink("loop", pools() / "loop");
+        fs::create_symlink("sub", pools() / "in");
+        fs::create_symlink(root_ / "outside.set", pools() / "sub/abs");
+    }
+    Tree(const Tree&) = delete;
+    Tree& operator=(const Tree&) = delete;
+    ~Tree() {
+        std::error_code ignored;
+        fs::remove_all(root_, ignored);
+    }
+    [[nodiscard]] fs::path pools() const { return root_ / "pools"; }
+
+private:
+    fs::path root_;
+};
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const Tree tree;
+    StoreOptions options;
+    options.poolset_dir = tree.pools();
+    const auto pool_set = load_pool_set(options, fuzz::text_of_input(data, size));
+    if (pool_set) {
+        require(pool_set->parts.size() == 1 && pool_set->parts[0].path == "/inside",
+                "no name leads out of the directory");
+        return 0;
+    }
+    fuzz::require_error(pool_set.error(),
+                        {EINVAL, EBADF, ENOENT, EACCES, ELOOP, ENAMETOOLONG, EISDIR});
+    return 0;
+}
