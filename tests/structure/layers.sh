@@ -40,8 +40,16 @@ refuse "rpmemd/durability" '"(wire|fabric|lanes|pools|medium)/' "what is kept of
 refuse "rpmemd/medium" '"(wire|fabric|lanes|pools)/' "the medium knows nothing but base"
 refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
 for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do
-    refuse "$file" '<(libssh2|openssl/)' "only session/ssh2 speaks to libssh2"
+    refuse "$file" '<libssh2' "only session/ssh2 speaks to libssh2"
 done
+for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*' ! -path 'common/transport/*'); do
+    refuse "$file" '<openssl/' "only session/ssh2 and transport speak to libcrypto"
+done
+for file in common/transport/{proof,refusal,slots}*.?pp; do
+    refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
+done
+refuse "common/base common/wire common/rdma common/fabric" '"transport/' "what transports stand on knows none of them"
+refuse "common/transport" '"(session|lanes|pools)/' "transports know nothing of who uses them"
 for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name transport.cpp ! -name 'process_channel.*'); do
     refuse "$file" '"session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
 done

@@ -1,0 +1,95 @@
+// Both ends of one connection while the lane proves itself. They decide, and their callers move the
+// bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
+#pragma once
+
+#include "transport/proof.hpp"
+
+namespace rpmem::transport {
+
+enum class ProofState {
+    first,    // target: waits for the first message
+    known,    // target: it was right, and the caller finds a slot, lets TLS begin if it is agreed
+              // on, and then says accept()
+    securing, // initiator: TLS begins, unless the target refuses; then the caller says secured()
+    second,   // initiator: waits for the second message
+    third,    // target: waits for the third message
+    welcome,  // initiator: has proven itself; waits for the first byte of a frame, or a refusal
+    proven,   // the peer is who it should be; frames follow
+    refused,  // refused() tells why; send what is to be sent, then end the connection
+};
+
+struct ProofStep {
+    std::size_t taken = 0; // of the bytes that came in; those behind are TLS's or frames
+    Bytes send;            // valid until the next call
+    ProofState state = ProofState::first;
+};
+
+class TargetProof {
+public:
+    TargetProof(const ProofSession& session, wire::Provider transport)
+        : session_(session), transport_(transport) {}
+
+    // Takes bytes in the states `first` and `third`, and none in others. It may be called with
+    // none.
+    ProofStep advance(Bytes in);
+    // In the state `known`. EXPORTER: of this connection's TLS, which has begun.
+    ProofStep accept(Random& random, const Exporter& exporter = {});
+    // The caller does not let this connection in: `busy`, `too_late`, `lane_in_use` and so on. Even
+    // after `proven`, until a frame was sent.
+    ProofStep refuse(Refusal why, std::uint32_t number = 0);
+
+    [[nodiscard]] ProofState state() const { return state_; }
+    // Who the peer says it is: from `known` on it knows the lane key, or repeats a message of one
+    // that does; the same one is there from `proven` on only.
+    [[nodiscard]] const LaneIdentity& identity() const { return facts_.identity; }
+    [[nodiscard]] const Refused& refused() const { return refused_; }
+
+private:
+    ProofStep took_first(std::size_t taken);
+    ProofStep took_third(std::size_t taken);
+    ProofStep end(const Refused& why, std::size_t taken);
+
+    const ProofSession& session_;
+    wire::Provider transport_;
+    ProofState state_ = ProofState::first;
+    std::size_t filled_ = 0;
+    FirstMessage in_{}; // the longest one that comes
+    SecondMessage out_{};
+    ProofFacts facts_;
+    Refused refused_;
+};
+
+class InitiatorProof {
+public:
+    // SECURED: this session uses TLS.
+    InitiatorProof(const ProofSession& session, const LaneIdentity& identity, bool secured)
+        : session_(session), state_(secured ? ProofState::securing : ProofState::second) {
+        facts_.identity = identity;
+    }
+
+    // Once, before all else.
+    ProofStep start(Random& random);
+    // TLS has begun.
+    ProofStep secured(const Exporter& exporter);
+    // Bytes that came: in the state `securing` before TLS sees them, of which those of TLS are not
+    // taken; later those that came out of TLS, if there is any.
+    ProofStep advance(Bytes in);
+
+    [[nodiscard]] ProofState state() const { return state_; }
+    [[nodiscard]] const Refused& refused() const { return refused_; }
+
+private:
+    bool may_follow(Bytes begin) const;
+    ProofStep took_message(std::size_t taken);
+    ProofStep end(const Refused& why, std::size_t taken);
+
+    const ProofSession& session_;
+    ProofState state_;
+    std::size_t filled_ = 0;
+    SecondMessage in_{};
+    FirstMessage out_{};
+    ProofFacts facts_;
+    Refused refused_;
+};
+
+} // namespace rpmem::transport

@@ -1,0 +1,75 @@
+// A session whose secret, agreement and nonces are known, and the bytes that it sends.
+#pragma once
+
+#include "transport/proof.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rpmem::transport::samples {
+
+template <std::size_t Size>
+std::array<std::byte, Size> count_up(int first) {
+    std::array<std::byte, Size> bytes;
+    for (std::byte& byte : bytes)
+        byte = static_cast<std::byte>(first++);
+    return bytes;
+}
+
+inline const Nonce initiator_nonce = count_up<32>(0x40);
+inline const Nonce target_nonce = count_up<32>(0x80);
+inline const Exporter exporter = count_up<32>(0xc0);
+inline constexpr LaneIdentity identity{
+    .lane = 0x01020304, .generation = 0x1112131415161718, .transport = wire::Provider::tcp};
+
+// tests/data/transport/make.py says how they were made.
+inline std::vector<std::byte> golden(const std::string& name) {
+    std::ifstream file(std::filesystem::path(TRANSPORT_DATA_DIR) / (name + ".bin"),
+                       std::ios::binary);
+    const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
+    if (content.empty())
+        throw std::runtime_error("no golden bytes of " + name);
+    const auto bytes = std::as_bytes(std::span(content));
+    return {bytes.begin(), bytes.end()};
+}
+
+// FIRST: the first byte of its secret. REQUEST: what the initiator has asked for.
+inline ProofSession session(int first = 0, std::string_view request = "the request") {
+    return {.keys = derive_keys(Secret::copy_of(count_up<32>(first)).value()).value(),
+            .transcript = transcript_of(bytes_of("the hello"), bytes_of("the answer"),
+                                        bytes_of(request), bytes_of("the response"))
+                              .value(),
+            .lanes = 0x01020305};
+}
+
+inline ProofFacts facts(const Exporter& of_tls = {}) {
+    return {.identity = identity,
+            .initiator = initiator_nonce,
+            .target = target_nonce,
+            .exporter = of_tls};
+}
+
+inline std::vector<std::byte> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
+// Always the same bytes; none, if it fails.
+class KnownRandom final : public Random {
+public:
+    explicit KnownRandom(const Nonce& bytes, bool fails = false) : bytes_(bytes), fails_(fails) {}
+    Result<> fill(std::span<std::byte> to) override {
+        if (fails_)
+            return fail(ErrorClass::resource_limit, 38, "no random numbers here");
+        std::ranges::copy(std::span(bytes_).first(to.size()), to.begin());
+        return {};
+    }
+
+private:
+    Nonce bytes_;
+    bool fails_;
+};
+
+} // namespace rpmem::transport::samples
