@@ -11,8 +11,8 @@ namespace {
 using samples::copied;
 using samples::golden;
 using samples::KnownRandom;
+using samples::tcp;
 
-constexpr auto tcp = wire::Provider::tcp;
 constexpr std::byte welcome_type{19};
 
 class ProofEnds : public testing::Test {

@@ -19,8 +19,7 @@ namespace {
 
 using samples::copied;
 using samples::golden;
-
-constexpr auto tcp = wire::Provider::tcp;
+using samples::tcp;
 
 Refused because(Refusal why, std::uint32_t number = 0) { return {.why = why, .number = number}; }
 

@@ -24,8 +24,9 @@ std::array<std::byte, Size> count_up(int first) {
 inline const Nonce initiator_nonce = count_up<32>(0x40);
 inline const Nonce target_nonce = count_up<32>(0x80);
 inline const Exporter exporter = count_up<32>(0xc0);
+inline constexpr auto tcp = wire::Provider::tcp;
 inline constexpr LaneIdentity identity{
-    .lane = 0x01020304, .generation = 0x1112131415161718, .transport = wire::Provider::tcp};
+    .lane = 0x01020304, .generation = 0x1112131415161718, .transport = tcp};
 
 // tests/data/transport/make.py says how they were made.
 inline std::vector<std::byte> golden(const std::string& name) {
