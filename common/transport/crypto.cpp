@@ -39,22 +39,28 @@ public:
 
 char hash_name[] = "SHA256"; // OSSL_PARAM has no const; nobody writes to it
 
+// libcrypto takes null for the application's context, and no null for a function.
+template <typename T>
+T* there(T* object) {
+    if (!object)
+        throw std::bad_alloc();
+    return object;
+}
+
 // Looking a function up takes longer than running it.
 struct Functions {
-    Context context{::OSSL_LIB_CTX_new()};
-    Hash hash{::EVP_MD_fetch(context.get(), hash_name, nullptr)};
-    Mac mac{::EVP_MAC_fetch(context.get(), "HMAC", nullptr)};
-    Kdf kdf{::EVP_KDF_fetch(context.get(), "HKDF", nullptr)};
+    Context context{there(::OSSL_LIB_CTX_new())};
+    Hash hash{there(::EVP_MD_fetch(context.get(), hash_name, nullptr))};
+    Mac mac{there(::EVP_MAC_fetch(context.get(), "HMAC", nullptr))};
+    Kdf kdf{there(::EVP_KDF_fetch(context.get(), "HKDF", nullptr))};
     // Knows its hash and has no key: to be copied, because setting the hash looks it up again.
-    MacRun keyless{::EVP_MAC_CTX_new(mac.get())};
+    MacRun keyless{there(::EVP_MAC_CTX_new(mac.get()))};
 
     Functions() {
         const OSSL_PARAM with_hash[] = {
             ::OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, hash_name, 0),
             ::OSSL_PARAM_construct_end()};
-        // A null context would be the application's.
-        if (!context || !hash || !mac || !kdf || !keyless ||
-            ::EVP_MAC_CTX_set_params(keyless.get(), with_hash) != 1)
+        if (::EVP_MAC_CTX_set_params(keyless.get(), with_hash) != 1)
             throw std::bad_alloc();
     }
 };
