@@ -19,10 +19,10 @@ namespace {
 
 using wire::FrameHeader;
 using wire::FrameType;
-using Bytes = std::vector<std::byte>;
+using Buffer = std::vector<std::byte>;
 
-Bytes counted(std::size_t size) {
-    Bytes bytes(size);
+Buffer counted(std::size_t size) {
+    Buffer bytes(size);
     for (std::size_t i = 0; i < size; ++i)
         bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
     return bytes;
@@ -59,9 +59,9 @@ public:
 
     FrameType refused{};
     std::vector<FrameHeader> frames;
-    std::vector<Bytes> payloads;
-    Bytes payload;
-    Bytes answer;
+    std::vector<Buffer> payloads;
+    Buffer payload;
+    Buffer answer;
 };
 
 class FrameConnectionTest : public ::testing::Test {
@@ -78,27 +78,27 @@ protected:
     void say(std::span<const std::byte> bytes) const {
         ASSERT_TRUE(write_fully(raw.get(), bytes, Deadline(std::chrono::seconds(10))));
     }
-    static Bytes frame(const FrameHeader& header, const Bytes& payload = {}) {
+    static Buffer frame(const FrameHeader& header, const Buffer& payload = {}) {
         const auto bytes = wire::encode(header);
-        Bytes whole(bytes.begin(), bytes.end());
+        Buffer whole(bytes.begin(), bytes.end());
         whole.insert(whole.end(), payload.begin(), payload.end());
         return whole;
     }
-    Bytes hear(std::size_t size) const {
-        Bytes bytes(size);
+    Buffer hear(std::size_t size) const {
+        Buffer bytes(size);
         const auto got = read_fully(raw.get(), bytes, Deadline(std::chrono::seconds(10)));
         EXPECT_TRUE(got && *got == size);
         return bytes;
     }
 
     UniqueFd raw;
-    Bytes buffer = Bytes(std::size_t{64} * 1024);
+    Buffer buffer = Buffer(std::size_t{64} * 1024);
     std::unique_ptr<FrameConnection> connection;
     Collector collector;
 };
 
 TEST_F(FrameConnectionTest, SendsAHeaderAndItsPieceAsTheyAre) {
-    const Bytes piece = counted(1000);
+    const Buffer piece = counted(1000);
     const FrameHeader header{.type = FrameType::write, .length = 1000, .offset = 4096, .number = 1};
     EXPECT_EQ(connection->post(header, piece, More::none), Posted::yes);
     EXPECT_FALSE(connection->unsent());
@@ -108,12 +108,12 @@ TEST_F(FrameConnectionTest, SendsAHeaderAndItsPieceAsTheyAre) {
 
 // They go by one call, and only when the last is posted.
 TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
-    const Bytes piece = counted(100);
-    Bytes expected;
+    const Buffer piece = counted(100);
+    Buffer expected;
     for (std::uint64_t number = 1; number <= 3; ++number) {
         const FrameHeader header{
             .type = FrameType::write, .length = 100, .offset = number, .number = number};
-        const Bytes bytes = frame(header, piece);
+        const Buffer bytes = frame(header, piece);
         expected.insert(expected.end(), bytes.begin(), bytes.end());
         EXPECT_EQ(connection->released(), 0U);
         EXPECT_EQ(connection->post(header, piece, number < 3 ? More::follows : More::none),
@@ -129,9 +129,9 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
     constexpr std::size_t size = 10007;
     const int small = 8192;
     ASSERT_EQ(::setsockopt(connection->fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
-    const Bytes piece = counted(size);
-    Bytes expected;
-    Bytes heard;
+    const Buffer piece = counted(size);
+    Buffer expected;
+    Buffer heard;
     std::array<std::byte, 4099> chunk;
     std::uint64_t posted = 0;
     bool was_full = false;
@@ -147,7 +147,7 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
                 break;
             }
             ASSERT_EQ(result, Posted::yes);
-            const Bytes bytes = frame(header, piece);
+            const Buffer bytes = frame(header, piece);
             expected.insert(expected.end(), bytes.begin(), bytes.end());
             ++posted;
         }
@@ -174,9 +174,9 @@ TEST_F(FrameConnectionTest, TakesFramesInPiecesOfAnySize) {
         {{.type = FrameType::data, .length = 333, .offset = 5, .number = 6}, 333},
         {{.type = FrameType::ack, .number = 7}, 0},
     };
-    Bytes stream;
+    Buffer stream;
     for (const auto& [header, size] : sent) {
-        const Bytes bytes = frame(header, counted(size));
+        const Buffer bytes = frame(header, counted(size));
         stream.insert(stream.end(), bytes.begin(), bytes.end());
     }
     for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
@@ -202,8 +202,8 @@ TEST_F(FrameConnectionTest, LargeDataGoToTheirPlace) {
     connection->receive_in(std::span(buffer).first(8192));
     const FrameHeader header{.type = FrameType::data, .length = size, .offset = 0, .number = 1};
     std::thread sender([&] {
-        Bytes both = frame(header, counted(size));
-        const Bytes next = frame({.type = FrameType::ack, .number = 2});
+        Buffer both = frame(header, counted(size));
+        const Buffer next = frame({.type = FrameType::ack, .number = 2});
         both.insert(both.end(), next.begin(), next.end());
         say(both);
     });
@@ -217,7 +217,7 @@ TEST_F(FrameConnectionTest, LargeDataGoToTheirPlace) {
 }
 
 TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
-    Bytes bytes = frame({.type = FrameType::ack, .number = 1});
+    Buffer bytes = frame({.type = FrameType::ack, .number = 1});
     bytes[16] = std::byte{2};
     say(bytes);
     connection->poll(collector);
@@ -226,15 +226,15 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
     EXPECT_NE(connection->failure().text.find("lane 3: the peer sent a header"), std::string::npos)
         << connection->failure().text;
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
-    const Bytes words = counted(3);
+    const Buffer words = counted(3);
     EXPECT_EQ(connection->post(error, words, More::none), Posted::yes);
     EXPECT_EQ(hear(35), frame(error, words)) << "the peer is told";
 }
 
 TEST_F(FrameConnectionTest, WhatTheReceiverRefusesEndsTheConnection) {
     collector.refused = FrameType::welcome;
-    Bytes both = frame({.type = FrameType::ack, .number = 1});
-    const Bytes bad = frame({.type = FrameType::welcome, .length = 16}, counted(16));
+    Buffer both = frame({.type = FrameType::ack, .number = 1});
+    const Buffer bad = frame({.type = FrameType::welcome, .length = 16}, counted(16));
     both.insert(both.end(), bad.begin(), bad.end());
     say(both);
     connection->poll(collector);
@@ -262,7 +262,7 @@ TEST_F(FrameConnectionTest, NothingComesBehindABye) {
 }
 
 TEST_F(FrameConnectionTest, AnEndWithoutAByeIsALoss) {
-    const Bytes ack = frame({.type = FrameType::ack, .number = 1});
+    const Buffer ack = frame({.type = FrameType::ack, .number = 1});
     say(std::span(ack).first(31));
     raw.reset();
     connection->poll(collector);
@@ -293,11 +293,11 @@ TEST_F(FrameConnectionTest, ThePeersLastWordsGoBeforeAFailedSend) {
 
 TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     const FrameHeader header{.type = FrameType::write, .length = 8, .number = 1};
-    const Bytes piece = counted(8);
+    const Buffer piece = counted(8);
     ASSERT_EQ(connection->post(header, piece, More::follows), Posted::yes);
     connection->close();
-    Bytes expected = frame(header, piece);
-    const Bytes bye = frame({.type = FrameType::bye});
+    Buffer expected = frame(header, piece);
+    const Buffer bye = frame({.type = FrameType::bye});
     expected.insert(expected.end(), bye.begin(), bye.end());
     EXPECT_EQ(hear(expected.size()), expected);
     std::byte none;
