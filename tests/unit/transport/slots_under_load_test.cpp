@@ -29,12 +29,12 @@ struct Load {
 };
 
 enum class What { stranger, connect, first, third, refused };
-struct Event {
+struct Arrival {
     Time at;
     What what;
     Id id = 0;         // of the connection
     unsigned lane = 0; // of `connect`
-    bool operator>(const Event& other) const { return at > other.at; }
+    bool operator>(const Arrival& other) const { return at > other.at; }
 };
 
 class Listener {
@@ -52,7 +52,7 @@ public:
     // How long it takes until all lanes are proven; a minute, if they are not.
     Duration run() {
         while (proven_ < lanes && !events_.empty() && events_.top().at < opening + 1min) {
-            const Event event = events_.top();
+            const Arrival event = events_.top();
             events_.pop();
             // One processor: what comes meanwhile waits in the kernel.
             now_ = std::max(now_, event.at) + cost;
@@ -64,14 +64,14 @@ public:
     }
 
 private:
-    void add(const Event& event) { events_.push(event); }
+    void add(const Arrival& event) { events_.push(event); }
 
     void arrive(Id id, Time now) {
         if (const auto ended = slots_.arrived(id, now))
             lost(*ended);
     }
 
-    void take(const Event& event) {
+    void take(const Arrival& event) {
         switch (event.what) {
         case What::stranger:
             arrive(next_id_++, now_);
@@ -139,7 +139,7 @@ private:
     };
     Load load_;
     Slots slots_;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> events_;
     std::unordered_map<Id, Honest> honest_;
     std::vector<unsigned> tries_;
     Id next_id_ = 0;
