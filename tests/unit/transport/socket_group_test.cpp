@@ -125,12 +125,12 @@ TEST_P(SocketGroupTest, IsWoken) {
 }
 
 TEST_P(SocketGroupTest, GivesUpInTime) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto began = std::chrono::steady_clock::now();
     Waited waited = Waited::look;
     while (waited == Waited::look)
         waited = group.wait(milliseconds(30), wake->fd());
     EXPECT_EQ(waited, Waited::timed_out);
-    EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(30));
+    EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(30));
 }
 
 // Who looks without end must hear it, too.
