@@ -163,7 +163,8 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
                                       wire::ResponseHeader& header) {
     const Deadline deadline(request_time_);
     if (!channel_->send(request, deadline)) {
-        // Its last message may have come meanwhile.
+        // A daemon that takes nothing any more has ended, or is about to: its last message comes.
+        static_cast<void>(wait_readable(channel_->output_fd(), Deadline(last_words_time)));
         if (const auto loss = look(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
         return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,

@@ -51,7 +51,8 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
          "begins with \"Welcome to \\\"db\\\"\\n\\x1b[1mnews\\n"},
         {"printf hi; exec true ", "begins with \"hi\""},
         {"head -c 5000 /dev/zero | tr '\\0' x; exec ", "xxx\"..."},
-        {"printf 'hiRPMH and tOkEn'; exec true ", "begins with \"hi\""},
+        // HMPR are the first bytes of a hello on a little-endian target.
+        {"printf 'hiHMPR and tOkEn'; exec true ", "begins with \"hi\""},
         {"printf '\\377\\376\\375\\374\\001'; exec ", "\"\\xff\\xfe\\xfd\\xfc"},
     };
     for (const auto& one : cases) {
