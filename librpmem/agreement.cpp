@@ -25,33 +25,28 @@ unsigned lanes_for_descriptors(bool all_at_once) {
 
 } // namespace
 
-std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello) {
-    if (!hello || (hello->capabilities & wire::capability_lane_greeting) == 0)
-        return std::nullopt;
-    return hello->token;
+unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
+                      const std::optional<wire::Hello>& hello) {
+    return std::min({wanted, choice.fabric ? choice.fabric->max_lanes : wanted,
+                     settings.max_lanes.value_or(wanted), lanes_for_descriptors(!hello),
+                     hello ? hello->lanes : wanted});
 }
 
-unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings,
-                      const std::optional<wire::Hello>& hello) {
-    return std::min({wanted, provider.max_lanes, settings.max_lanes.value_or(wanted),
-                     lanes_for_descriptors(!lane_token(hello)), hello ? hello->lanes : wanted});
-}
-
-Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked,
-                      const std::optional<wire::Hello>& hello) {
-    const bool knows_messages =
-        hello && (hello->capabilities & wire::capability_messages_only) != 0;
+Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
+                      const wire::Agreement& agreement) {
     const auto bad = [](std::string what) {
         return fail(ErrorClass::target_refused, EBADMSG,
                     "rpmemd broke the protocol: its answer makes no sense: {}", what);
     };
     if (in_band.port == 0 || in_band.port > UINT16_MAX)
         return bad(fmt::format("port {}", in_band.port));
-    if (in_band.method == wire::PersistMethod::messages && !knows_messages)
+    const bool has_access = !agreement.lane_frames || in_band.rkey != 0;
+    if (in_band.method == wire::PersistMethod::appliance &&
+        (asked.provider == wire::Provider::tcp || !has_access))
         return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
-    if (in_band.lanes == 0 || in_band.lanes > asked)
-        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked));
-    if (in_band.raddr > UINT64_MAX - size)
+    if (in_band.lanes == 0 || in_band.lanes > asked.lanes)
+        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked.lanes));
+    if (in_band.raddr > UINT64_MAX - asked.size)
         return bad(fmt::format("remote address {:#x}", in_band.raddr));
     return {};
 }

@@ -1,9 +1,10 @@
-// What the two ends of a new session agree on, and what of the target's answer is believed.
+// What this end asks of a target, and what of the answer it believes.
 #pragma once
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
-#include "fabric/provider.hpp"
+#include "lanes/provider_choice.hpp"
+#include "wire/agreement.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
@@ -12,18 +13,18 @@
 
 namespace rpmem {
 
-// HELLO everywhere: nothing for a peer of protocol 0.1.
-
-// What lanes must bring; nothing: they are connected in their order.
-std::optional<wire::Token> lane_token(const std::optional<wire::Hello>& hello);
-
-// WANTED: by the application.
-unsigned lanes_to_ask(unsigned wanted, const fabric::Provider& provider, const Settings& settings,
+// WANTED: by the application. HELLO: nothing for a peer of protocol 0.1.
+unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
                       const std::optional<wire::Hello>& hello);
 
-// The target is not to be trusted with what the lanes will use. SIZE: of the pool; ASKED: lanes.
-// EBADMSG.
-Result<> check_answer(const wire::InBandAttributes& in_band, std::size_t size, unsigned asked,
-                      const std::optional<wire::Hello>& hello);
+// What of a pool was asked for.
+struct Asked {
+    std::size_t size;
+    unsigned lanes;
+    wire::Provider provider;
+};
+// The target is not to be trusted with what the lanes will use. EBADMSG.
+Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
+                      const wire::Agreement& agreement);
 
 } // namespace rpmem

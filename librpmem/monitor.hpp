@@ -4,8 +4,8 @@
 
 #include "base/io.hpp"
 #include "base/unique_fd.hpp"
-#include "fabric/queues.hpp"
 #include "session/session.hpp"
+#include "transport/fabric/queues.hpp"
 
 #include <atomic>
 #include <chrono>

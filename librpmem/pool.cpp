@@ -1,11 +1,10 @@
 #include "pool.hpp"
 
 #include "agreement.hpp"
-#include "fabric/library.hpp"
-#include "lanes/appliance.hpp"
-#include "lanes/general_purpose.hpp"
-#include "lanes/messages.hpp"
+#include "base/log.hpp"
+#include "lanes/fabric_lanes.hpp"
 #include "lanes/provider_choice.hpp"
+#include "lanes/tcp_lanes.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -21,87 +20,131 @@ constexpr std::chrono::milliseconds explanation_time(3000);
 
 constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a read-only session
 
+constexpr const char* no_appliance_over_tcp =
+    "the target allows the appliance method (persist-apm), and this session uses the general "
+    "purpose one: over tcp there is no other";
+
 bool has_header(const rpmem_pool_attr& attributes) {
     static constexpr rpmem_pool_attr none{};
     return std::memcmp(&attributes, &none, sizeof(none)) != 0;
 }
 
-bool may_use_sockets_of_ip(const Settings& own) { return own.enable_tcp || own.enable_sockets; }
-
 } // namespace
 
-Result<fabric::Provider> Pool::start_session(const PoolArguments& arguments) {
+Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
     auto target = parse_target(arguments.target);
     if (!target)
         return propagate(std::move(target));
     host_ = target->host;
     route_ =
         std::make_unique<Route>(*target, LocalMemory{arguments.address, arguments.size}, settings_);
-    ProviderSearch& search = route_->search();
-    if (settings_.ssh_transport == SshTransport::libssh2)
+    RdmaSearch& search = route_->search();
+    if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
-    const bool hopeless = !may_use_rdma(settings_) && !may_use_sockets_of_ip(settings_);
-    if (hopeless && !search.found())
-        return Failure(search.found().error());
-    auto session = Session::start(*target, arguments.command, route_->begins_with_ipv4(), settings_,
-                                  fabric::start_library);
-    // Where only RDMA may serve, what keeps it from that explains more than a failed login.
-    if (!session && (may_use_sockets_of_ip(settings_) || search.found()))
+    if (!may_use_rdma(settings_))
+        RPMEM_TRY(check_ways(search, host_, settings_));
+    auto session =
+        Session::start(*target, arguments.command, route_->begins_with_ipv4(), settings_);
+    if (!session) {
+        // Where only RDMA may serve, what keeps it from that explains more than a failed login.
+        RPMEM_TRY(check_ways(search, host_, settings_));
         return propagate(std::move(session));
-    if (!session)
-        return Failure(search.found().error());
+    }
     session_ = std::move(*session);
     auto choice = route_->choose(*session_);
     if (!choice)
         return propagate(std::move(choice));
-    fabric::Provider agreed = std::move(choice->provider);
-    way_ = fabric::describe(agreed);
-    if (agreed.kind == fabric::ProviderKind::verbs) {
+    way_ = describe(*choice);
+    if (choice->provider == wire::Provider::verbs) {
         notes_ = std::move(choice->notes);
     } else {
-        way_ += fmt::format(" ({})", choice->why_not_others);
+        way_ += fmt::format(" ({})", choice->why_not_rdma);
         misses_device_ = settings_.enable_verbs && !settings_.device.empty();
     }
-    return agreed;
+    Plan plan{.choice = std::move(*choice), .lanes = 0};
+    plan.lanes = lanes_to_ask(arguments.lanes, plan.choice, settings_, session_->hello());
+    if (plan.choice.fabric)
+        plan.inline_size =
+            session_->agreement().lane_frames ? settings_.inline_size : wire::inline_size_of_0_1;
+    return plan;
+}
+
+Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& arguments,
+                                                     const wire::InBandAttributes& in_band,
+                                                     const Plan& plan) {
+    const Alarm alarm{monitor_->wake_fd(), [this] { return sees_loss(); }};
+    const auto port = static_cast<std::uint16_t>(in_band.port);
+    std::shared_ptr<const transport::ProofSession> proof;
+    if (session_->agreement().lane_frames) {
+        auto taken = session_->take_proof();
+        if (!taken)
+            return propagate(std::move(taken));
+        proof = std::make_shared<const transport::ProofSession>(std::move(*taken));
+    }
+    if (!plan.choice.fabric) {
+        TcpLanesRequest request{.host = {},
+                                .port = port,
+                                .pool = arguments.address,
+                                .pool_size = arguments.size,
+                                .read_only = session_->holds(wire::condition_read_only),
+                                .lanes = in_band.lanes,
+                                .alarm = alarm,
+                                .session_fd = session_->output_fd(),
+                                .proof = std::move(proof),
+                                .tls = session_->agreement().tls};
+        return route_->connect(session_->output_fd(), [&](const std::string& host, auto time) {
+            request.host = host;
+            return TcpLanes::open(request, settings_, time);
+        });
+    }
+    FabricLanesRequest request{.kind = plan.choice.fabric->kind,
+                               .host = {},
+                               .port = port,
+                               .pool = arguments.address,
+                               .pool_size = arguments.size,
+                               .remote = std::nullopt,
+                               .method = in_band.method,
+                               .lanes = in_band.lanes,
+                               .alarm = alarm,
+                               .session_fd = session_->output_fd(),
+                               .proof = std::move(proof),
+                               .read_only = session_->holds(wire::condition_read_only),
+                               .inline_size = plan.inline_size};
+    // Over frames key 0 says that there is no access.
+    if (!request.proof || in_band.rkey != 0)
+        request.remote = {in_band.raddr, in_band.rkey};
+    return route_->connect(session_->output_fd(), [&](const std::string& host, auto time) {
+        request.host = host;
+        return FabricLanes::open(request, settings_, time);
+    });
 }
 
 Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
-                       unsigned asked, const wire::MessageRules& messages,
-                       fabric::ProviderKind kind) {
-    RPMEM_TRY(check_answer(in_band, size_, asked, session_->hello()));
-    appliance_ = in_band.method == wire::PersistMethod::appliance;
-    if (kind == fabric::ProviderKind::tcp && session_->holds(wire::condition_no_appliance_over_tcp))
-        warnings_.emplace_back(appliance::not_over_tcp);
+                       const Plan& plan) {
+    RPMEM_TRY(
+        check_answer(in_band, {size_, plan.lanes, plan.choice.provider}, session_->agreement()));
+    if (plan.choice.provider == wire::Provider::tcp &&
+        session_->holds(wire::condition_no_appliance_over_tcp))
+        warnings_.emplace_back(no_appliance_over_tcp);
     auto monitor = Monitor::make(*session_);
     if (!monitor)
         return propagate(std::move(monitor));
     monitor_ = std::move(*monitor);
-    auto connection =
-        route_->connect(kind, {.host = {},
-                               .port = static_cast<std::uint16_t>(in_band.port),
-                               .pool = arguments.address,
-                               .pool_size = arguments.size,
-                               .remote = {in_band.raddr, in_band.rkey},
-                               .messages_only = in_band.method == wire::PersistMethod::messages,
-                               .lanes = in_band.lanes,
-                               .messages = messages,
-                               .alarm = {monitor_->wake_fd(), [this] { return sees_loss(); }},
-                               .session_fd = session_->output_fd(),
-                               .token = lane_token(session_->hello())});
-    if (!connection) {
-        Error error = std::move(connection).error();
+    auto lanes = connect_lanes(arguments, in_band, plan);
+    if (!lanes) {
+        Error error = std::move(lanes).error();
         if (const auto why = loss_behind(error)) {
             error.code = why->code;
             error.text += "; " + why->text;
         }
         return Failure(std::move(error));
     }
-    connection_ = std::move(*connection);
-    lane_count_ = connection_->lanes();
+    lanes_ = std::move(*lanes);
+    lane_count_ = lanes_->lanes();
     if (const LaneAddress& used = route_->address(); used.host != host_)
         way_ += fmt::format(", to {} ({})", used.host, used.source);
     route_.reset();
-    if (const fabric::EventQueue* const events = connection_->events())
+    if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
     out_of_dumps_.emplace(std::span(arguments.address, arguments.size));
     in_children_.emplace(
@@ -109,6 +152,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
             auto& pool = *static_cast<Pool*>(owner);
             pool.monitor_->become_inherited();
             pool.session_->let_go();
+            pool.lanes_->let_go();
         },
         this);
     return {};
@@ -118,21 +162,20 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
                                            const Settings& settings) {
     std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    const auto provider = pool->start_session(arguments);
-    if (!provider)
-        return Failure(provider.error());
-    const unsigned asked =
-        lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const wire::MessageRules messages = agree_on_messages(
-        pool->session_->hello(), asked, settings.inline_size, buffers_behind(*provider));
-    const auto response =
-        pool->session_->create({arguments.size, asked, on_the_wire(provider->kind),
-                                messages.inline_size, attributes, arguments.pool_set});
+    const auto plan = pool->start_session(arguments);
+    if (!plan)
+        return Failure(plan.error());
+    const auto response = pool->session_->create({.pool_size = arguments.size,
+                                                  .lanes = plan->lanes,
+                                                  .provider = plan->choice.provider,
+                                                  .inline_size = plan->inline_size,
+                                                  .attributes = attributes,
+                                                  .pool_set = arguments.pool_set});
     if (!response)
         return Failure(response.error());
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
     pool->is_half_made_ = true;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
+    RPMEM_TRY(pool->connect(arguments, response->in_band, *plan));
     pool->is_half_made_ = false;
     return pool;
 }
@@ -140,21 +183,20 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
 Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                          rpmem_pool_attr* attributes, const Settings& settings) {
     std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    const auto provider = pool->start_session(arguments);
-    if (!provider)
-        return Failure(provider.error());
-    const unsigned asked =
-        lanes_to_ask(arguments.lanes, *provider, settings, pool->session_->hello());
-    const wire::MessageRules messages = agree_on_messages(
-        pool->session_->hello(), asked, settings.inline_size, buffers_behind(*provider));
-    const auto response = pool->session_->open({arguments.size, asked, on_the_wire(provider->kind),
-                                                messages.inline_size, arguments.pool_set});
+    const auto plan = pool->start_session(arguments);
+    if (!plan)
+        return Failure(plan.error());
+    const auto response = pool->session_->open({.pool_size = arguments.size,
+                                                .lanes = plan->lanes,
+                                                .provider = plan->choice.provider,
+                                                .inline_size = plan->inline_size,
+                                                .pool_set = arguments.pool_set});
     if (!response)
         return Failure(response.error());
     const bool read_only = pool->session_->holds(wire::condition_read_only);
     const std::size_t header = has_header(response->attributes) ? header_size : 0;
     pool->first_writable_ = read_only ? nothing_writable : header;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, asked, messages, provider->kind));
+    RPMEM_TRY(pool->connect(arguments, response->in_band, *plan));
     if (attributes)
         *attributes = response->attributes;
     return pool;
@@ -164,7 +206,7 @@ Pool::~Pool() {
     in_children_.reset();
     if (monitor_)
         monitor_->stop();
-    connection_.reset();
+    lanes_.reset();
     if (is_half_made_)
         session_->undo_create();
 }
@@ -180,16 +222,12 @@ bool Pool::sees_loss() const noexcept try { return monitor_->is_lost_after_wake(
     return true;
 }
 
-int Pool::drain(Lane& lane) const {
-    return appliance_ ? appliance::drain(lane) : general_purpose::drain(lane);
-}
-
 // OPERATE is given the lane, connected, and returns what Lane's operations do.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
-    Lane* lane = connection_->lane(index);
+    Lane* lane = lanes_->lane(index);
     if (!lane) {
-        auto connected = connection_->use_lane(index);
+        auto connected = lanes_->use_lane(index);
         if (!connected)
             return loss_behind(connected.error())
                        ? lost(call)
@@ -213,10 +251,8 @@ Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, un
     if (length == 0) [[unlikely]]
         return unless_lost("rpmem_persist");
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
-    return on_lane("rpmem_persist", lane, [&](Lane& own) {
-        return appliance_ ? appliance::persist(own, offset, length, relaxed)
-                          : general_purpose::persist(own, offset, length, relaxed);
-    });
+    return on_lane("rpmem_persist", lane,
+                   [&](Lane& own) { return own.persist(offset, length, relaxed); });
 }
 
 Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
@@ -226,10 +262,8 @@ Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lan
         return lost("rpmem_deep_persist");
     if (length == 0)
         return unless_lost("rpmem_deep_persist");
-    return on_lane("rpmem_deep_persist", lane, [&](Lane& own) {
-        return appliance_ ? appliance::deep_persist(own, offset, length)
-                          : general_purpose::deep_persist(own, offset, length);
-    });
+    return on_lane("rpmem_deep_persist", lane,
+                   [&](Lane& own) { return own.deep_persist(offset, length); });
 }
 
 Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -240,10 +274,8 @@ Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsi
     if (length == 0)
         return unless_lost("rpmem_flush");
     const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
-    return on_lane("rpmem_flush", lane, [&](Lane& own) {
-        return appliance_ ? appliance::flush(own, offset, length, relaxed)
-                          : general_purpose::flush(own, offset, length, relaxed);
-    });
+    return on_lane("rpmem_flush", lane,
+                   [&](Lane& own) { return own.flush(offset, length, relaxed); });
 }
 
 Result<> Pool::drain(unsigned lane, unsigned flags) {
@@ -254,10 +286,9 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
         return bad_lane("rpmem_drain", lane);
     if (monitor_->lost())
         return lost("rpmem_drain");
-    Lane* const own = connection_->lane(lane);
-    const bool owes =
-        own && (own->awaits_answers() || (appliance_ && own->has_unconfirmed_writes()));
-    return owes ? concluded("rpmem_drain", *own, drain(*own)) : unless_lost("rpmem_drain");
+    Lane* const own = lanes_->lane(lane);
+    return own && own->owes() ? concluded("rpmem_drain", *own, own->drain())
+                              : unless_lost("rpmem_drain");
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
@@ -285,10 +316,10 @@ Result<> Pool::close() {
     in_children_.reset();
     Result<> drained = unless_lost("rpmem_close");
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
-        if (Lane* const own = connection_->lane(lane))
-            drained = concluded("rpmem_close", *own, drain(*own));
+        if (Lane* const own = lanes_->lane(lane))
+            drained = concluded("rpmem_close", *own, own->drain());
     monitor_->stop();
-    connection_.reset();
+    lanes_.reset();
     return drained ? concluded("rpmem_close", session_->close()) : drained;
 }
 
@@ -356,8 +387,12 @@ Failure Pool::broken(const char* call, const Lane& lane, int code) {
     if (code == EBADMSG)
         monitor_->declare_lost(session_->ending("rpmemd broke the protocol: " + lane.complaint()));
     // A lane that breaks does so because the session ends, as a rule, which can say why.
-    if (!monitor_->reason(explanation_time))
-        monitor_->declare_lost(session_->ending("a lane failed: " + std::string(strerror(code))));
+    if (!monitor_->reason(explanation_time)) {
+        const std::string words = printable(lane.last_words());
+        monitor_->declare_lost(session_->ending(
+            fmt::format("a lane failed: {}{}{}", strerror(code),
+                        words.empty() ? "" : "; the target's last words there: ", words)));
+    }
     return lost(call);
 }
 

@@ -5,11 +5,12 @@
 #include "base/hot.hpp"
 #include "base/settings.hpp"
 #include "dump_exclusion.hpp"
-#include "lanes/connection.hpp"
+#include "lanes/lane_set.hpp"
 #include "monitor.hpp"
 #include "route.hpp"
 #include "session/session.hpp"
 #include "wire/control_messages.hpp"
+#include "wire/persist_message.hpp"
 
 #include <librpmem.h>
 
@@ -68,13 +69,21 @@ public:
 
 private:
     Pool(std::size_t size, const Settings& settings) : size_(size), settings_(settings) {}
-    Result<fabric::Provider> start_session(const PoolArguments& arguments);
+    // What is asked of the target, and how the lanes will get there.
+    struct Plan {
+        ProviderChoice choice;
+        unsigned lanes;
+        std::size_t inline_size = 0; // bytes in a message, over fabrics
+    };
+    Result<Plan> start_session(const PoolArguments& arguments);
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
-                     unsigned asked, const wire::MessageRules& messages, fabric::ProviderKind kind);
+                     const Plan& plan);
+    Result<std::unique_ptr<LaneSet>> connect_lanes(const PoolArguments& arguments,
+                                                   const wire::InBandAttributes& in_band,
+                                                   const Plan& plan);
 
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);
-    [[nodiscard]] int drain(Lane& lane) const;
     [[nodiscard]] bool sees_loss() const noexcept;
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
                                    unsigned flags) const;
@@ -102,13 +111,12 @@ private:
     std::string way_;
     bool misses_device_ = false;
     bool is_half_made_ = false;      // the target has made it, and create() has not ended
-    bool appliance_ = false;         // persist method, as the target said
     std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
     unsigned lane_count_ = 0;
     std::unique_ptr<Route> route_; // while the pool is being opened
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<Connection> connection_;    // lanes use the monitor's descriptor: goes first
+    std::unique_ptr<LaneSet> lanes_;            // they use the monitor's descriptor: goes first
     std::optional<ForkListener> in_children_;   // of a pool that is open
     std::optional<DumpExclusion> out_of_dumps_; // as well
 };

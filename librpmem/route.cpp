@@ -27,7 +27,7 @@ bool Route::begins_with_ipv4() const {
     return first && first->family == HostAddress::Family::ipv4;
 }
 
-Result<Route::Choice> Route::choose(const Session& session) {
+Result<ProviderChoice> Route::choose(const Session& session) {
     const auto ask = [this]() -> std::optional<SshDestination> {
         if (settings_.ssh_transport != SshTransport::process)
             return std::nullopt;
@@ -41,7 +41,7 @@ Result<Route::Choice> Route::choose(const Session& session) {
                                 ask);
     std::optional<Error> first;
     for (const std::size_t index : remaining()) {
-        auto choice = choose_at(addresses_[index].host, session.hello());
+        auto choice = choose_at(addresses_[index].host, session);
         if (choice) {
             chosen_ = index;
             return choice;
@@ -53,38 +53,29 @@ Result<Route::Choice> Route::choose(const Session& session) {
     return failed(first.value_or(Error{ENOMEDIUM, ErrorClass::resource_limit, ""}));
 }
 
-Result<Route::Choice> Route::choose_at(const std::string& host,
-                                       const std::optional<wire::Hello>& hello) {
-    auto providers =
-        host == searched_ ? search_.take() : ProviderSearch(host, memory_, settings_).take();
-    if (!providers)
-        return propagate(std::move(providers));
-    Choice choice{{}, providers->why_not_others, std::move(providers->notes)};
-    auto agreed = agree_on_provider(std::move(*providers), host, hello);
-    if (!agreed)
-        return propagate(std::move(agreed));
-    choice.provider = std::move(*agreed);
-    return choice;
+Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& session) {
+    auto rdma = host == searched_ ? search_.take() : RdmaSearch(host, memory_, settings_).take();
+    if (!rdma)
+        return propagate(std::move(rdma));
+    return choose_provider(std::move(*rdma), host, {session.hello(), session.agreement()},
+                           settings_);
 }
 
-Result<std::unique_ptr<Connection>> Route::connect(fabric::ProviderKind kind,
-                                                   const ConnectionRequest& request) {
+Result<std::unique_ptr<LaneSet>> Route::connect(int session_fd, const Try& connect_to) {
     const Deadline deadline(settings_.connect_timeout);
     const auto indices = remaining();
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};
     for (std::size_t i = 0; i < indices.size(); ++i) {
         chosen_ = indices[i];
-        ConnectionRequest own = request;
-        own.host = address().host;
-        own.first_time = std::chrono::milliseconds(deadline.poll_timeout() /
-                                                   static_cast<int>(indices.size() - i));
-        auto connection = Connection::open(kind, own, settings_);
-        if (connection)
-            return connection;
-        note(address(), connection.error().text);
+        auto lanes = connect_to(address().host,
+                                std::chrono::milliseconds(deadline.poll_timeout() /
+                                                          static_cast<int>(indices.size() - i)));
+        if (lanes)
+            return lanes;
+        note(address(), lanes.error().text);
         if (i == 0)
-            first = std::move(connection).error();
-        const auto ended = wait_readable(request.session_fd, Deadline(std::chrono::seconds(0)));
+            first = std::move(lanes).error();
+        const auto ended = wait_readable(session_fd, Deadline(std::chrono::seconds(0)));
         if (ended && *ended)
             break; // the session has: no other address helps
     }

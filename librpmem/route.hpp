@@ -2,12 +2,14 @@
 #pragma once
 
 #include "base/settings.hpp"
-#include "lanes/connection.hpp"
+#include "lanes/lane_set.hpp"
 #include "lanes/provider_choice.hpp"
 #include "session/lane_addresses.hpp"
 #include "session/session.hpp"
 #include "session/target.hpp"
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,32 +19,29 @@ namespace rpmem {
 
 class Route {
 public:
-    // Begins the search for providers: to the place where lanes go as a rule, which need not be
-    // looked for again then.
+    // Begins the search for an RDMA device: to the place where lanes go as a rule, which need not
+    // be looked for again then.
     Route(Target target, const LocalMemory& memory, const Settings& settings);
 
-    [[nodiscard]] ProviderSearch& search() { return search_; }
+    [[nodiscard]] RdmaSearch& search() { return search_; }
     // The login must go to an address of this kind, as lanes will.
     [[nodiscard]] bool begins_with_ipv4() const;
 
-    struct Choice {
-        fabric::Provider provider;
-        std::string why_not_others;
-        std::vector<std::string> notes; // for the log
-    };
     // After the login: the best provider to the first address that one leads to. ENOMEDIUM with all
     // addresses.
-    Result<Choice> choose(const Session& session);
+    Result<ProviderChoice> choose(const Session& session);
 
+    // Connects lanes to HOST, each of them within TIME.
+    using Try = std::function<Result<std::unique_ptr<LaneSet>>(const std::string& host,
+                                                               std::chrono::milliseconds time)>;
     // Tries the addresses from that one on, all of them together within RPMEM_CONNECT_TIMEOUT.
-    // REQUEST is complete but for the host and the time.
-    Result<std::unique_ptr<Connection>> connect(fabric::ProviderKind kind,
-                                                const ConnectionRequest& request);
+    // SESSION_FD is readable when the session has ended.
+    Result<std::unique_ptr<LaneSet>> connect(int session_fd, const Try& connect_to);
     // Where the lanes are connected; the first place where they may be, until then.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 
 private:
-    Result<Choice> choose_at(const std::string& host, const std::optional<wire::Hello>& hello);
+    Result<ProviderChoice> choose_at(const std::string& host, const Session& session);
     [[nodiscard]] std::vector<std::size_t> remaining() const;
     void note(const LaneAddress& address, const std::string& why);
     Failure failed(Error error) const;
@@ -52,7 +51,7 @@ private:
     LocalMemory memory_;
     std::vector<std::string> resolved_; // addresses of the target's name
     std::string searched_;              // the host that search_ is for
-    ProviderSearch search_;
+    RdmaSearch search_;
     std::vector<LaneAddress> addresses_;
     std::size_t chosen_ = 0;
     std::vector<std::string> tried_; // each with its reason, for messages

@@ -6,7 +6,6 @@
 
 #include <netdb.h>
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
@@ -22,11 +21,6 @@ namespace {
 // A peer that has begun a message must end it within this time.
 constexpr std::chrono::seconds message_time(30);
 
-// Providers without a thread of their own connect lanes only while they are asked.
-constexpr int connecting_tick_ms = 50;
-
-constexpr std::chrono::milliseconds before_preparing(1);
-
 // The writer of FD has gone; what it wrote before may still be there.
 bool has_hung_up(int fd) {
     pollfd entry = {fd, POLLRDHUP, 0};
@@ -37,26 +31,28 @@ enum class Outcome { go_on, ended, ended_badly };
 
 class ControlLoop {
 public:
-    ControlLoop(const Configuration& configuration, const Channel& channel,
-                const Agreement& agreement, Log& log)
-        : channel_(channel), knows_medium_failure_(agreement.medium_failure), log_(log),
+    ControlLoop(const Configuration& configuration, const Channel& channel, Greeting greeting,
+                Log& log)
+        : channel_(channel), knows_medium_failure_(greeting.agreement.medium_failure), log_(log),
           session_(
-              configuration, channel.own_address, agreement,
+              configuration, channel.own_address, std::move(greeting),
               [input = channel.input] { return has_hung_up(input); }, log) {}
 
     int run();
 
 private:
     Outcome wait_and_handle();
-    Result<> serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds);
     Outcome handle_lanes(bool parts_changed);
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
     Outcome refuse_malformed(std::span<const std::byte> header, const Error& error);
     Outcome answer(const wire::Bytes& response, Outcome next);
+    Outcome answer_with_pool(wire::MessageType request, const wire::Bytes& response);
     Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
     Outcome connect_timed_out();
     void tell(const std::string& text);
+    Outcome end_badly(const std::string& text);
+    void end_lanes(const std::string& text);
     Outcome end_for(const MediumFailure& failure);
 
     Outcome handle(const wire::CreateRequest& request);
@@ -68,8 +64,7 @@ private:
     bool knows_medium_failure_; // the peer, see wire/medium_failure.hpp
     Log& log_;
     UniqueFd signals_;
-    UniqueFd wake_;               // readable when there is something to do besides serving lanes
-    bool events_wake_us_ = false; // EventQueue::prepare_sleep() said so, and nothing was read since
+    wire::Bytes request_; // that is being handled, as it came
     Session session_;
     bool peer_reads_errors_ = true;
 };
@@ -85,21 +80,6 @@ Result<UniqueFd> take_over_signals() {
     if (!fd)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make a signalfd");
     return fd;
-}
-
-// Readable while one of FDS is.
-Result<UniqueFd> any_of(std::span<const pollfd> fds) {
-    UniqueFd any(::epoll_create1(EPOLL_CLOEXEC));
-    if (!any)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
-    for (const pollfd& each : fds) {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        if (::epoll_ctl(any.get(), EPOLL_CTL_ADD, each.fd, &event) != 0)
-            return fail_errno(ErrorClass::resource_limit, errno,
-                              "cannot wait for descriptor {} (epoll)", each.fd);
-    }
-    return any;
 }
 
 template <typename Request>
@@ -123,30 +103,29 @@ int ControlLoop::run() {
 
 Outcome ControlLoop::wait_and_handle() {
     std::array<pollfd, 5> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
-    nfds_t count = 2;
-    LaneServer* const lanes = session_.lanes();
-    if (lanes) {
+    std::span<pollfd> used = std::span(fds).first(2);
+    if (LaneServer* const lanes = session_.lanes()) {
         fds[2] = {lanes->failure_fd(), POLLIN, 0};
-        fds[3] = {lanes->events().fd(), POLLIN, 0};
-        fds[4] = {session_.change_fd(), POLLIN, 0};
-        count = fds[4].fd >= 0 ? 5 : 4;
-        if (const auto served = serve_until_ready(*lanes, std::span(fds).first(count)); !served) {
-            log_.error("{}", served.error().text);
-            tell(served.error().text);
-            return Outcome::ended_badly;
-        }
-    }
-    if (lanes)
-        lanes->end_half_open();
-    const int ready = ::poll(fds.data(), count, lanes ? 0 : -1);
-    if (ready < 0 && errno != EINTR) {
-        log_.error("cannot wait for the client and the lanes (poll): {}", strerror(errno));
+        fds[3] = {lanes->events_fd(), POLLIN, 0};
+        fds[4] = {session_.change_fd(), POLLIN, 0}; // poll(2) passes over -1
+        used = fds;
+        const std::chrono::milliseconds limit(session_.milliseconds_to_connect());
+        if (const auto waited = lanes->wait(used, limit); !waited)
+            return end_badly(waited.error().text);
+    } else if (::poll(used.data(), used.size(), -1) < 0 && errno != EINTR) {
+        log_.error("cannot wait for the client (poll): {}", strerror(errno));
         return Outcome::ended_badly;
     }
-    if (ready == 0 && lanes && events_wake_us_ && lanes->ready())
-        return Outcome::go_on; // the lanes are busy, and there is nothing else
     if (fds[1].revents != 0) {
-        log_.notice("ended by a signal");
+        signalfd_siginfo signal{};
+        signal.ssi_signo = SIGTERM;
+        [[maybe_unused]] const ssize_t got = ::read(signals_.get(), &signal, sizeof(signal));
+        const std::string text = fmt::format(
+            "the session is ended by a signal, SIG{}, of process {} and user {}",
+            ::sigabbrev_np(static_cast<int>(signal.ssi_signo)), signal.ssi_pid, signal.ssi_uid);
+        log_.notice("{}", text);
+        tell(text);
+        end_lanes(text);
         return Outcome::ended_badly;
     }
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
@@ -155,80 +134,52 @@ Outcome ControlLoop::wait_and_handle() {
     return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
 }
 
-// Serves the lanes that have no thread of their own while none of FDS is ready, but not for long
-// under constant load.
-Result<> ControlLoop::serve_until_ready(LaneServer& lanes, std::span<const pollfd> fds) {
-    if (!wake_) {
-        auto any = any_of(fds);
-        if (!any)
-            return propagate(std::move(any));
-        wake_ = std::move(*any);
-    }
-    // Preparing may take a millisecond itself: not while there are messages to serve.
-    if (!events_wake_us_ && lanes.ready() && lanes.serve_until(wake_.get(), before_preparing))
-        return {};
-    if (!events_wake_us_)
-        events_wake_us_ = lanes.events().prepare_sleep();
-    int limit = static_cast<int>(lanes.until_next_look().count());
-    if (!events_wake_us_)
-        limit = 0;
-    else if (!lanes.ready())
-        limit = std::min(session_.milliseconds_to_connect(), connecting_tick_ms);
-    lanes.serve_until(wake_.get(), std::chrono::milliseconds(limit));
-    return {};
-}
-
 Outcome ControlLoop::handle_lanes(bool parts_changed) {
     LaneServer* const lanes = session_.lanes();
     if (!lanes)
         return Outcome::go_on;
-    events_wake_us_ = false;
-    if (const auto handled = lanes->handle_events(); !handled) {
-        log_.error("{}", handled.error().text);
-        tell(handled.error().text);
-        return Outcome::ended_badly;
-    }
+    if (const auto handled = lanes->handle_events(); !handled)
+        return end_badly(handled.error().text);
     if (parts_changed)
         session_.look_for_truncated_parts();
     if (const auto medium = session_.medium_failure())
         return end_for(*medium);
-    if (const std::string failure = lanes->failure(); !failure.empty()) {
-        log_.error("the session ends: {}", failure);
-        tell(failure);
-        return Outcome::ended_badly;
-    }
+    if (const std::string failure = lanes->failure(); !failure.empty())
+        return end_badly("the session ends: " + failure);
     if (!lanes->ready() && session_.milliseconds_to_connect() == 0)
         return connect_timed_out();
     return Outcome::go_on;
 }
 
 Outcome ControlLoop::connect_timed_out() {
-    const std::string text = fmt::format(
+    return end_badly(fmt::format(
         "only {} of {} lanes were connected within {} ms (accept-timeout); is port {} reachable "
         "from the initiator (firewall)?",
         session_.lanes()->connected(), session_.lanes()->lanes(), session_.accept_timeout().count(),
-        session_.lanes()->port());
-    log_.error("{}", text);
-    tell(text);
-    return Outcome::ended_badly;
+        session_.lanes()->port()));
 }
 
 Outcome ControlLoop::handle_input() {
     const Deadline deadline(message_time);
+    request_.resize(wire::request_header_size);
+    const auto got = read_fully(channel_.input, request_, deadline);
     std::array<std::byte, wire::request_header_size> header;
-    const auto got = read_fully(channel_.input, header, deadline);
+    std::copy_n(request_.begin(), header.size(), header.begin());
     if (!got || (*got != 0 && *got < header.size()))
         return refuse_malformed(std::span(header).first(got.value_or(0)),
                                 Error{EBADMSG, ErrorClass::link_lost,
                                       "the input ended within the header of a request"});
     if (*got == 0) {
-        log_.notice("the channel was closed without CLOSE: the session ends");
+        const std::string text = "the channel was closed without CLOSE: the session ends";
+        log_.notice("{}", text);
+        end_lanes(text);
         return Outcome::ended_badly;
     }
     const auto decoded = wire::decode_request_header(header);
     if (!decoded)
         return refuse_malformed(header, decoded.error());
-    std::vector<std::byte> body(decoded->size - header.size());
+    request_.resize(decoded->size);
+    const auto body = std::span(request_).subspan(header.size());
     const auto body_got = read_fully(channel_.input, body, deadline);
     if (!body_got || *body_got != body.size())
         return refuse_malformed(
@@ -245,9 +196,7 @@ Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const E
     const std::string text = "malformed request: " + error.text;
     if (const auto type = wire::request_type(header))
         return refuse(*type, {wire::Status::bad_protocol, text}, Outcome::ended_badly);
-    log_.error("{}", text);
-    tell(text);
-    return Outcome::ended_badly;
+    return end_badly(text);
 }
 
 Outcome ControlLoop::handle(const wire::CreateRequest& request) {
@@ -255,8 +204,8 @@ Outcome ControlLoop::handle(const wire::CreateRequest& request) {
     const auto in_band = session_.create(parameters_of(request), request.attributes);
     if (!in_band)
         return refuse(wire::MessageType::create, in_band.error(), Outcome::ended);
-    return answer(wire::encode(wire::CreateResponse{wire::Status::success, *in_band}),
-                  Outcome::go_on);
+    return answer_with_pool(wire::MessageType::create,
+                            wire::encode(wire::CreateResponse{wire::Status::success, *in_band}));
 }
 
 Outcome ControlLoop::handle(const wire::OpenRequest& request) {
@@ -264,9 +213,15 @@ Outcome ControlLoop::handle(const wire::OpenRequest& request) {
     const auto in_band = session_.open(parameters_of(request));
     if (!in_band)
         return refuse(wire::MessageType::open, in_band.error(), Outcome::ended);
-    return answer(
-        wire::encode(wire::OpenResponse{wire::Status::success, *in_band, session_.attributes()}),
-        Outcome::go_on);
+    return answer_with_pool(
+        wire::MessageType::open,
+        wire::encode(wire::OpenResponse{wire::Status::success, *in_band, session_.attributes()}));
+}
+
+Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Bytes& response) {
+    if (const auto secured = session_.secure_lanes(request_, response); !secured)
+        return refuse(request, {wire::Status::fatal, secured.error().text}, Outcome::ended_badly);
+    return answer(response, Outcome::go_on);
 }
 
 Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
@@ -312,7 +267,21 @@ Outcome ControlLoop::end_for(const MediumFailure& failure) {
                                                     failure.code, failure.text}),
                    Outcome::ended_badly));
     tell(failure.text);
+    end_lanes(failure.text);
     return Outcome::ended_badly;
+}
+
+// The text first: an initiator whose lane ends looks there for the reason.
+Outcome ControlLoop::end_badly(const std::string& text) {
+    log_.error("{}", text);
+    tell(text);
+    end_lanes(text);
+    return Outcome::ended_badly;
+}
+
+void ControlLoop::end_lanes(const std::string& text) {
+    if (LaneServer* const lanes = session_.lanes())
+        lanes->end(text);
 }
 
 void ControlLoop::tell(const std::string& text) {
@@ -345,9 +314,9 @@ std::string own_address_of(const char* ssh_connection) {
     return own_address;
 }
 
-int serve_session(const Configuration& configuration, const Channel& channel,
-                  const Agreement& agreement, Log& log) {
-    return ControlLoop(configuration, channel, agreement, log).run();
+int serve_session(const Configuration& configuration, const Channel& channel, Greeting greeting,
+                  Log& log) {
+    return ControlLoop(configuration, channel, std::move(greeting), log).run();
 }
 
 } // namespace rpmem::target

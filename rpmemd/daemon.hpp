@@ -21,7 +21,7 @@ std::string own_address_of(const char* ssh_connection);
 
 // Serves requests until the session ends. Returns the exit status: 0 after CLOSE or a refused
 // request, 1 after anything that is not in the protocol, the end of the input included.
-int serve_session(const Configuration& configuration, const Channel& channel,
-                  const Agreement& agreement, Log& log);
+int serve_session(const Configuration& configuration, const Channel& channel, Greeting greeting,
+                  Log& log);
 
 } // namespace rpmem::target

@@ -1,15 +1,13 @@
 #include "greeting.hpp"
 
 #include "base/io.hpp"
-#include "fabric/search.hpp"
-#include "medium/medium.hpp"
+#include "transport/fabric/search.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -18,9 +16,6 @@ namespace {
 
 constexpr std::chrono::seconds greeting_time(30);
 
-constexpr std::uint32_t most_lanes = 1024;
-constexpr std::uint32_t most_messages = 32;
-
 std::uint32_t bit(wire::Provider provider) {
     return wire::provider_bit(static_cast<std::uint32_t>(provider));
 }
@@ -28,32 +23,31 @@ std::uint32_t bit(wire::Provider provider) {
 Result<wire::Hello> make_hello(const Offer& offer) {
     wire::Hello hello;
     hello.capabilities = wire::all_capabilities | offer.conditions;
+    if (!offer.tls)
+        hello.capabilities &= ~wire::capability_tls;
     hello.providers = offer.providers;
     hello.addresses = offer.addresses;
     hello.lanes = most_lanes;
-    hello.messages = most_messages;
-    hello.inline_size = most_inline_bytes;
-    if (getrandom(hello.token.data(), hello.token.size(), 0) !=
-        static_cast<ssize_t>(hello.token.size()))
-        return fail_errno(ErrorClass::bug, errno,
-                          "no random bytes for the token of the session (getrandom)");
+    transport::SystemRandom random;
+    RPMEM_TRY(random.fill(hello.secret));
     return hello;
 }
 
-Result<wire::HelloAnswer> read_answer(int input, const Deadline& deadline) {
-    std::vector<std::byte> bytes(wire::hello_size_field);
+Result<wire::Bytes> read_answer(int input, const Deadline& deadline) {
+    wire::Bytes bytes(wire::hello_size_field);
     auto got = read_fully(input, bytes, deadline);
     if (!got)
         return propagate(std::move(got));
     const auto size =
         wire::decode_hello_size(std::span(bytes).first(*got), wire::hello_answer_size);
     if (!size)
-        return tl::unexpected(size.error());
+        return Failure(size.error());
     bytes.resize(*size);
     got = read_fully(input, std::span(bytes).subspan(wire::hello_size_field), deadline);
     if (!got)
         return propagate(std::move(got));
-    return wire::decode_hello_answer(std::span(bytes).first(wire::hello_size_field + *got));
+    bytes.resize(wire::hello_size_field + *got);
+    return bytes;
 }
 
 // Why no lane can arrive by verbs at any of ADDRESSES: what is said of the first. Empty: one may.
@@ -97,43 +91,56 @@ Offer make_offer(const std::vector<std::string>& addresses, const std::string& d
 void limit(Offer& offer, const Configuration& configuration) {
     if (!configuration.sockets)
         offer.providers &= ~bit(wire::Provider::sockets);
+    offer.tls = configuration.tls != UseTls::off;
+    offer.requires_hello = configuration.require_hello || configuration.tls == UseTls::require;
+    if (configuration.tls == UseTls::require) {
+        offer.conditions |= wire::condition_tls_required;
+        offer.providers &= bit(wire::Provider::tcp);
+        offer.why_not_verbs = "tls = require allows lanes over tcp only";
+    }
     if (configuration.read_only)
         offer.conditions |= wire::condition_read_only;
-    if (configuration.persist_apm && !caches_are_durable())
+    if (configuration.persist_apm)
         offer.conditions |= wire::condition_no_appliance_over_tcp;
 }
 
-Result<Agreement> greet(const char* value, const Offer& offer, int input, int output) {
+Result<Greeting> greet(const char* value, const Offer& offer, int input, int output) {
     const Deadline deadline(greeting_time);
-    if (!value || std::string_view(value) != wire::offer_value) {
+    const bool offered = value && std::string_view(value) == wire::offer_value;
+    if (!offered && offer.requires_hello) {
+        RPMEM_TRY(write_fully(output, wire::encode_initial_status(EPROTO), deadline));
+        return fail(ErrorClass::caller_fault, EPROTO,
+                    "the client speaks protocol 0.1, which is refused here (require-hello, or tls "
+                    "= require): its library is 1.12.1's or older, or the login shell or a forced "
+                    "command has dropped the variable {}",
+                    wire::offer_variable);
+    }
+    if (!offered) {
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(0), deadline));
-        return Agreement{};
+        return Greeting{};
     }
-    const auto hello = make_hello(offer);
+    auto hello = make_hello(offer);
     if (!hello)
-        return tl::unexpected(hello.error());
+        return propagate(std::move(hello));
+    wire::Bytes said = wire::encode(*hello);
     RPMEM_TRY(write_fully(output, wire::encode_initial_status(wire::hello_status), deadline));
-    RPMEM_TRY(write_fully(output, wire::encode(*hello), deadline));
-    const auto answer = read_answer(input, deadline);
+    RPMEM_TRY(write_fully(output, said, deadline));
+    const auto bytes = read_answer(input, deadline);
+    if (!bytes)
+        return Failure(bytes.error());
+    const auto answer = wire::decode_hello_answer(*bytes);
     if (!answer)
-        return tl::unexpected(answer.error());
-    Agreement agreement{.knows_hello = true, .lane_token = std::nullopt};
-    const auto taken = [&](std::uint64_t capability) {
-        return (answer->capabilities & capability) != 0;
-    };
-    agreement.medium_failure = taken(wire::capability_medium_failure);
-    agreement.messages_only = taken(wire::capability_messages_only);
-    if (taken(wire::capability_pipelining)) {
-        agreement.messages = hello->messages;
-        agreement.counted_answers = true;
-        agreement.late_answers = taken(wire::capability_late_answers);
-        agreement.several_windows = agreement.messages_only && taken(wire::capability_windows);
-        agreement.processors = taken(wire::capability_processors);
-        agreement.gathering = taken(wire::capability_gathering);
+        return Failure(answer.error());
+    Greeting greeting{.agreement = wire::negotiate(*hello, *answer), .transcript = std::nullopt};
+    if (greeting.agreement.lane_frames) {
+        auto transcript = transport::ControlTranscript::make(hello->secret, said, *bytes);
+        if (!transcript)
+            return propagate(std::move(transcript));
+        greeting.transcript = std::move(*transcript);
     }
-    if (taken(wire::capability_lane_greeting))
-        agreement.lane_token = hello->token;
-    return agreement;
+    ::explicit_bzero(hello->secret.data(), hello->secret.size());
+    ::explicit_bzero(said.data(), said.size());
+    return greeting;
 }
 
 } // namespace rpmem::target

@@ -3,6 +3,8 @@
 
 #include "base/result.hpp"
 #include "configuration/configuration.hpp"
+#include "transport/control_transcript.hpp"
+#include "wire/agreement.hpp"
 #include "wire/hello.hpp"
 
 #include <cstdint>
@@ -15,19 +17,8 @@ namespace rpmem::target {
 // Most bytes of data in one message, of whatever protocol.
 inline constexpr std::uint32_t most_inline_bytes = 512 * 1024;
 
-// What both ends know of each other. By default: a peer of protocol 0.1.
-struct Agreement {
-    bool knows_hello = false;              // may ask for any provider
-    std::optional<wire::Token> lane_token; // lanes must bring it
-    unsigned messages = 1;                 // in flight on a lane
-    bool counted_answers = false;          // see wire::capability_pipelining
-    bool late_answers = false;             // see wire::capability_late_answers
-    bool messages_only = false;            // see wire::capability_messages_only
-    bool several_windows = false;          // see wire::capability_windows
-    bool processors = false;               // see wire::capability_processors
-    bool medium_failure = false;           // see wire::capability_medium_failure
-    bool gathering = false;                // see wire::capability_gathering
-};
+// Of a session.
+inline constexpr std::uint32_t most_lanes = 1024;
 
 // What this node has for clients, without loading libfabric: it takes a while, and may know
 // better.
@@ -35,6 +26,8 @@ struct Offer {
     std::uint32_t providers = 0;        // see wire::Hello
     std::string why_not_verbs;          // empty: it is offered
     std::uint64_t conditions = 0;       // see wire::all_conditions
+    bool tls = false;                   // lanes may use it
+    bool requires_hello = false;        // peers of protocol 0.1 are refused
     std::vector<HostAddress> addresses; // see wire::Hello
 };
 
@@ -48,8 +41,14 @@ Offer make_offer(const std::vector<std::string>& addresses, const std::string& d
 // Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
 void limit(Offer& offer, const Configuration& configuration);
 
+// What the first words have come to.
+struct Greeting {
+    wire::Agreement agreement;
+    std::optional<transport::ControlTranscript> transcript; // if lane frames were agreed on
+};
+
 // VALUE: that of RPMEMD_OFFER, or null. Writes the status or the hello, with OFFER, to OUTPUT;
-// reads the answer to a hello from INPUT.
-Result<Agreement> greet(const char* value, const Offer& offer, int input, int output);
+// reads the answer to a hello from INPUT. EPROTO: the peer speaks protocol 0.1, and may not.
+Result<Greeting> greet(const char* value, const Offer& offer, int input, int output);
 
 } // namespace rpmem::target

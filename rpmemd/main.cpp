@@ -1,10 +1,8 @@
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "base/io.hpp"
-#include "base/quiet_thread.hpp"
 #include "configuration/forced_command.hpp"
 #include "configuration/options.hpp"
 #include "daemon.hpp"
-#include "fabric/paging.hpp"
 #include "greeting.hpp"
 #include "own_process.hpp"
 #include "pools/store.hpp"
@@ -73,36 +71,24 @@ void allow_many_descriptors() {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-struct Joined {
-    std::thread thread;
-    explicit Joined(std::thread started) : thread(std::move(started)) {}
-    ~Joined() { thread.join(); }
-    Joined(const Joined&) = delete;
-    Joined& operator=(const Joined&) = delete;
-};
-
 // OFFERED: the client knows the hello.
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
-    // While the peer is being greeted, and the pool opened.
-    const Joined warming(
-        start_without_signals([paging = configuration.paging] { fabric::warm_up(paging); }));
     const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
     target::Offer offer = target::make_offer(
         target::arrival_addresses(address, configuration.addresses), configuration.device);
     target::limit(offer, configuration);
     if (!offer.why_not_verbs.empty())
         log.info("verbs is not offered: {}", offer.why_not_verbs);
-    const auto agreement =
-        target::greet(offered ? wire::offer_value : std::getenv(wire::offer_variable), offer,
-                      STDIN_FILENO, STDOUT_FILENO);
-    if (!agreement) {
-        log.error("{}", agreement.error().text);
-        say(agreement.error().text);
+    auto greeting = target::greet(offered ? wire::offer_value : std::getenv(wire::offer_variable),
+                                  offer, STDIN_FILENO, STDOUT_FILENO);
+    if (!greeting) {
+        log.error("{}", greeting.error().text);
+        say(greeting.error().text);
         return EXIT_FAILURE;
     }
     const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, address};
-    return target::serve_session(configuration, channel, *agreement, log);
+    return target::serve_session(configuration, channel, std::move(*greeting), log);
 }
 
 // Whether the command line, which could not be read, was not one for a session: then the exit

@@ -16,16 +16,9 @@
 namespace rpmem::target {
 namespace {
 
-using fabric::ProviderKind;
 using nlohmann::json;
 
-struct Known {
-    ProviderKind kind;
-    wire::Provider number;
-};
-constexpr std::array known = {Known{ProviderKind::verbs, wire::Provider::verbs},
-                              Known{ProviderKind::tcp, wire::Provider::tcp},
-                              Known{ProviderKind::sockets, wire::Provider::sockets}};
+constexpr std::array known = {wire::Provider::verbs, wire::Provider::tcp, wire::Provider::sockets};
 
 // Empty: pool set files can be read there.
 std::string problem_of(const std::filesystem::path& directory) {
@@ -54,15 +47,15 @@ std::string probe(const Configuration& configuration, const std::string& address
                   const std::string& version) {
     std::vector<probe::ProviderSetting> providers;
     providers.reserve(known.size());
-    for (const Known& one : known)
-        providers.push_back({one.kind, true, {}});
+    for (const wire::Provider provider : known)
+        providers.push_back({provider, true, {}});
     json node = probe::examine_node(
         {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
     Offer offer =
         make_offer(arrival_addresses(address, configuration.addresses), configuration.device);
     limit(offer, configuration);
     for (std::size_t i = 0; i < known.size(); ++i) {
-        const auto number = static_cast<std::uint32_t>(known[i].number);
+        const auto number = static_cast<std::uint32_t>(known[i]);
         node["providers"][i]["offered"] = (offer.providers & wire::provider_bit(number)) != 0;
     }
     node["daemon"] = {
@@ -73,6 +66,10 @@ std::string probe(const Configuration& configuration, const std::string& address
         {"persist_general", configuration.persist_general},
         {"accept_timeout", configuration.accept_timeout.count()},
         {"device", configuration.device},
+        {"tls", name_of(configuration.tls)},
+        {"require_hello", configuration.require_hello || configuration.tls == UseTls::require},
+        {"first_port", configuration.first_port},
+        {"last_port", configuration.last_port},
         {"address", address},
         {"problem", address.empty() ? "SSH_CONNECTION is not set on the target, or its third field "
                                       "is no address: rpmemd does not know where to listen"

@@ -1,17 +1,18 @@
 #include "session.hpp"
 
+#include "confinement/confinement.hpp"
+#include "lanes/fabric_lane_server.hpp"
+#include "lanes/tcp_lane_server.hpp"
+#include "log_channel.hpp"
 #include "medium/medium.hpp"
 #include "store_options.hpp"
 
-#include <fcntl.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 namespace rpmem::target {
@@ -23,40 +24,50 @@ tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
 
 tl::unexpected<Refusal> refuse(const Error& error) { return refuse(status_of(error), error.text); }
 
-std::optional<fabric::ProviderKind> kind_of(wire::Provider provider, const Agreement& agreement) {
-    switch (provider) {
-    case wire::Provider::verbs:
-        return fabric::ProviderKind::verbs;
-    case wire::Provider::sockets:
-        return fabric::ProviderKind::sockets;
-    case wire::Provider::tcp:
-        if (agreement.knows_hello)
-            return fabric::ProviderKind::tcp;
-        break;
-    }
-    return std::nullopt;
-}
-
 constexpr const char* danger_of_sockets =
     "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
     "client can write outside of its pool";
 
-// A device writes past the caches if it is told to; with tcp it is the processor that writes.
-// Peers of protocol 0.1 get over sockets what 1.12.1's daemon gives them: the operator's word.
-bool appliance_reaches_medium(fabric::ProviderKind kind) {
-    return kind != fabric::ProviderKind::tcp || caches_are_durable();
+// Over tcp the target's own processor stores what comes, and can as well flush it.
+bool has_appliance_method(wire::Provider provider) { return provider != wire::Provider::tcp; }
+
+constexpr const char* never_released =
+    "the initiator's lanes are of a version that was never released: update the library there";
+
+// Nothing: it may be asked for.
+std::optional<Refusal> check_provider(wire::Provider provider, const wire::Agreement& agreement,
+                                      bool sockets_allowed) {
+    switch (provider) {
+    case wire::Provider::verbs:
+        if (agreement.lane_frames || !agreement.knows_hello)
+            return std::nullopt;
+        return Refusal{wire::Status::provider_not_supported, never_released};
+    case wire::Provider::sockets:
+        if (sockets_allowed && agreement.knows_hello && !agreement.lane_frames)
+            return Refusal{wire::Status::provider_not_supported, never_released};
+        if (sockets_allowed)
+            return std::nullopt;
+        return Refusal{wire::Status::provider_not_supported,
+                       fmt::format("the provider sockets is switched off: {}; if no stranger "
+                                   "reaches this machine, set \"sockets = yes\" in "
+                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
+                                   danger_of_sockets)};
+    case wire::Provider::tcp:
+        if (agreement.lane_frames)
+            return std::nullopt;
+        if (agreement.knows_hello)
+            return Refusal{wire::Status::provider_not_supported, never_released};
+        break;
+    }
+    return Refusal{
+        wire::Status::bad_provider,
+        fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
+                    "a hello) is tcp",
+                    static_cast<std::uint32_t>(provider))};
 }
 
-// A descriptor of our own: syslog(3) takes locks, which a handler of signals may not.
-UniqueFd connect_to_syslog() {
-    UniqueFd log(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, _PATH_LOG, sizeof(address.sun_path) - 1);
-    if (::connect(log.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-        log.reset();
-    return log;
-}
+constexpr const char* cannot_confine =
+    "the configuration wants sessions to be confined (confine = yes), and this one cannot be: ";
 
 } // namespace
 
@@ -93,34 +104,36 @@ std::optional<Refusal> Session::check(const PoolRequest& request) const {
         return Refusal{wire::Status::fatal, "this session has a pool already"};
     if (request.lanes == 0)
         return Refusal{wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed"};
-    if (!kind_of(request.provider, agreement_))
-        return Refusal{
-            wire::Status::bad_provider,
-            fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after a "
-                        "hello) is tcp",
-                        static_cast<std::uint32_t>(request.provider))};
-    if (request.provider == wire::Provider::sockets && !configuration_.sockets)
+    if (auto refusal = check_provider(request.provider, agreement_, configuration_.sockets))
+        return refusal;
+    if (configuration_.tls == UseTls::require &&
+        (request.provider != wire::Provider::tcp || !agreement_.tls))
         return Refusal{wire::Status::provider_not_supported,
-                       fmt::format("the provider sockets is switched off: {}; if no stranger "
-                                   "reaches this machine, set \"sockets = yes\" in "
-                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
-                                   danger_of_sockets)};
+                       "lanes without TLS are refused here (tls = require); set RPMEM_TLS=on at "
+                       "the initiator, and let tcp serve"};
     if (request.inline_size > most_inline_bytes)
         return Refusal{wire::Status::bad_protocol,
                        fmt::format("messages of {} bytes of inline data were asked for; the limit "
                                    "is {}",
                                    request.inline_size, most_inline_bytes)};
-    if (agreement_.messages_only && request.inline_size < wire::least_inline_size)
-        return Refusal{wire::Status::bad_protocol,
-                       fmt::format("messages of {} bytes of inline data were asked for; where they "
-                                   "may be the only way, {} is the least",
-                                   request.inline_size, wire::least_inline_size)};
     if (own_address_.empty())
         return Refusal{
             wire::Status::fatal_connection,
             "SSH_CONNECTION is not set, or its third field is no address: the address to "
             "listen on is not known; start rpmemd through ssh"};
-    return std::nullopt;
+    return check_confinement(request.provider);
+}
+
+std::optional<Refusal> Session::check_confinement(wire::Provider provider) const {
+    if (configuration_.confine != Confine::always)
+        return std::nullopt;
+    const std::string why = provider == wire::Provider::tcp
+                                ? why_not_confined()
+                                : "its lanes go through libfabric, which uses devices and files "
+                                  "as it likes; confine = auto lets it be";
+    if (why.empty())
+        return std::nullopt;
+    return Refusal{wire::Status::fatal, cannot_confine + why};
 }
 
 tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest& request,
@@ -161,19 +174,49 @@ tl::expected<wire::InBandAttributes, Refusal> Session::open(const PoolRequest& r
 }
 
 PoolAccess Session::access() const {
-    if (!agreement_.messages_only || !configuration_.persist_general)
+    if (!agreement_.lane_frames || !configuration_.persist_general)
         return PoolAccess::direct;
-    return configuration_.direct_access ? PoolAccess::direct_if_can : PoolAccess::messages;
+    return configuration_.direct_access ? PoolAccess::direct_if_can : PoolAccess::frames;
 }
 
-wire::PersistMethod Session::persist_method() const {
-    if (lanes_->messages_only())
-        return wire::PersistMethod::messages;
+wire::PersistMethod Session::persist_method(wire::Provider provider) const {
     // Without its own CPU at work the target can only promise durability for persistent memory.
-    return configuration_.persist_apm && appliance_reaches_medium(lanes_->provider().kind) &&
+    return configuration_.persist_apm && has_appliance_method(provider) && lanes_->is_direct() &&
                    (pool_->is_pmem() || !configuration_.persist_general)
                ? wire::PersistMethod::appliance
                : wire::PersistMethod::general_purpose;
+}
+
+Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& request,
+                                                         const Persister& persister) {
+    const std::span pool(pool_->address(), pool_->size());
+    const std::chrono::microseconds spin_time(configuration_.spin_time);
+    if (request.provider == wire::Provider::tcp)
+        return TcpLaneServer::start(
+            {.addresses = arrival_addresses(own_address_, configuration_.addresses),
+             .ports = {configuration_.first_port, configuration_.last_port},
+             .lanes = std::min(request.lanes, most_lanes),
+             .workers = configuration_.threads,
+             .spin_time = spin_time,
+             .peer_timeout = configuration_.peer_timeout,
+             .tls = agreement_.tls,
+             .read_only = configuration_.read_only},
+            pool, persister, log_);
+    const FabricServerOptions options{.provider = request.provider == wire::Provider::verbs
+                                                      ? fabric::ProviderKind::verbs
+                                                      : fabric::ProviderKind::sockets,
+                                      .address = own_address_,
+                                      .device = configuration_.device,
+                                      .lanes = request.lanes,
+                                      .inline_size = request.inline_size,
+                                      .workers = configuration_.threads,
+                                      .spin_time = spin_time,
+                                      .paging = configuration_.paging,
+                                      .access = access(),
+                                      .is_0_1 = !agreement_.lane_frames,
+                                      .read_only = configuration_.read_only,
+                                      .further_addresses = configuration_.addresses};
+    return FabricLaneServer::start(options, pool, persister, log_);
 }
 
 tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& request) {
@@ -182,40 +225,17 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
                       fmt::format("the pool {} is not on persistent memory, and the configuration "
                                   "allows only the appliance method (persist-general = no)",
                                   request.pool_set));
-    const fabric::ProviderKind kind = *kind_of(request.provider, agreement_);
-    if (!configuration_.persist_general && !appliance_reaches_medium(kind))
+    if (!configuration_.persist_general && !has_appliance_method(request.provider))
         return refuse(wire::Status::fatal,
-                      "over tcp data stay in the processor's caches, which are lost with the power "
-                      "here, and the configuration allows only the appliance method "
-                      "(persist-general = no)");
-    if (!configuration_.direct_access && !agreement_.messages_only)
+                      "the configuration allows only the appliance method (persist-general = no), "
+                      "which there is not over tcp");
+    if (!configuration_.direct_access && !agreement_.lane_frames)
         return refuse(
             wire::Status::fatal,
             "the configuration allows no direct access to pools (direct-access = no), and "
             "this client, of protocol 0.1, knows no other way");
     const Persister persister(pool_->medium());
-    const wire::MessageRules messages{
-        request.inline_size,
-        agreement_.messages,
-        agreement_.counted_answers,
-        agreement_.late_answers,
-        agreement_.several_windows ? wire::window_count(request.inline_size) : 1,
-        agreement_.processors,
-        agreement_.gathering};
-    auto lanes =
-        LaneServer::start({.provider = kind,
-                           .address = own_address_,
-                           .device = configuration_.device,
-                           .lanes = request.lanes,
-                           .messages = messages,
-                           .workers = configuration_.threads,
-                           .spin_time = std::chrono::microseconds(configuration_.spin_time),
-                           .paging = configuration_.paging,
-                           .token = agreement_.lane_token,
-                           .access = access(),
-                           .read_only = configuration_.read_only,
-                           .further_addresses = configuration_.addresses},
-                          pool_->address(), pool_->size(), persister, log_);
+    auto lanes = start_lanes(request, persister);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
@@ -224,40 +244,73 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     lanes_ = std::move(*lanes);
     connect_deadline_.emplace(configuration_.accept_timeout);
     guard_memory(); // behind libfabric, whose libraries may have handlers of their own
-    const wire::PersistMethod method = persist_method();
-    log_policy(method, persister);
-    warn_about(kind);
+    if (auto refusal = confine(request.provider)) {
+        fault_guard_.reset();
+        lanes_.reset(); // they use the pool, which the caller closes
+        return tl::unexpected(std::move(*refusal));
+    }
+    const wire::PersistMethod method = persist_method(request.provider);
+    log_policy(request.provider, method, persister);
+    warn_about(request.provider);
     log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
-                pool_->size(), lanes_->lanes(), lanes_->workers(),
-                fabric::describe(lanes_->provider()), lanes_->port());
+                pool_->size(), lanes_->lanes(), lanes_->workers(), lanes_->describe(),
+                lanes_->port());
     return wire::InBandAttributes{lanes_->port(), method, lanes_->key(), lanes_->remote_base(),
                                   lanes_->lanes()};
 }
 
-void Session::warn_about(fabric::ProviderKind kind) const {
-    if (kind == fabric::ProviderKind::sockets)
+Result<> Session::secure_lanes(std::span<const std::byte> request,
+                               std::span<const std::byte> response) {
+    if (!transcript_)
+        return {};
+    transcript_->add(request, response);
+    auto proof = transcript_->prove_by(lanes_->lanes());
+    transcript_.reset();
+    if (!proof)
+        return propagate(std::move(proof));
+    return lanes_->secure(std::move(*proof));
+}
+
+void Session::warn_about(wire::Provider provider) const {
+    if (provider == wire::Provider::sockets)
         log_.warning("this session uses the provider sockets: {}", danger_of_sockets);
-    if (configuration_.persist_apm && !appliance_reaches_medium(kind))
+    if (configuration_.persist_apm && !has_appliance_method(provider))
         log_.warning("persist-apm is set, and this session uses the general purpose method: over "
-                     "tcp data stay in the processor's caches, which are lost with the power here");
+                     "tcp there is no other");
 }
 
 void Session::guard_memory() {
-    FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, {}, {}};
-    if (configuration_.use_syslog) {
-        channels.log = connect_to_syslog();
-        channels.log_prefix = fmt::format("<{}>", LOG_DAEMON | LOG_ERR);
-    } else {
-        channels.log.reset(::open(configuration_.log_file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC |
-                                                                       O_NOFOLLOW | O_NOCTTY |
-                                                                       O_NONBLOCK));
-    }
+    auto [file, prefix] = open_log_channel(configuration_, LOG_ERR);
+    FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, std::move(file), std::move(prefix)};
     fault_guard_.reset(); // there is one at a time
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
-    // Where libfabric lets the kernel copy from the pool, nobody hears of a fault.
+    // Where the kernel copies from the pool for libfabric, nobody hears of a fault.
     changes_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     for (const PartInMemory& part : pool_->medium().parts())
         static_cast<void>(::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY));
+}
+
+// Behind all that opens something, and before a worker starts its thread: see docs/confinement.md.
+std::optional<Refusal> Session::confine(wire::Provider provider) {
+    if (configuration_.confine == Confine::never || provider != wire::Provider::tcp)
+        return std::nullopt;
+    auto directories = pool_->prepare_confinement();
+    if (!directories)
+        return Refusal{status_of(directories.error()), directories.error().text};
+    auto [file, prefix] = open_log_channel(configuration_, LOG_WARNING);
+    const Confinement confinement = target::confine(
+        {.directories = std::move(*directories),
+         .may_remove = created_here_ || (configuration_.may_delete && !configuration_.read_only),
+         .log = {std::move(file), std::move(prefix)}});
+    if (!confinement.holds.empty())
+        log_.notice("confined: {}", confinement.holds);
+    if (confinement.is_missing.empty())
+        return std::nullopt;
+    if (configuration_.confine == Confine::always)
+        return Refusal{wire::Status::fatal, cannot_confine + confinement.is_missing};
+    log_.info("{}: {}", confinement.holds.empty() ? "not confined" : "not all is confined",
+              confinement.is_missing);
+    return std::nullopt;
 }
 
 void Session::look_for_truncated_parts() const {
@@ -268,14 +321,15 @@ void Session::look_for_truncated_parts() const {
         pool_->medium().look_for_truncated();
 }
 
-void Session::log_policy(wire::PersistMethod method, const Persister& persister) const {
+void Session::log_policy(wire::Provider provider, wire::PersistMethod method,
+                         const Persister& persister) const {
     const bool appliance = method == wire::PersistMethod::appliance;
     log_.notice("persistency policy:");
     log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
                                                     : "General Purpose Server Persistency Method");
     log_.notice("    persist flush: {}", appliance ? "none" : name_of(persister.means()));
-    if (method == wire::PersistMethod::messages)
-        log_.notice("    access: by messages only");
+    if (!lanes_->is_direct() && provider != wire::Provider::tcp)
+        log_.notice("    access: by frames only");
 }
 
 tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attributes) {

@@ -6,7 +6,9 @@
 #include "configuration/configuration.hpp"
 #include "durability/fault_handler.hpp"
 #include "greeting.hpp"
+#include "lanes/fabric_listener.hpp"
 #include "lanes/lane_server.hpp"
+#include "lanes/persister.hpp"
 #include "pools/store.hpp"
 #include "refusal.hpp"
 #include "wire/control_messages.hpp"
@@ -14,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace rpmem::target {
@@ -30,10 +33,11 @@ struct PoolRequest {
 class Session {
 public:
     // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
-    Session(const Configuration& configuration, std::string own_address, Agreement agreement,
+    Session(const Configuration& configuration, std::string own_address, Greeting greeting,
             std::function<bool()> peer_gone, Log& log)
         : configuration_(configuration), own_address_(std::move(own_address)),
-          agreement_(agreement), peer_gone_(std::move(peer_gone)), log_(log) {}
+          agreement_(greeting.agreement), transcript_(std::move(greeting.transcript)),
+          peer_gone_(std::move(peer_gone)), log_(log) {}
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -61,6 +65,9 @@ public:
     tl::expected<wire::InBandAttributes, Refusal> create(const PoolRequest& request,
                                                          const rpmem_pool_attr& attributes);
     tl::expected<wire::InBandAttributes, Refusal> open(const PoolRequest& request);
+    // Once one of them is about to be answered: lanes prove that they know REQUEST and RESPONSE, as
+    // they cross the channel.
+    Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
     tl::expected<void, Refusal> set_attributes(const rpmem_pool_attr& attributes);
     tl::expected<void, Refusal> close(bool remove);
 
@@ -68,15 +75,21 @@ private:
     [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
     tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
     void guard_memory();
+    [[nodiscard]] std::optional<Refusal> check_confinement(wire::Provider provider) const;
+    [[nodiscard]] std::optional<Refusal> confine(wire::Provider provider);
     [[nodiscard]] PoolAccess access() const;
-    [[nodiscard]] wire::PersistMethod persist_method() const;
+    [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
     [[nodiscard]] StoreOptions store_options();
-    void warn_about(fabric::ProviderKind kind) const;
-    void log_policy(wire::PersistMethod method, const Persister& persister) const;
+    Result<std::unique_ptr<LaneServer>> start_lanes(const PoolRequest& request,
+                                                    const Persister& persister);
+    void warn_about(wire::Provider provider) const;
+    void log_policy(wire::Provider provider, wire::PersistMethod method,
+                    const Persister& persister) const;
 
     const Configuration& configuration_;
     std::string own_address_;
-    Agreement agreement_;
+    wire::Agreement agreement_;
+    std::optional<transport::ControlTranscript> transcript_;
     std::function<bool()> peer_gone_;
     Log& log_;
     std::optional<Pool> pool_;

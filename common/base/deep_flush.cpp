@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <system_error>
 
 namespace rpmem {
@@ -25,6 +26,13 @@ std::optional<std::filesystem::path> find_deep_flush(dev_t device, bool is_chara
             return line_of(file) == "1" ? std::optional(file) : std::nullopt;
     return std::nullopt;
 }
+
+UniqueFd open_deep_flush(dev_t device, bool is_character) {
+    const auto file = find_deep_flush(device, is_character);
+    return UniqueFd(file ? ::open(file->c_str(), O_WRONLY | O_CLOEXEC) : -1);
+}
+
+int deep_flush(int file) { return file < 0 || ::pwrite(file, "1", 1, 0) == 1 ? 0 : errno; }
 
 bool may_write(const std::filesystem::path& file) {
     return ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0;

@@ -2,6 +2,8 @@
 // this process may write to it.
 #pragma once
 
+#include "base/unique_fd.hpp"
+
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -13,6 +15,13 @@ namespace rpmem {
 // DAX; nothing if there is none, or it says that no deep flush is needed. ROOT: where sys is.
 [[nodiscard]] std::optional<std::filesystem::path>
 find_deep_flush(dev_t device, bool is_character, const std::filesystem::path& root = "/");
+
+// The same, open for writing; -1 if there is none, or this process may not write to it.
+[[nodiscard]] UniqueFd open_deep_flush(dev_t device, bool is_character);
+
+// Asks the region for a deep flush. FILE is what open_deep_flush() returned; where that is -1
+// nothing is to be done. 0 or a positive errno value.
+[[nodiscard]] int deep_flush(int file);
 
 [[nodiscard]] bool may_write(const std::filesystem::path& file);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -102,6 +103,19 @@ void Event::raise() const {
     const std::uint64_t one = 1;
     // The only failure is a counter at its maximum, which is raised already.
     [[maybe_unused]] const ssize_t ignored = ::write(fd_.get(), &one, sizeof(one));
+}
+
+void Event::clear() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t ignored = ::read(fd_.get(), &count, sizeof(count));
+}
+
+std::string limit_behind(int code, const char* use) {
+    rlimit limit{};
+    if (code != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return {};
+    return fmt::format(": this process may have {} (ulimit -n; LimitNOFILE= of systemd), and {}",
+                       limit.rlim_cur, use);
 }
 
 Result<Pipe> make_pipe() {

@@ -29,11 +29,16 @@ public:
     static Result<Event> make();
     [[nodiscard]] int fd() const { return fd_.get(); }
     void raise() const;
+    void clear() const; // until it is raised again
 
 private:
     explicit Event(UniqueFd fd) : fd_(std::move(fd)) {}
     UniqueFd fd_;
 };
+
+// What to know about an error of CODE, if it is a limit of descriptors: the limit, and what USE
+// says of those that were needed. Begins with ": "; empty for other errors.
+[[nodiscard]] std::string limit_behind(int code, const char* use);
 
 struct Pipe {
     UniqueFd read_end;

@@ -180,7 +180,7 @@ Result<Log> Log::to_file(const std::string& path, LogLevel level) {
 
 Log Log::to_syslog(const std::string& identity, LogLevel level) {
     return Log(std::make_shared<Destination>(std::make_shared<spdlog::sinks::syslog_sink_mt>(
-                                                 identity, LOG_PID, LOG_DAEMON, true),
+                                                 identity, LOG_PID | LOG_NDELAY, LOG_DAEMON, true),
                                              "%v"),
                level);
 }

@@ -8,8 +8,8 @@
 namespace rpmem {
 
 // Signals are for the other threads: the application's, or the daemon's control loop. But a fault
-// comes to the thread that made it: where it is blocked, the kernel ends the process and no handler
-// can say why.
+// comes to the thread that made it, and so does the refusal of a system call (SIGSYS): where it is
+// blocked, the kernel ends the process and no handler can say why.
 template <typename Body>
 std::thread start_without_signals(Body body) {
     struct Blocked {
@@ -17,7 +17,7 @@ std::thread start_without_signals(Body body) {
         Blocked() {
             sigset_t all;
             sigfillset(&all);
-            for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+            for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
                 sigdelset(&all, fault);
             pthread_sigmask(SIG_SETMASK, &all, &before);
         }

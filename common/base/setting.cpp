@@ -87,7 +87,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<SettingValue> parse_setting(const Setting& setting, std::string_view text) {
-    SettingValue value{.text = text, .number = 0, .elements = {}};
+    SettingValue value{.text = text, .number = 0, .last = 0, .elements = {}};
     std::optional<std::uint64_t> number;
     switch (setting.kind) {
     case SettingKind::text:
@@ -105,6 +105,18 @@ std::optional<SettingValue> parse_setting(const Setting& setting, std::string_vi
         if (number && !is_in_bounds(setting, *number))
             return std::nullopt;
         break;
+    case SettingKind::range: {
+        const auto dash = text.find('-');
+        if (dash == std::string_view::npos)
+            return std::nullopt;
+        number = parse_digits(trimmed(text.substr(0, dash)), decimal);
+        const auto last = parse_digits(trimmed(text.substr(dash + 1)), decimal);
+        if (!number || !last || *number > *last || !is_in_bounds(setting, *number) ||
+            !is_in_bounds(setting, *last))
+            return std::nullopt;
+        value.last = *last;
+        break;
+    }
     case SettingKind::list:
         value.elements = split(text, ',');
         return is_list(setting, value.elements) ? std::optional(value) : std::nullopt;
@@ -134,6 +146,10 @@ std::string complaint_about(const Setting& setting) {
     case SettingKind::number:
         return fmt::format("not a number{}{} from {}{}", setting.unit.empty() ? "" : " of ",
                            setting.unit, bounds_of(setting), in_steps(setting));
+    case SettingKind::range:
+        return fmt::format("not two numbers from {}, as in FIRST-LAST, the first of which is not "
+                           "above the last",
+                           bounds_of(setting));
     case SettingKind::mode:
         return fmt::format("not an octal mode from {} without bits for execution",
                            bounds_of(setting));
@@ -160,6 +176,8 @@ std::string allowed_values(const Setting& setting) {
     case SettingKind::mode:
         return fmt::format("{}{}{}{}", bounds_of(setting), setting.unit.empty() ? "" : " ",
                            setting.unit, in_steps(setting));
+    case SettingKind::range:
+        return fmt::format("FIRST-LAST, from {}", bounds_of(setting));
     case SettingKind::list:
         return fmt::format("at most {}, separated by commas", setting.maximum);
     }

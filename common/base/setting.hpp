@@ -19,6 +19,7 @@ enum class SettingKind {
     boolean, // two words: the one that means no, and the one that means yes
     number,
     choice,   // one of several words
+    range,    // FIRST-LAST, two numbers
     mode,     // permissions in octal; minimum: bits that must be set, maximum: bits that may be
     list,     // names, separated by commas
     commands, // command lines, separated by '|'
@@ -29,7 +30,7 @@ struct Setting {
     SettingKind kind;
     std::string_view default_value = ""; // as text; "": none
     std::string_view help;
-    std::uint64_t minimum = 0; // of numbers and modes
+    std::uint64_t minimum = 0; // of numbers, ranges and modes
     std::uint64_t maximum = 0; // of lists: how many names
     std::uint64_t step = 1;    // a number is a multiple of it
     std::string_view unit = "";
@@ -43,7 +44,8 @@ struct Setting {
 // A value of any kind, before it is stored where it belongs.
 struct SettingValue {
     std::string_view text;
-    std::uint64_t number = 0;          // or the number of the word
+    std::uint64_t number = 0;          // or the number of the word, or the first of a range
+    std::uint64_t last = 0;            // of a range
     std::vector<std::string> elements; // of lists and commands
 };
 

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
 #include "base/setting.hpp"
+#include "base/use_tls.hpp"
 
 #include <chrono>
 #include <functional>
@@ -35,6 +36,9 @@ struct Settings {
     unsigned inline_size; // bytes
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds operation_timeout;
+    std::chrono::milliseconds peer_timeout;
+    UseTls tls;
+    bool require_hello; // peers of protocol 0.1 are refused
     std::chrono::microseconds spin_time;
     LogLevel log_level;
     std::string log_file; // empty: standard error

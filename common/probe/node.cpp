@@ -1,10 +1,10 @@
 #include "probe/node.hpp"
 
-#include "fabric/library.hpp"
 #include "probe/storage.hpp"
 #include "rdma/fork_safety.hpp"
 #include "rdma/memory_lock.hpp"
 #include "rdma/on_demand_paging.hpp"
+#include "transport/fabric/library.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
@@ -93,9 +93,13 @@ json storage() {
 }
 
 // Empty: usable.
-std::string why_not(fabric::ProviderKind kind, const Question& question,
+std::string why_not(wire::Provider provider, const Question& question,
                     const Result<rdma::Surroundings>& surroundings) {
     constexpr fabric::QueueSizes any{0, 0};
+    if (provider == wire::Provider::tcp)
+        return {};
+    const auto kind = provider == wire::Provider::verbs ? fabric::ProviderKind::verbs
+                                                        : fabric::ProviderKind::sockets;
     if (!question.host.empty() || !question.address.empty()) {
         const auto found =
             question.host.empty()
@@ -117,10 +121,11 @@ std::string without_prefix(std::string_view text, const std::string& prefix) {
 
 json provider(const ProviderSetting& setting, const Question& question,
               const Result<rdma::Surroundings>& surroundings) {
-    const std::string name = name_of(setting.kind);
+    const std::string name = name_of(setting.provider);
     const std::string reason =
-        setting.allowed ? without_prefix(why_not(setting.kind, question, surroundings), name + ": ")
-                        : setting.how_to_allow;
+        setting.allowed
+            ? without_prefix(why_not(setting.provider, question, surroundings), name + ": ")
+            : setting.how_to_allow;
     return {{"name", name}, {"usable", reason.empty()}, {"why_not", reason}};
 }
 

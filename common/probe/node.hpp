@@ -2,7 +2,8 @@
 // programs. See rpmemctl(1) for what is in it.
 #pragma once
 
-#include "fabric/search.hpp"
+#include "transport/fabric/search.hpp"
+#include "wire/control_messages.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -23,7 +24,7 @@ struct Question {
 };
 
 struct ProviderSetting {
-    fabric::ProviderKind kind;
+    wire::Provider provider;
     bool allowed;
     std::string how_to_allow; // if it is not
 };

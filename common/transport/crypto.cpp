@@ -1,8 +1,9 @@
 #include "transport/crypto.hpp"
 
+#include "transport/openssl.hpp"
+
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
@@ -13,13 +14,6 @@
 namespace rpmem::transport {
 namespace {
 
-template <auto Free>
-struct FreedBy {
-    template <typename T>
-    void operator()(T* object) const {
-        Free(object);
-    }
-};
 using Context = std::unique_ptr<OSSL_LIB_CTX, FreedBy<&::OSSL_LIB_CTX_free>>;
 using Hash = std::unique_ptr<EVP_MD, FreedBy<&::EVP_MD_free>>;
 using HashRun = std::unique_ptr<EVP_MD_CTX, FreedBy<&::EVP_MD_CTX_free>>;
@@ -27,15 +21,6 @@ using Mac = std::unique_ptr<EVP_MAC, FreedBy<&::EVP_MAC_free>>;
 using MacRun = std::unique_ptr<EVP_MAC_CTX, FreedBy<&::EVP_MAC_CTX_free>>;
 using Kdf = std::unique_ptr<EVP_KDF, FreedBy<&::EVP_KDF_free>>;
 using KdfRun = std::unique_ptr<EVP_KDF_CTX, FreedBy<&::EVP_KDF_CTX_free>>;
-
-// What libcrypto reports goes away with it: the queue of errors is the application's.
-class ErrorMark {
-public:
-    ErrorMark() { ::ERR_set_mark(); }
-    ~ErrorMark() { ::ERR_pop_to_mark(); }
-    ErrorMark(const ErrorMark&) = delete;
-    ErrorMark& operator=(const ErrorMark&) = delete;
-};
 
 char hash_name[] = "SHA256"; // OSSL_PARAM has no const; nobody writes to it
 

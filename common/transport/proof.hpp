@@ -30,6 +30,9 @@ using ThirdMessage = std::array<std::byte, third_message_size>;
 
 using Nonce = std::array<std::byte, 32>;
 using SessionId = std::array<std::byte, 8>;
+// What a lane's connection request brings where the network has such: it is visible there, and
+// proves nothing. It keeps strangers from taking memory.
+using Token = std::array<std::byte, 16>; // as wire::Token
 using Transcript = Digest;
 // Of TLS, with the label "EXPORTER-rpmem-lane-1"; zeros without TLS.
 using Exporter = std::array<std::byte, 32>;
@@ -39,6 +42,7 @@ struct SessionKeys {
     Secret tls; // the pre-shared key
     Secret takeover;
     SessionId id; // public
+    Token token;
 };
 [[nodiscard]] Result<SessionKeys> derive_keys(const Secret& secret);
 

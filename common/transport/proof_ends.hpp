@@ -20,7 +20,7 @@ enum class ProofState {
 
 struct ProofStep {
     std::size_t taken = 0; // of the bytes that came in; those behind are TLS's or frames
-    Bytes send;            // valid until the next call
+    Bytes send{};          // valid until the next call
     ProofState state = ProofState::first;
 };
 

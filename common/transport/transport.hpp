@@ -68,6 +68,15 @@ enum class Posted {
 // Whether another frame is about to be posted: then both go to the network together.
 enum class More { none, follows };
 
+// What a connection can do besides frames: memory of the peer that is registered for it is written
+// and read without the peer's processor.
+struct Abilities {
+    bool direct = false;
+    std::size_t most_bytes = 0; // of one direct write or read
+    // Reaches a direct read, where others may not; empty: frames read instead.
+    std::span<std::byte> landing{};
+};
+
 class Connection {
 public:
     Connection() = default;
@@ -81,15 +90,33 @@ public:
                         More more) = 0;
     // The network did not take all that was posted. poll() tries again.
     [[nodiscard]] virtual bool unsent() const = 0;
-    // Frames posted by this end whose pieces are read no more, counted from the first.
+    // Frames posted by this end whose pieces are read no more, counted from the first. The last
+    // ones may be missing until another is posted, or close() is called.
     [[nodiscard]] virtual std::uint64_t released() const = 0;
     // Sends what is unsent, and hands what has come to RECEIVER, for a bounded time. Returns how
-    // many bytes have come. 0: there is nothing now, or the connection has ended.
+    // many bytes have come, those of direct writes and reads that have ended, too. 0: there is
+    // nothing now, or the connection has ended. If it ended
+    // because the peer broke the rules, this sends what is unsent, and drops what comes until the
+    // peer ends, too: then fd() is -1.
     virtual std::size_t poll(Receiver& receiver) = 0;
     // Sends a bye behind all that was posted, and nothing afterwards.
     virtual void close() = 0;
     // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
     virtual void let_go() = 0;
+    // At once, as the destructor: nothing touches pieces or places afterwards.
+    virtual void abandon() { let_go(); }
+
+    [[nodiscard]] virtual Abilities abilities() const { return {}; }
+    // Whether a direct read may go to PLACE.
+    [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
+    // Places PIECE at OFFSET of the peer's pool before any frame arrives that is posted later, but
+    // maybe before the peer has taken frames that were posted earlier.
+    virtual Posted write(std::uint64_t, std::span<const std::byte>) { return Posted::ended; }
+    // Reads the peer's pool at OFFSET, behind all that was written before. Without a PLACE it reads
+    // a word that nobody wants: when it has come, all that was written is in the peer's memory.
+    virtual Posted read(std::uint64_t, std::span<std::byte>) { return Posted::ended; }
+    // Of those reads, how many have not come yet.
+    [[nodiscard]] virtual std::size_t open_reads() const { return 0; }
 
     [[nodiscard]] virtual bool ended() const = 0;
     [[nodiscard]] virtual const Fallen& failure() const = 0;

@@ -136,8 +136,8 @@ Result<Request> decode_set_attributes(std::span<const std::byte> body) {
 Result<> check_in_band(const char* name, const InBandAttributes& in_band) {
     if (in_band.port == 0 || in_band.port > 65535)
         return malformed("malformed {}: its port is {}, it must be 1 to 65535", name, in_band.port);
-    if (raw(in_band.method) < 1 || raw(in_band.method) > 3)
-        return malformed("malformed {}: its persist method is {}, it must be 1, 2 or 3", name,
+    if (raw(in_band.method) < 1 || raw(in_band.method) > 2)
+        return malformed("malformed {}: its persist method is {}, it must be 1 or 2", name,
                          raw(in_band.method));
     if (in_band.lanes == 0)
         return malformed("malformed {}: its number of lanes is 0, it must be at least 1", name);

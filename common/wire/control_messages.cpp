@@ -59,6 +59,18 @@ void put_in_band(ByteWriter& writer, const InBandAttributes& in_band) {
 
 } // namespace
 
+const char* name_of(Provider provider) {
+    switch (provider) {
+    case Provider::verbs:
+        return "verbs";
+    case Provider::sockets:
+        return "sockets";
+    case Provider::tcp:
+        return "tcp";
+    }
+    return "?";
+}
+
 Bytes encode_initial_status(std::int32_t status) {
     ByteWriter writer(initial_status_size);
     writer.host_order(static_cast<std::uint32_t>(status));

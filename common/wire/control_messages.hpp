@@ -45,10 +45,8 @@ enum class MessageType : std::uint32_t {
 // Values from the wire are kept as they came, also those that have no name here.
 // The third only after a hello.
 enum class Provider : std::uint32_t { verbs = 1, sockets = 2, tcp = 3 };
-// With `messages`, which only peers that took capability_messages_only are told, the remote address
-// and key are those of the lanes' windows, each as large as a message's data may be: what a message
-// of PersistMode::fetch asked for is read from there.
-enum class PersistMethod : std::uint32_t { general_purpose = 1, appliance = 2, messages = 3 };
+[[nodiscard]] const char* name_of(Provider provider);
+enum class PersistMethod : std::uint32_t { general_purpose = 1, appliance = 2 };
 
 using PoolAttributes = ::rpmem_pool_attr;
 

@@ -1,5 +1,7 @@
 #include "wire/frame.hpp"
 
+#include "base/hot.hpp"
+
 #include <bit>
 #include <cstring>
 
@@ -12,9 +14,9 @@ namespace {
 
 constexpr std::size_t checked_size = frame_header_size - sizeof(std::uint32_t);
 
-// The two reserved fields, which a later capability may give a meaning.
-constexpr std::size_t reserved_short = 2;
-constexpr std::size_t reserved_long = 24;
+// The first 24 bytes of a header: type, flags, two reserved bytes and length; offset; number. Four
+// more reserved bytes follow, and the checksum. A later capability may give those a meaning.
+using HeaderWords = std::array<std::uint64_t, 3>;
 
 template <typename T>
 T little_endian(T value) {
@@ -53,64 +55,66 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr auto table = make_table();
 
-std::uint32_t crc_by_table(std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t crc_by_instruction(const HeaderWords& words) {
+    std::uint64_t value = ~std::uint32_t{0};
+    for (const std::uint64_t word : words)
+        value = _mm_crc32_u64(value, word);
+    return ~_mm_crc32_u32(static_cast<std::uint32_t>(value), 0); // the reserved field
+}
+const bool has_instruction = __builtin_cpu_supports("sse4.2");
+#endif
+
+std::uint32_t crc_of(const HeaderWords& words) {
+    std::array<std::byte, checked_size> bytes{};
+    for (std::size_t i = 0; i < words.size(); ++i)
+        put(bytes.data() + i * sizeof(std::uint64_t), words[i]);
+    return crc32c(bytes);
+}
+
+// The last 8 bytes of a header: nothing, and the checksum of all before.
+inline std::uint64_t last_word(const HeaderWords& words) {
+#if defined(__x86_64__)
+    if (has_instruction) [[likely]]
+        return std::uint64_t{crc_by_instruction(words)} << 32;
+#endif
+    return std::uint64_t{crc_of(words)} << 32;
+}
+
+} // namespace
+
+std::uint32_t crc32c(std::span<const std::byte> bytes) {
     std::uint32_t value = ~std::uint32_t{0};
     for (const std::byte byte : bytes)
         value = value >> 8 ^ table[(value ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
     return ~value;
 }
 
-#if defined(__x86_64__)
-// A library would do the same for long texts; a header has 28 bytes.
-__attribute__((target("sse4.2"))) std::uint32_t
-crc_by_instruction(std::span<const std::byte> rest) {
-    std::uint64_t value = ~std::uint32_t{0};
-    for (; rest.size() >= sizeof(std::uint64_t); rest = rest.subspan(sizeof(std::uint64_t)))
-        value = _mm_crc32_u64(value, get<std::uint64_t>(rest.data()));
-    auto small = static_cast<std::uint32_t>(value);
-    if (rest.size() >= sizeof(std::uint32_t)) {
-        small = _mm_crc32_u32(small, get<std::uint32_t>(rest.data()));
-        rest = rest.subspan(sizeof(std::uint32_t));
-    }
-    for (const std::byte byte : rest)
-        small = _mm_crc32_u8(small, std::to_integer<unsigned char>(byte));
-    return ~small;
-}
-const bool has_instruction = __builtin_cpu_supports("sse4.2");
-#endif
-
-} // namespace
-
-std::uint32_t crc32c(std::span<const std::byte> bytes) {
-#if defined(__x86_64__)
-    if (has_instruction) [[likely]]
-        return crc_by_instruction(bytes);
-#endif
-    return crc_by_table(bytes);
-}
-
-FrameBytes encode(const FrameHeader& header) {
-    FrameBytes bytes{};
-    put(bytes.data(), static_cast<std::uint8_t>(header.type));
-    put(bytes.data() + 1, header.flags);
-    put(bytes.data() + 4, header.length);
-    put(bytes.data() + 8, header.offset);
-    put(bytes.data() + 16, header.number);
-    put(bytes.data() + checked_size, crc32c(std::span(bytes).first(checked_size)));
+RPMEM_NO_CANARY FrameBytes encode(const FrameHeader& header) {
+    const HeaderWords words{static_cast<std::uint64_t>(header.type) |
+                                std::uint64_t{header.flags} << 8 |
+                                std::uint64_t{header.length} << 32,
+                            header.offset, header.number};
+    FrameBytes bytes;
+    put(bytes.data(), words[0]);
+    put(bytes.data() + 8, words[1]);
+    put(bytes.data() + 16, words[2]);
+    put(bytes.data() + 24, last_word(words));
     return bytes;
 }
 
-std::optional<FrameHeader>
+RPMEM_NO_CANARY std::optional<FrameHeader>
 decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
-    if (get<std::uint32_t>(bytes.data() + checked_size) != crc32c(bytes.first(checked_size)) ||
-        get<std::uint16_t>(bytes.data() + reserved_short) != 0 ||
-        get<std::uint32_t>(bytes.data() + reserved_long) != 0)
+    constexpr std::uint64_t reserved = 0xffff0000; // of the first word
+    const HeaderWords words{get<std::uint64_t>(bytes.data()), get<std::uint64_t>(bytes.data() + 8),
+                            get<std::uint64_t>(bytes.data() + 16)};
+    if (get<std::uint64_t>(bytes.data() + 24) != last_word(words) || (words[0] & reserved) != 0)
         return std::nullopt;
-    return FrameHeader{.type = static_cast<FrameType>(get<std::uint8_t>(bytes.data())),
-                       .flags = get<std::uint8_t>(bytes.data() + 1),
-                       .length = get<std::uint32_t>(bytes.data() + 4),
-                       .offset = get<std::uint64_t>(bytes.data() + 8),
-                       .number = get<std::uint64_t>(bytes.data() + 16)};
+    return FrameHeader{.type = static_cast<FrameType>(words[0] & 0xff),
+                       .flags = static_cast<std::uint8_t>(words[0] >> 8),
+                       .length = static_cast<std::uint32_t>(words[0] >> 32),
+                       .offset = words[1],
+                       .number = words[2]};
 }
 
 std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits) {

@@ -35,7 +35,9 @@ inline constexpr std::uint8_t deep = 2;          // down to the lowest persisten
 struct FrameHeader {
     FrameType type{};
     std::uint8_t flags = 0;
-    std::uint32_t length = 0; // bytes of the payload; of `read` and `persist`: of the range
+    // Bytes of the payload; of `read` and `persist`: of the range. In a frame it has 32 bits, and
+    // peers of protocol 0.1 say more.
+    std::uint64_t length = 0;
     std::uint64_t offset = 0; // of the range in the pool; of `error`: see ErrorKind
     std::uint64_t number = 0; // of the frame, counted from 1 in each direction; of `ack`, `data`:
                               // of the frame that it answers

@@ -23,6 +23,9 @@ Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     return {};
 }
 
+// Behind the number of lanes: it had a meaning in versions that were never released.
+constexpr std::size_t reserved_size = 24;
+
 // Of an address: its family, and as many bytes as one of IPv6 has.
 constexpr std::size_t count_size = 4;
 constexpr std::size_t family_size = 4;
@@ -82,8 +85,10 @@ std::vector<std::byte> encode(const Hello& hello) {
     const bool has_addresses = (hello.capabilities & capability_addresses) != 0;
     const auto addresses =
         std::span(hello.addresses).first(std::min(hello.addresses.size(), most_hello_addresses));
-    const std::size_t size =
-        hello_size + (has_addresses ? count_size + addresses.size() * address_size : 0);
+    const bool has_secret = (hello.capabilities & capability_lane_frames) != 0;
+    const std::size_t size = hello_size +
+                             (has_addresses ? count_size + addresses.size() * address_size : 0) +
+                             (has_secret ? session_secret_size : 0);
     ByteWriter writer(size);
     writer.big_endian(static_cast<std::uint32_t>(size));
     writer.big_endian(hello.version);
@@ -91,11 +96,11 @@ std::vector<std::byte> encode(const Hello& hello) {
     writer.big_endian(hello.capabilities);
     writer.big_endian(hello.providers);
     writer.big_endian(hello.lanes);
-    writer.big_endian(hello.messages);
-    writer.big_endian(hello.inline_size);
-    writer.raw(hello.token);
+    writer.zeros(reserved_size);
     if (has_addresses)
         put_addresses(writer, addresses);
+    if (has_secret)
+        writer.raw(hello.secret);
     return writer.take();
 }
 
@@ -117,20 +122,21 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     hello.capabilities = reader.big_endian<std::uint64_t>();
     hello.providers = reader.big_endian<std::uint32_t>();
     hello.lanes = reader.big_endian<std::uint32_t>();
-    hello.messages = reader.big_endian<std::uint32_t>();
-    hello.inline_size = reader.big_endian<std::uint32_t>();
-    reader.raw(hello.token);
-    if (hello.version == 0 || hello.lanes == 0 || hello.messages == 0)
-        return malformed(fmt::format("version {}, {} lanes, {} messages; none may be 0",
-                                     hello.version, hello.lanes, hello.messages));
-    if ((hello.capabilities & capability_pipelining) != 0 && hello.inline_size < least_inline_size)
-        return malformed(fmt::format("{} bytes of data in a message; {} is the least",
-                                     hello.inline_size, least_inline_size));
+    std::array<std::byte, reserved_size> reserved;
+    reader.raw(reserved);
+    if (hello.version == 0 || hello.lanes == 0)
+        return malformed(
+            fmt::format("version {}, {} lanes; neither may be 0", hello.version, hello.lanes));
     if ((hello.capabilities & capability_addresses) != 0) {
         auto addresses = take_addresses(reader);
         if (!addresses)
             return Failure(std::move(addresses).error());
         hello.addresses = std::move(*addresses);
+    }
+    if ((hello.capabilities & capability_lane_frames) != 0) {
+        if (reader.rest().size() < session_secret_size)
+            return malformed("the secret of the session is missing");
+        reader.raw(hello.secret);
     }
     return hello;
 }

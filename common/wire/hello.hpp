@@ -36,60 +36,43 @@ inline constexpr std::size_t max_hello_size = 1024;
 inline constexpr std::size_t most_hello_addresses = 8;
 
 // Bits of the capabilities.
-// The data of a lane's connection request are a lane greeting: lanes may be connected in any order,
-// and strangers are turned away.
-inline constexpr std::uint64_t capability_lane_greeting = 1;
-// Several persist messages may be in flight on a lane, Hello::messages at most; they are taken in
-// order. The flags of an answer say how many of them it answers, the oldest first.
-inline constexpr std::uint64_t capability_pipelining = 2;
-// The persist method may be PersistMethod::messages: the pool is reached by messages only.
-inline constexpr std::uint64_t capability_messages_only = 4;
-// Persist messages may have the bit answer_may_wait. Only together with pipelining.
-inline constexpr std::uint64_t capability_late_answers = 8;
-// Each lane has several windows, see window_count(). Only together with pipelining and messages
-// only.
-inline constexpr std::uint64_t capability_windows = 16;
-// Persist messages may tell the initiator's processor, see processor_shift. Only together with
-// pipelining.
-inline constexpr std::uint64_t capability_processors = 32;
-// Persist messages may have the bit another_follows. Only together with pipelining.
-inline constexpr std::uint64_t capability_gathering = 64;
+// 1 to 64 had a meaning in versions that were never released.
 // The daemon tells of a failed medium by a message of its own, see wire/medium_failure.hpp.
 inline constexpr std::uint64_t capability_medium_failure = 128;
 // The hello is longer: Hello::addresses follow the token.
 inline constexpr std::uint64_t capability_addresses = 256;
+// The hello is longer still: Hello::secret ends it. Lanes prove that they know it, and carry frames
+// (wire/frame.hpp).
+inline constexpr std::uint64_t capability_lane_frames = 2048;
+// Lanes over tcp use TLS 1.3. Only with capability_lane_frames.
+inline constexpr std::uint64_t capability_tls = 8192;
 inline constexpr std::uint64_t all_capabilities =
-    capability_lane_greeting | capability_pipelining | capability_messages_only |
-    capability_late_answers | capability_windows | capability_processors | capability_gathering |
-    capability_medium_failure | capability_addresses;
+    capability_medium_failure | capability_addresses | capability_lane_frames | capability_tls;
 
 // Bits that tell what holds for this session, not what the daemon knows. They are in the hello only
 // then, and the answer repeats them.
 // Nothing may be written to the pool.
 inline constexpr std::uint64_t condition_read_only = 512;
-// The target's configuration allows the appliance method, which over tcp does not reach the medium
-// there.
+// The target's configuration allows the appliance method, which there is not over tcp.
 inline constexpr std::uint64_t condition_no_appliance_over_tcp = 1024;
+// Lanes without TLS are refused.
+inline constexpr std::uint64_t condition_tls_required = 16384;
 inline constexpr std::uint64_t all_conditions =
-    condition_read_only | condition_no_appliance_over_tcp;
+    condition_read_only | condition_no_appliance_over_tcp | condition_tls_required;
 
-// Of Hello::inline_size where there is pipelining: every message must end at a word boundary.
-inline constexpr std::uint32_t least_inline_size = 64;
-
-inline constexpr std::size_t token_size = 16;
-using Token = std::array<std::byte, token_size>;
+inline constexpr std::size_t session_secret_size = 32;
+using SessionSecret = std::array<std::byte, session_secret_size>;
 
 struct Hello {
     std::uint16_t version = hello_version;
     std::uint64_t capabilities = 0;
-    std::uint32_t providers = 0;   // bit N-1: provider number N may be asked for
-    std::uint32_t lanes = 0;       // most lanes of a session
-    std::uint32_t messages = 1;    // most persist messages in flight on a lane
-    std::uint32_t inline_size = 0; // most bytes of data in one message
-    Token token{};                 // of this session, for its lanes
+    std::uint32_t providers = 0; // bit N-1: provider number N may be asked for
+    std::uint32_t lanes = 0;     // most lanes of a session
     // Of the daemon: the one on which ssh has arrived comes first. Only with capability_addresses,
     // and most_hello_addresses at most: what is beyond is not sent.
     std::vector<HostAddress> addresses;
+    // Of this session, known to nobody else. Only with capability_lane_frames.
+    SessionSecret secret{};
 };
 
 struct HelloAnswer {
@@ -111,7 +94,10 @@ struct HelloAnswer {
 [[nodiscard]] Result<Hello> decode_hello(std::span<const std::byte> bytes);
 [[nodiscard]] Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes);
 
-// What a lane says of itself when it connects.
+inline constexpr std::size_t token_size = 16;
+using Token = std::array<std::byte, token_size>;
+
+// What a lane over a fabric says of itself when it connects.
 struct LaneGreeting {
     std::uint32_t lane = 0;
     Token token{};

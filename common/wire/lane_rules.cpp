@@ -109,7 +109,7 @@ void Requests::acknowledged() {
     wanted_ = false;
 }
 
-void Requests::answered(std::uint32_t length) {
+void Requests::answered(std::uint64_t length) {
     --reads_;
     read_bytes_ -= length;
 }
@@ -117,40 +117,17 @@ void Requests::answered(std::uint32_t length) {
 Responses::Responses(const LaneTerms& terms)
     : terms_(bounded(terms)), frames_(terms_.credits.frames) {}
 
-bool Responses::has_room(FrameType type, std::uint32_t length) const {
-    if (type == FrameType::read)
-        return reads_ < terms_.credits.reads && read_bytes_ + length <= terms_.credits.bytes;
-    return frame_count_ < terms_.credits.frames &&
-           weight_ + weight_of({.type = type, .length = length}) <= terms_.credits.bytes;
-}
-
-FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint64_t offset,
-                           std::uint32_t length) {
-    const FrameHeader header{
-        .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
-    last_ = header.number;
-    if (type == FrameType::read) {
-        open_reads_[(reads_ended_ + reads_) % most_reads] = header;
-        ++reads_;
-        read_bytes_ += length;
-        return header;
-    }
-    last_write_ = last_;
-    const Unacknowledged frame{last_, weight_of(header)};
-    frames_[(first_frame_ + frame_count_) % frames_.size()] = frame;
-    ++frame_count_;
-    weight_ += frame.weight;
-    return header;
-}
-
-bool Responses::check(const FrameHeader& header, std::string& why) {
+bool Responses::check_others(const FrameHeader& header, std::string& why) const {
     if (header.flags != 0) {
         why = fmt::format("sent flags {:#x}", header.flags);
         return false;
     }
     switch (header.type) {
     case FrameType::ack:
-        return check_ack(header, why);
+        why = fmt::format("acknowledged frame number {}, when number {} was acknowledged and "
+                          "number {} was the last one sent",
+                          header.number, acknowledged_, last_);
+        return false;
     case FrameType::data:
         return check_data(header, why);
     case FrameType::error: {
@@ -165,23 +142,6 @@ bool Responses::check(const FrameHeader& header, std::string& why) {
                           number_of(header.type));
         return false;
     }
-}
-
-bool Responses::check_ack(const FrameHeader& header, std::string& why) {
-    if (header.length != 0 || header.offset != 0 || header.number <= acknowledged_ ||
-        header.number > last_) {
-        why = fmt::format("acknowledged frame number {}, when number {} was acknowledged and "
-                          "number {} was the last one sent",
-                          header.number, acknowledged_, last_);
-        return false;
-    }
-    acknowledged_ = header.number;
-    while (frame_count_ > 0 && frames_[first_frame_].number <= acknowledged_) {
-        weight_ -= frames_[first_frame_].weight;
-        first_frame_ = (first_frame_ + 1) % frames_.size();
-        --frame_count_;
-    }
-    return true;
 }
 
 bool Responses::check_data(const FrameHeader& header, std::string& why) const {

@@ -17,6 +17,7 @@ struct LaneTerms {
     std::uint64_t pool_size = 0;
     bool read_only = false; // nothing may be written
     bool direct = false;    // ranges may be written by other means than frames
+    bool appliance = false; // such are durable once they have reached the target's memory
 };
 
 // Reads of a lane that may be without data, whatever the credits say.
@@ -34,7 +35,7 @@ public:
     // An ack for all that is complete is on its way.
     void acknowledged();
     // The data of the oldest read are on their way.
-    void answered(std::uint32_t length);
+    void answered(std::uint64_t length);
 
     [[nodiscard]] std::uint64_t last_complete() const { return complete_; }
     // An ack is wanted, or the initiator would soon have to wait for one.
@@ -84,12 +85,19 @@ public:
     [[nodiscard]] std::uint32_t most_payload() const { return terms_.credits.payload; }
 
 private:
-    [[nodiscard]] bool check_ack(const FrameHeader& header, std::string& why);
+    [[nodiscard]] bool take_ack(const FrameHeader& header);
+    [[nodiscard]] bool check_others(const FrameHeader& header, std::string& why) const;
     [[nodiscard]] bool check_data(const FrameHeader& header, std::string& why) const;
     struct Unacknowledged {
         std::uint64_t number;
         std::uint64_t weight;
     };
+
+    // In the ring, so many behind the first.
+    [[nodiscard]] std::size_t place_of_frame(std::size_t index) const {
+        const std::size_t place = first_frame_ + index;
+        return place < frames_.size() ? place : place - frames_.size();
+    }
 
     LaneTerms terms_;
     std::uint64_t last_ = 0;
@@ -104,5 +112,53 @@ private:
     std::uint64_t reads_ended_ = 0;
     std::uint64_t read_bytes_ = 0;
 };
+
+// Every persist passes through these.
+
+inline bool Responses::has_room(FrameType type, std::uint32_t length) const {
+    if (type == FrameType::read)
+        return reads_ < terms_.credits.reads && read_bytes_ + length <= terms_.credits.bytes;
+    return frame_count_ < terms_.credits.frames &&
+           weight_ + weight_of({.type = type, .length = length}) <= terms_.credits.bytes;
+}
+
+inline FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint64_t offset,
+                                  std::uint32_t length) {
+    const FrameHeader header{
+        .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
+    last_ = header.number;
+    if (type == FrameType::read) {
+        open_reads_[(reads_ended_ + reads_) % most_reads] = header;
+        ++reads_;
+        read_bytes_ += length;
+        return header;
+    }
+    last_write_ = last_;
+    const Unacknowledged frame{last_, weight_of(header)};
+    frames_[place_of_frame(frame_count_)] = frame;
+    ++frame_count_;
+    weight_ += frame.weight;
+    return header;
+}
+
+inline bool Responses::check(const FrameHeader& header, std::string& why) {
+    if (header.type == FrameType::ack && take_ack(header)) [[likely]]
+        return true;
+    return check_others(header, why);
+}
+
+// False: it breaks the rules.
+inline bool Responses::take_ack(const FrameHeader& header) {
+    if ((header.flags | header.length | header.offset) != 0 || header.number <= acknowledged_ ||
+        header.number > last_)
+        return false;
+    acknowledged_ = header.number;
+    while (frame_count_ > 0 && frames_[first_frame_].number <= acknowledged_) {
+        weight_ -= frames_[first_frame_].weight;
+        first_frame_ = place_of_frame(1);
+        --frame_count_;
+    }
+    return true;
+}
 
 } // namespace rpmem::wire

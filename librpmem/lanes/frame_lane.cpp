@@ -18,20 +18,35 @@ using wire::FrameType;
 constexpr std::size_t most_gathered = std::size_t{32} * 1024;
 constexpr std::size_t small_range = most_gathered / 2;
 
-// So many pieces of a large range are under way that the target is always busy.
-constexpr std::size_t least_pieces = 4;
-
-constexpr std::size_t word = 8;
+constexpr std::size_t whole_word = 8;
 
 } // namespace
 
+// So many pieces of a large range are under way that the target is always busy.
+std::size_t most_read_piece(std::size_t most_payload) {
+    constexpr std::size_t least_pieces = 4;
+    return std::max<std::size_t>(most_payload / least_pieces / whole_word * whole_word, whole_word);
+}
+
 FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                      std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-                     std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout)
+                     std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout,
+                     const DirectRanges& direct_ranges)
     : group_(std::move(group)), connection_(std::move(connection)), responses_(terms), pool_(pool),
-      alarm_(std::move(alarm)), timeout_(timeout) {}
+      alarm_(std::move(alarm)), timeout_(timeout), is_direct_(terms.direct),
+      is_appliance_(terms.direct && terms.appliance), direct_ranges_(direct_ranges),
+      answers_each_(terms.credits.frames == 1) {
+    // What is durable without the target's processor does without it.
+    if (is_appliance_)
+        direct_ranges_.relaxed = 0;
+}
 
-int FrameLane::flush(std::size_t offset, std::size_t length) {
+// The target reads a bye behind what was flushed, and then the end.
+FrameLane::~FrameLane() { connection_->close(); }
+
+int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
+    if (goes_directly(length, relaxed))
+        return write_directly(offset, length, 0);
     const bool waits = length <= small_range && gathered_ + length <= most_gathered;
     gathered_ = waits ? gathered_ + length : 0;
     return send(offset, length, 0, waits ? More::follows : More::none);
@@ -40,14 +55,24 @@ int FrameLane::flush(std::size_t offset, std::size_t length) {
 int FrameLane::drain() {
     if (!owes())
         return 0;
-    if (!ack_is_asked_)
-        if (const int code =
-                post(FrameType::persist, wire::frame_flag::answer_wanted, 0, 0, More::none))
-            return code;
+    if (const int code = ask_for_ack())
+        return code;
     return wait_for_acks();
 }
 
-int FrameLane::persist(std::size_t offset, std::size_t length) {
+// For all that was sent.
+int FrameLane::ask_for_ack() {
+    return ack_is_asked_
+               ? 0
+               : post(FrameType::persist, wire::frame_flag::answer_wanted, 0, 0, More::none);
+}
+
+int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
+    if (goes_directly(length, relaxed)) {
+        if (const int code = write_directly(offset, length, wire::frame_flag::answer_wanted))
+            return code;
+        return drain();
+    }
     if (const int code = send(offset, length, wire::frame_flag::answer_wanted, More::none))
         return code;
     return wait_for_acks();
@@ -55,9 +80,14 @@ int FrameLane::persist(std::size_t offset, std::size_t length) {
 
 int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     constexpr std::uint8_t flags = wire::frame_flag::answer_wanted | wire::frame_flag::deep;
-    constexpr std::size_t most = UINT32_MAX / word * word; // of one frame
-    if (const int code = send(offset, length, 0, More::follows))
-        return code;
+    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // of one frame
+    const int sent = goes_directly(length, false) ? write_directly(offset, length, 0)
+                                                  : send(offset, length, 0, More::follows);
+    if (sent != 0)
+        return sent;
+    if (has_unconfirmed_writes_)
+        if (const int code = confirm_writes())
+            return code;
     for (std::size_t done = 0; done < length;) {
         const std::size_t size = std::min(length - done, most);
         if (const int code = post(FrameType::persist, flags, offset + done,
@@ -71,9 +101,12 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
 // In frames that end at a word of the pool, which the target then stores as a whole.
 int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
                     More last_more) {
-    const std::size_t whole = responses_.most_payload() / word * word;
+    if (length <= responses_.most_payload() - whole_word) [[likely]]
+        return post(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
+                    last_more);
+    const std::size_t whole = responses_.most_payload() / whole_word * whole_word;
     while (length > 0) {
-        const std::size_t size = std::min(length, whole - offset % word);
+        const std::size_t size = std::min(length, whole - offset % whole_word);
         const bool is_last = size == length;
         if (const int code =
                 post(FrameType::write, is_last ? last_flags : std::uint8_t{0}, offset,
@@ -85,14 +118,16 @@ int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_fl
     return 0;
 }
 
-int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
-                    More more) {
+RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset,
+                                    std::uint32_t length, More more) {
     while (!responses_.has_room(type, length))
         if (const int code = make_progress())
             return code;
     const FrameHeader header = responses_.add(type, flags, offset, length);
     if (type != FrameType::read)
-        ack_is_asked_ = (flags & wire::frame_flag::answer_wanted) != 0;
+        ack_is_asked_ = answers_each_ || (flags & wire::frame_flag::answer_wanted) != 0;
+    if (type == FrameType::write)
+        last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
     while (true) {
         const Posted posted = connection_->post(header, piece, more);
@@ -106,6 +141,9 @@ int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std:
 
 int FrameLane::wait_for_acks() {
     gathered_ = 0;
+    if (has_unconfirmed_writes_)
+        if (const int code = confirm_writes())
+            return code;
     while (owes())
         if (const int code = make_progress())
             return code;
@@ -135,15 +173,18 @@ int FrameLane::after_the_end() const {
 }
 
 int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t length) {
-    const int code = read_pieces(destination, offset, length);
+    const bool has_landing = is_direct_ && !connection_->abilities().landing.empty();
+    const int code = is_direct_ && connection_->reaches({destination, length})
+                         ? read_directly(destination, offset, length)
+                     : has_landing ? read_by_landing(destination, offset, length)
+                                   : read_pieces(destination, offset, length);
     if (code != 0)
-        connection_->let_go(); // DESTINATION is the caller's again
+        connection_->abandon(); // DESTINATION is the caller's again
     return code;
 }
 
 int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size_t length) {
-    const std::size_t most =
-        std::max<std::size_t>(responses_.most_payload() / least_pieces / word * word, word);
+    const std::size_t most = most_read_piece(responses_.most_payload());
     while (length > 0) {
         const auto size = static_cast<std::uint32_t>(std::min(length, most));
         while (!responses_.has_room(FrameType::read, size))
@@ -182,7 +223,7 @@ bool FrameLane::end(const FrameHeader& header, std::string&) {
     return true;
 }
 
-const std::string& FrameLane::complaint() const {
+std::string FrameLane::complaint() const {
     return last_words_.empty() ? connection_->failure().text : last_words_;
 }
 

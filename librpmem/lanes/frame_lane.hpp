@@ -4,6 +4,7 @@
 
 #include "base/hot.hpp"
 #include "lanes/alarm.hpp"
+#include "lanes/lane.hpp"
 #include "transport/transport.hpp"
 #include "wire/lane_rules.hpp"
 
@@ -11,39 +12,46 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace rpmem {
 
-// All operations return 0, or a positive errno value after which the lane is of no more use:
-// EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. complaint() has the words.
-class FrameLane final : private transport::Receiver {
+// Bytes that one frame reads at most.
+[[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);
+
+// Longer ranges than these are better left to the device, and written directly where the target
+// lets a lane do so.
+struct DirectRanges {
+    std::size_t relaxed = std::size_t{4} * 1024;
+    std::size_t strict = std::numeric_limits<std::size_t>::max();
+};
+
+// Aligned words are stored as a whole, but for ranges that are written directly.
+class FrameLane final : public Lane, private transport::Receiver {
 public:
     // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT: for an operation, of
     // which nothing comes.
     FrameLane(std::unique_ptr<transport::Connection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-              std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout);
+              std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout,
+              const DirectRanges& direct_ranges = {});
 
-    // What is started here takes effect in the order of the calls.
+    ~FrameLane() override;
 
-    // Starts to send a range; it may wait for others, or for drain().
-    [[nodiscard]] int flush(std::size_t offset, std::size_t length);
-    // All that was flushed is durable.
-    [[nodiscard]] int drain();
-    [[nodiscard]] RPMEM_HOT int persist(std::size_t offset, std::size_t length);
-    [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
-    // When it has returned, nothing more comes to DESTINATION.
-    [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
-
-    // Something was flushed and is not known to be durable.
-    [[nodiscard]] bool owes() const { return responses_.acknowledged() < responses_.last_write(); }
-    [[nodiscard]] const std::string& complaint() const;
-    // See transport::Connection.
-    void close() { connection_->close(); }
-    void let_go() { connection_->let_go(); }
+    [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed) override;
+    [[nodiscard]] int drain() override;
+    [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed) override;
+    [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length) override;
+    [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length) override;
+    [[nodiscard]] bool owes() const override {
+        return responses_.acknowledged() < responses_.last_write() || has_unconfirmed_writes_;
+    }
+    [[nodiscard]] std::string complaint() const override;
+    [[nodiscard]] std::string last_words() const override { return last_words_; }
+    void let_go() override { connection_->let_go(); }
 
 private:
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
@@ -56,10 +64,23 @@ private:
              transport::More last_more);
     int post(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
              transport::More more);
+    int ask_for_ack();
     int wait_for_acks();
     int make_progress();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
+
+    // Where the connection writes and reads the target's memory: see direct_access.cpp.
+    [[nodiscard]] bool goes_directly(std::size_t length, bool relaxed) const {
+        return is_direct_ && length > (relaxed ? direct_ranges_.relaxed : direct_ranges_.strict);
+    }
+    int write_directly(std::size_t offset, std::size_t length, std::uint8_t last_flags);
+    int confirm_writes();
+    int read_directly(std::byte* destination, std::size_t offset, std::size_t length);
+    int read_by_landing(std::byte* destination, std::size_t offset, std::size_t length);
+    int let_data_arrive();
+    template <typename Post>
+    int post_directly(Post post_operation);
 
     std::unique_ptr<transport::Group> group_; // outlives the connection
     std::unique_ptr<transport::Connection> connection_;
@@ -69,6 +90,12 @@ private:
     std::chrono::milliseconds timeout_;
     std::size_t gathered_ = 0; // bytes of the frames that wait for others
     bool ack_is_asked_ = true; // for the last write
+    bool is_direct_;
+    bool is_appliance_;
+    DirectRanges direct_ranges_;
+    bool answers_each_;           // frame, without being asked
+    std::uint64_t last_data_ = 0; // number of the last frame that brings data
+    bool has_unconfirmed_writes_ = false;
     std::array<std::span<std::byte>, wire::most_reads> places_{}; // of the reads without data
     std::string last_words_;                                      // of the target
 };

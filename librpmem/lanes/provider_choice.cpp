@@ -2,13 +2,13 @@
 
 #include "base/fork_listener.hpp"
 #include "base/quiet_thread.hpp"
-#include "fabric/library.hpp"
-#include "fabric/paging.hpp"
-#include "fabric/search.hpp"
 #include "rdma/fork_safety.hpp"
+#include "transport/fabric/library.hpp"
+#include "transport/fabric/paging.hpp"
+#include "transport/fabric/search.hpp"
 
-#include <algorithm>
-#include <array>
+#include <fmt/ranges.h>
+
 #include <atomic>
 #include <cerrno>
 #include <exception>
@@ -18,35 +18,6 @@ namespace rpmem {
 namespace {
 
 using fabric::ProviderKind;
-
-struct Candidate {
-    ProviderKind kind;
-    bool enabled;
-    const char* how_to_enable;
-};
-
-bool is_taken(ProviderKind kind, const std::optional<wire::Hello>& hello) {
-    const auto number = static_cast<std::uint32_t>(on_the_wire(kind));
-    if (hello)
-        return (hello->providers & wire::provider_bit(number)) != 0;
-    return kind != ProviderKind::tcp; // which protocol 0.1 has no number for
-}
-
-} // namespace
-
-wire::Provider on_the_wire(ProviderKind kind) {
-    switch (kind) {
-    case ProviderKind::verbs:
-        return wire::Provider::verbs;
-    case ProviderKind::tcp:
-        return wire::Provider::tcp;
-    case ProviderKind::sockets:
-        break;
-    }
-    return wire::Provider::sockets;
-}
-
-namespace {
 
 // Set in children: what the parent has opened of a device works in the parent only.
 std::atomic<bool> devices_are_the_parents = false;
@@ -84,72 +55,101 @@ Preparation prepare(const LocalMemory& memory, const Settings& settings) {
     return preparation;
 }
 
-Result<Providers> find_providers(const std::string& host, const Settings& settings,
-                                 const Preparation& preparation) {
-    const std::array candidates = {
-        Candidate{ProviderKind::verbs, settings.enable_verbs,
-                  "verbs is switched off (RPMEM_ENABLE_VERBS=0)"},
-        Candidate{ProviderKind::tcp, settings.enable_tcp,
-                  "tcp is switched off (RPMEM_ENABLE_TCP=0)"},
-        Candidate{ProviderKind::sockets, settings.enable_sockets,
-                  "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
-    };
-    Providers providers;
-    for (const Candidate& candidate : candidates) {
-        std::string reason = candidate.how_to_enable;
-        if (candidate.enabled && candidate.kind == ProviderKind::verbs && devices_are_the_parents) {
-            reason = "verbs does not work in a process made by fork(2) from one that had looked "
-                     "for RDMA devices (it does after execve(2))";
-        } else if (candidate.enabled) {
-            auto found =
-                fabric::search_to_connect(candidate.kind, host, "", {settings.work_queue_size, 0},
-                                          {"RPMEM_DEVICE", settings.device});
-            if (found) {
-                if (candidate.kind == ProviderKind::verbs) {
-                    RPMEM_TRY(preparation.fork_safety);
-                    RPMEM_TRY(fabric::check_paging(settings.paging, *found));
-                    providers.notes = preparation.notes;
-                }
-                providers.usable.push_back(std::move(*found));
-                continue;
-            }
-            reason = found.error().text;
-        }
-        if (!providers.why_not_others.empty())
-            providers.why_not_others += "; ";
-        providers.why_not_others += reason;
+Result<RdmaFound> find_rdma(const std::string& host, const Settings& settings,
+                            const Preparation& preparation) {
+    RdmaFound found;
+    if (!settings.enable_verbs) {
+        found.why_not = "verbs is switched off (RPMEM_ENABLE_VERBS=0)";
+        return found;
     }
-    if (providers.usable.empty())
-        return fail(ErrorClass::resource_limit, ENOMEDIUM, "no fabric provider reaches {}: {}",
-                    host, providers.why_not_others);
-    return providers;
+    if (devices_are_the_parents) {
+        found.why_not = "verbs does not work in a process made by fork(2) from one that had looked "
+                        "for RDMA devices (it does after execve(2))";
+        return found;
+    }
+    auto provider =
+        fabric::search_to_connect(ProviderKind::verbs, host, "", {settings.work_queue_size, 0},
+                                  {"RPMEM_DEVICE", settings.device});
+    if (!provider) {
+        found.why_not = std::move(provider).error().text;
+        return found;
+    }
+    RPMEM_TRY(preparation.fork_safety);
+    RPMEM_TRY(fabric::check_paging(settings.paging, *provider));
+    found.provider = std::move(*provider);
+    found.notes = preparation.notes;
+    return found;
+}
+
+constexpr const char* never_released =
+    "the lanes of the rpmemd there are of a version that was never released: update it";
+
+bool is_taken(wire::Provider provider, const TargetProviders& target) {
+    const auto number = static_cast<std::uint32_t>(provider);
+    if (!target.hello)
+        return provider != wire::Provider::tcp; // which protocol 0.1 does not know
+    return target.agreement.lane_frames &&
+           (target.hello->providers & wire::provider_bit(number)) != 0;
+}
+
+std::string why_not_tcp(const TargetProviders& target, const Settings& settings) {
+    if (!settings.enable_tcp)
+        return "tcp is switched off (RPMEM_ENABLE_TCP=0)";
+    if (!target.hello)
+        return "the rpmemd there is of version 1.12.1 or older, which does not know tcp";
+    if (!target.agreement.lane_frames)
+        return never_released;
+    if (!is_taken(wire::Provider::tcp, target))
+        return "the target does not offer tcp";
+    if (settings.tls == UseTls::require && !target.agreement.tls)
+        return "RPMEM_TLS=require, and the target has no TLS (\"tls = on\" in its rpmemd.conf)";
+    if (!target.agreement.tls && (target.agreement.conditions & wire::condition_tls_required) != 0)
+        return "the target requires TLS (\"tls = require\" in its rpmemd.conf): set RPMEM_TLS=on";
+    return {};
+}
+
+std::string why_not_sockets(const TargetProviders& target, const Settings& settings) {
+    if (!settings.enable_sockets)
+        return "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)";
+    if (target.hello && !target.agreement.lane_frames)
+        return never_released;
+    if (!is_taken(wire::Provider::sockets, target))
+        return "sockets is switched off there: it is unsafe, and only \"sockets = yes\" in "
+               "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target allows it "
+               "(rpmemd.conf(5))";
+    return {};
 }
 
 } // namespace
+
+std::string describe(const ProviderChoice& choice) {
+    if (choice.fabric)
+        return fabric::describe(*choice.fabric);
+    return choice.tls ? "tcp with TLS" : "tcp";
+}
 
 bool may_use_rdma(const Settings& settings) {
     std::error_code none; // cannot be looked at: there is none for us
     return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
 }
 
-ProviderSearch::ProviderSearch(const std::string& host, const LocalMemory& memory,
-                               const Settings& settings)
+RdmaSearch::RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings)
     : search_([this, host, settings, preparation = prepare(memory, settings)] {
           try {
-              found_.emplace(find_providers(host, settings, preparation));
+              found_.emplace(find_rdma(host, settings, preparation));
           } catch (const std::exception& exception) {
               found_.emplace(fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what()));
           }
       }) {}
 
-ProviderSearch::~ProviderSearch() {
+RdmaSearch::~RdmaSearch() {
     if (thread_.joinable())
         thread_.join();
 }
 
-void ProviderSearch::start_thread() { thread_ = start_without_signals(search_); }
+void RdmaSearch::start_thread() { thread_ = start_without_signals(search_); }
 
-const Result<Providers>& ProviderSearch::found() {
+const Result<RdmaFound>& RdmaSearch::found() {
     if (thread_.joinable())
         thread_.join();
     if (!found_)
@@ -157,34 +157,56 @@ const Result<Providers>& ProviderSearch::found() {
     return *found_;
 }
 
-Result<Providers> ProviderSearch::take() {
+Result<RdmaFound> RdmaSearch::take() {
     static_cast<void>(found());
     return std::move(*found_);
 }
 
-Result<fabric::Provider> agree_on_provider(Providers providers, const std::string& host,
-                                           const std::optional<wire::Hello>& hello) {
-    const auto best = std::find_if(providers.usable.begin(), providers.usable.end(),
-                                   [&](const auto& own) { return is_taken(own.kind, hello); });
-    if (best != providers.usable.end())
-        return std::move(*best);
-    std::string own;
-    for (const fabric::Provider& provider : providers.usable)
-        own += std::string(own.empty() ? "" : ", ") + fabric::name_of(provider.kind);
-    const bool lacks_sockets =
-        hello && std::any_of(providers.usable.begin(), providers.usable.end(),
-                             [](const auto& each) { return each.kind == ProviderKind::sockets; });
-    if (lacks_sockets)
-        providers.why_not_others +=
-            "; sockets is switched off there: it is unsafe, and only \"sockets = yes\" in "
-            "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target allows it (rpmemd.conf(5))";
+Result<> check_ways(RdmaSearch& search, const std::string& host, const Settings& settings) {
+    if (settings.enable_tcp || settings.enable_sockets)
+        return {};
+    const auto& found = search.found();
+    if (!found)
+        return Failure(found.error());
+    if (found->provider)
+        return {};
     return fail(ErrorClass::resource_limit, ENOMEDIUM,
-                "no fabric provider is common to this node and {}: here there is {}, and {}; {}",
-                host, own,
-                hello ? "the target does not offer it (rpmemctl probe tells why)"
-                      : "the rpmemd there is of version 1.12.1 or older, which has only verbs and "
-                        "sockets",
-                providers.why_not_others);
+                "no provider reaches {}: {}; tcp is switched off (RPMEM_ENABLE_TCP=0), and sockets "
+                "is not switched on (RPMEM_ENABLE_SOCKETS=1 does)",
+                host, found->why_not);
+}
+
+Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
+                                       const TargetProviders& target, const Settings& settings) {
+    const bool only_tls = settings.tls == UseTls::require;
+    if (only_tls)
+        rdma.why_not = "RPMEM_TLS=require allows lanes over tcp only";
+    else if (rdma.provider && is_taken(wire::Provider::verbs, target))
+        return ProviderChoice{
+            wire::Provider::verbs, std::move(rdma.provider), {}, std::move(rdma.notes)};
+    else if (rdma.provider)
+        rdma.why_not = "the target does not offer verbs (rpmemctl probe tells why)";
+    std::vector<std::string> reasons{rdma.why_not, why_not_tcp(target, settings)};
+    if (reasons.back().empty())
+        return ProviderChoice{.provider = wire::Provider::tcp,
+                              .fabric = std::nullopt,
+                              .why_not_rdma = std::move(rdma.why_not),
+                              .notes = {},
+                              .tls = target.agreement.tls};
+    reasons.push_back(only_tls ? "RPMEM_TLS=require allows no sockets"
+                               : why_not_sockets(target, settings));
+    if (reasons.back().empty()) {
+        auto found = fabric::search_to_connect(ProviderKind::sockets, host, "",
+                                               {settings.work_queue_size, 0}, {"RPMEM_DEVICE", ""});
+        if (found)
+            return ProviderChoice{wire::Provider::sockets,
+                                  std::move(*found),
+                                  fmt::format("{}", fmt::join(reasons, "; ")),
+                                  {}};
+        reasons.back() = std::move(found).error().text;
+    }
+    return fail(ErrorClass::resource_limit, ENOMEDIUM,
+                "no provider is common to this node and {}: {}", host, fmt::join(reasons, "; "));
 }
 
 } // namespace rpmem

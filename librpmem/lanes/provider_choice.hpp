@@ -1,9 +1,10 @@
-// Which provider a pool will use: what this node has, what the settings allow, what the target
-// takes.
+// Which provider the lanes of a pool will use: what this node has, what the settings allow, what
+// the target takes.
 #pragma once
 
 #include "base/settings.hpp"
-#include "fabric/provider.hpp"
+#include "transport/fabric/provider.hpp"
+#include "wire/agreement.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
@@ -16,11 +17,14 @@
 
 namespace rpmem {
 
-struct Providers {
-    std::vector<fabric::Provider> usable; // the best first; at least one
-    std::string why_not_others;
+struct ProviderChoice {
+    wire::Provider provider;
+    std::optional<fabric::Provider> fabric; // tcp is none
+    std::string why_not_rdma;
     std::vector<std::string> notes; // for the log
+    bool tls = false;               // lanes use it
 };
+[[nodiscard]] std::string describe(const ProviderChoice& choice);
 
 // The application's memory, which RDMA devices are to use.
 struct LocalMemory {
@@ -28,37 +32,49 @@ struct LocalMemory {
     std::size_t size;
 };
 
+struct RdmaFound {
+    std::optional<fabric::Provider> provider; // none: WHY_NOT
+    std::string why_not;
+    std::vector<std::string> notes; // for the log
+};
+
 // Whether a search may find a device for RDMA; without loading libfabric.
 bool may_use_rdma(const Settings& settings);
 
-// Looks for all providers that the settings allow and that reach HOST. ENOMEDIUM, with the reason
-// for each, if there is none; ENOTSUP if RDMA reaches it, and may not be used as the settings have
-// it.
-class ProviderSearch {
+// Looks for a device that reaches HOST. An error (ENOTSUP): there is one, and it may not be used as
+// the settings have it.
+class RdmaSearch {
 public:
     // What changes the environment of the process is done before this returns.
-    ProviderSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
-    ~ProviderSearch();
-    ProviderSearch(const ProviderSearch&) = delete;
-    ProviderSearch& operator=(const ProviderSearch&) = delete;
+    RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
+    ~RdmaSearch();
+    RdmaSearch(const RdmaSearch&) = delete;
+    RdmaSearch& operator=(const RdmaSearch&) = delete;
 
     // The search takes place in a thread of its own, while the caller does something else. A
     // process that had a second thread once stays a little slower, see docs/performance.md.
     void start_thread();
     // Waits for the end of the search; without start_thread() it takes place in the first call.
-    const Result<Providers>& found();
-    Result<Providers> take();
+    const Result<RdmaFound>& found();
+    Result<RdmaFound> take();
 
 private:
     std::function<void()> search_;
-    std::optional<Result<Providers>> found_;
+    std::optional<Result<RdmaFound>> found_;
     std::thread thread_;
 };
 
-// The best one that the target takes; HELLO is nothing for a peer of protocol 0.1. ENOMEDIUM.
-Result<fabric::Provider> agree_on_provider(Providers providers, const std::string& host,
-                                           const std::optional<wire::Hello>& hello);
+// ENOMEDIUM, or what SEARCH came to: only RDMA may serve as the settings have it, and cannot.
+Result<> check_ways(RdmaSearch& search, const std::string& host, const Settings& settings);
 
-wire::Provider on_the_wire(fabric::ProviderKind kind);
+// The target, as far as its hello tells; nothing for a peer of protocol 0.1.
+struct TargetProviders {
+    const std::optional<wire::Hello>& hello;
+    const wire::Agreement& agreement;
+};
+
+// The best one that the target takes. ENOMEDIUM, with the reasons for each.
+Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
+                                       const TargetProviders& target, const Settings& settings);
 
 } // namespace rpmem

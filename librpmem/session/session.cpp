@@ -42,8 +42,7 @@ Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, s
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
-                                                bool force_ipv4, const Settings& settings,
-                                                void (*meanwhile)()) {
+                                                bool force_ipv4, const Settings& settings) {
     const Deadline deadline(settings.connect_timeout);
     auto channel = start_channel(target, wire::with_offer(command), force_ipv4, settings, deadline);
     if (!channel)
@@ -51,7 +50,6 @@ Result<std::unique_ptr<Session>> Session::start(const Target& target, const std:
                                   std::move(channel).error()));
     std::unique_ptr<Session> session(new Session(
         std::move(*channel), remote_command(target, command, settings), target.host, settings));
-    meanwhile();
     RPMEM_TRY(session->await_ready(deadline));
     return session;
 }
@@ -72,6 +70,12 @@ Result<> Session::await_ready(const Deadline& deadline) {
     if (*status != 0 && *status != wire::hello_status && (*status < 0 || *status > last_errno))
         return noise(came);
     spoke_ = true;
+    if (*status == 0 && requires_hello_)
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "{} speaks protocol 0.1, which is refused (RPMEM_REQUIRE_HELLO=1, or "
+                    "RPMEM_TLS=require): its rpmemd is 1.12.1's or older, or the login shell or a "
+                    "forced command there has dropped the variable {}",
+                    host_, wire::offer_variable);
     if (*status == 0)
         return {};
     if (*status == wire::hello_status)
@@ -108,10 +112,19 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     auto hello = wire::decode_hello(std::span(bytes).first(wire::hello_size_field + *got));
     if (!hello)
         return Failure(nonsense(hello.error()));
-    hello_ = *hello;
-    hello_->capabilities &= wire::all_capabilities | wire::all_conditions;
-    const wire::HelloAnswer answer{wire::hello_version, hello_->capabilities};
-    if (!channel_->send(wire::encode(answer), deadline))
+    const wire::HelloAnswer answer = wire::answer_to(*hello, {.tls = takes_tls_});
+    const wire::Bytes answered = wire::encode(answer);
+    agreement_ = wire::negotiate(*hello, answer);
+    if (agreement_.lane_frames) {
+        auto transcript = transport::ControlTranscript::make(hello->secret, bytes, answered);
+        if (!transcript)
+            return propagate(std::move(transcript));
+        transcript_ = std::move(*transcript);
+    }
+    ::explicit_bzero(hello->secret.data(), hello->secret.size());
+    ::explicit_bzero(bytes.data(), bytes.size());
+    hello_ = std::move(*hello);
+    if (!channel_->send(answered, deadline))
         return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",
                                              login_time_, "RPMEM_CONNECT_TIMEOUT")
                                  : ended_early("before it took the answer to its hello");
@@ -158,9 +171,8 @@ Failure Session::refused(wire::Status status, const char* request) {
         with_error_text(fmt::format("{} refused {}: {}", host_, request, wire::describe(status))));
 }
 
-// The body of the response. The mutex is held by the caller.
-Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType response,
-                                      wire::ResponseHeader& header) {
+// The mutex is held by the caller.
+Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageType response) {
     const Deadline deadline(request_time_);
     if (!channel_->send(request, deadline)) {
         // A daemon that takes nothing any more has ended, or is about to: its last message comes.
@@ -182,70 +194,81 @@ Result<wire::Bytes> Session::exchange(const wire::Bytes& request, MessageType re
     const auto decoded = wire::decode_response_header(bytes, response);
     if (!decoded)
         return Failure(nonsense(decoded.error()));
-    header = *decoded;
-    wire::Bytes body(header.size - bytes.size());
+    bytes.resize(decoded->size);
+    const auto body = std::span(bytes).subspan(wire::response_header_size);
     got = channel_->receive(body, deadline);
     if (!got)
         return timed_out("for the rest of an answer of rpmemd", request_time_,
                          "RPMEM_OPERATION_TIMEOUT");
     if (*got < body.size())
         return ended_early("before its answer was complete");
-    return body;
+    return Response{*decoded, std::move(bytes)};
 }
 
 Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
     const std::lock_guard lock(mutex_);
-    wire::ResponseHeader header;
-    const auto body = exchange(wire::encode(request), MessageType::create_response, header);
-    if (!body)
-        return Failure(body.error());
-    if (header.status != wire::Status::success)
-        return refused(header.status, "to create the pool");
-    const auto answer = wire::decode_create_response(header, *body);
-    return answer ? answer : Result<wire::CreateResponse>(Failure(nonsense(answer.error())));
+    const wire::Bytes bytes = wire::encode(request);
+    const auto response = exchange(bytes, MessageType::create_response);
+    if (!response)
+        return Failure(response.error());
+    if (response->header.status != wire::Status::success)
+        return refused(response->header.status, "to create the pool");
+    auto answer = wire::decode_create_response(response->header, response->body());
+    if (!answer)
+        return Failure(nonsense(answer.error()));
+    if (transcript_)
+        transcript_->add(bytes, response->bytes);
+    return answer;
 }
 
 Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
     const std::lock_guard lock(mutex_);
-    wire::ResponseHeader header;
-    const auto body = exchange(wire::encode(request), MessageType::open_response, header);
-    if (!body)
-        return Failure(body.error());
-    if (header.status != wire::Status::success)
-        return refused(header.status, "to open the pool");
-    const auto answer = wire::decode_open_response(header, *body);
-    return answer ? answer : Result<wire::OpenResponse>(Failure(nonsense(answer.error())));
+    const wire::Bytes bytes = wire::encode(request);
+    const auto response = exchange(bytes, MessageType::open_response);
+    if (!response)
+        return Failure(response.error());
+    if (response->header.status != wire::Status::success)
+        return refused(response->header.status, "to open the pool");
+    auto answer = wire::decode_open_response(response->header, response->body());
+    if (!answer)
+        return Failure(nonsense(answer.error()));
+    if (transcript_)
+        transcript_->add(bytes, response->bytes);
+    return answer;
 }
 
 Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
     const std::lock_guard lock(mutex_);
-    wire::ResponseHeader header;
-    const auto body = exchange(wire::encode(request), MessageType::set_attributes_response, header);
-    if (!body)
-        return Failure(body.error());
-    if (header.status == wire::Status::success)
+    const auto response = exchange(wire::encode(request), MessageType::set_attributes_response);
+    if (!response)
+        return Failure(response.error());
+    if (response->header.status == wire::Status::success)
         return {};
     // The session goes on, so there is no end of the error text to wait for.
     channel_->collect_error_text();
-    return fail(ErrorClass::target_refused, wire::errno_of(header.status), "{}",
+    return fail(ErrorClass::target_refused, wire::errno_of(response->header.status), "{}",
                 with_text(fmt::format("{} refused to set the attributes: {}", host_,
-                                      wire::describe(header.status)),
+                                      wire::describe(response->header.status)),
                           channel_->error_text()));
 }
 
 Result<> Session::close() {
     const std::lock_guard lock(mutex_);
-    wire::ResponseHeader header;
-    const auto body =
-        exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response, header);
-    if (!body)
-        return Failure(body.error());
-    if (header.status != wire::Status::success)
-        return refused(header.status, "to close the pool");
+    const auto response = exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response);
+    if (!response)
+        return Failure(response.error());
+    if (response->header.status != wire::Status::success)
+        return refused(response->header.status, "to close the pool");
     const auto status = channel_->finish(Deadline(request_time_));
     if (!status)
         return Failure(in_context("closing the pool on " + host_, status.error()));
     return {};
+}
+
+Result<transport::ProofSession> Session::take_proof() {
+    auto proof = transcript_->prove_by(0);
+    transcript_.reset();
+    return proof;
 }
 
 void Session::undo_create() noexcept try {
@@ -304,8 +327,7 @@ Error Session::ending(std::string_view what) {
 
 // A daemon that was not told of the capability has no such message.
 bool Session::is_medium_failure(std::span<const std::byte> header) const {
-    return hello_ && (hello_->capabilities & wire::capability_medium_failure) != 0 &&
-           wire::announces_medium_failure(header);
+    return agreement_.medium_failure && wire::announces_medium_failure(header);
 }
 
 // The header has come; the rest comes at once.

@@ -5,8 +5,9 @@
 #include "session/channel.hpp"
 #include "session/remote_end.hpp"
 #include "session/target.hpp"
+#include "transport/control_transcript.hpp"
+#include "wire/agreement.hpp"
 #include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
 
 #include <memory>
 #include <mutex>
@@ -19,11 +20,8 @@ namespace rpmem {
 class Session {
 public:
     // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready.
-    // MEANWHILE: what can be done before it is. The daemon waits for an answer to its hello:
-    // nothing that may take long.
     static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
-                                                  bool force_ipv4, const Settings& settings,
-                                                  void (*meanwhile)());
+                                                  bool force_ipv4, const Settings& settings);
 
     // The target's refusal is an Error with the errno of its status, and with its reason if it
     // gave one.
@@ -36,12 +34,16 @@ public:
     // in a short time, and ends the session.
     void undo_create() noexcept;
 
-    // Nothing: the daemon speaks protocol 0.1. The capabilities are those that both ends have.
+    // Nothing: the daemon speaks protocol 0.1. Without its secret.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
+    [[nodiscard]] const wire::Agreement& agreement() const { return agreement_; }
     // One of wire::all_conditions.
     [[nodiscard]] bool holds(std::uint64_t condition) const {
-        return hello_ && (hello_->capabilities & condition) != 0;
+        return (agreement_.conditions & condition) != 0;
     }
+    // Once, after create() or open(): what lanes prove themselves by. Only if it was agreed on
+    // (wire::Agreement::lane_frames).
+    Result<transport::ProofSession> take_proof();
 
     // Where the login went, if this process made the connection itself; else empty.
     [[nodiscard]] const std::string& peer() const { return channel_->peer(); }
@@ -65,6 +67,8 @@ private:
     Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
             const Settings& settings)
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
+          takes_tls_(settings.tls != UseTls::off),
+          requires_hello_(settings.require_hello || settings.tls == UseTls::require),
           login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {}
 
     std::optional<Error> look();
@@ -73,8 +77,14 @@ private:
     [[nodiscard]] Error nonsense(const Error& error) const;
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
-    Result<wire::Bytes> exchange(const wire::Bytes& request, wire::MessageType response,
-                                 wire::ResponseHeader& header);
+    struct Response {
+        wire::ResponseHeader header;
+        wire::Bytes bytes; // all of it
+        [[nodiscard]] std::span<const std::byte> body() const {
+            return std::span(bytes).subspan(wire::response_header_size);
+        }
+    };
+    Result<Response> exchange(const wire::Bytes& request, wire::MessageType response);
     Failure refused(wire::Status status, const char* request);
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
@@ -85,8 +95,12 @@ private:
     std::unique_ptr<Channel> channel_;
     RemoteCommand command_;
     std::string host_;
+    bool takes_tls_;
+    bool requires_hello_;
     bool spoke_ = false; // rpmemd has answered: the login and the command were right
     std::optional<wire::Hello> hello_;
+    wire::Agreement agreement_;
+    std::optional<transport::ControlTranscript> transcript_;
     std::chrono::milliseconds login_time_;
     std::chrono::milliseconds request_time_;
 };

@@ -4,10 +4,12 @@
 
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
+#include "base/use_tls.hpp"
 
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,6 +23,9 @@ enum class DeepFlush { warn, require };
 // What to do about a pool on a medium that forgets, or whose durability is another machine's.
 enum class VolatileMedium { warn, refuse };
 
+// Whether a session gives up what it does not need, see confinement/confinement.hpp.
+enum class Confine { as_far_as_it_can, always, never };
+
 // Defaults of the settings stand in the table.
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
@@ -30,10 +35,16 @@ struct Configuration {
     bool persist_apm;
     bool persist_general;
     DeepFlush deep_flush;
+    Confine confine;
     bool direct_access;                 // peers may read and write a pool's memory by RDMA
     bool sockets;                       // the sockets provider may serve
     std::string device;                 // see rdma/choice.hpp; empty: all RDMA devices may serve
     std::vector<std::string> addresses; // told to the client, as places where lanes may connect
+    std::uint16_t first_port; // on which lanes over tcp may arrive, with last_port; 0 and 0: any
+    std::uint16_t last_port;
+    std::chrono::milliseconds peer_timeout;
+    UseTls tls;         // of lanes
+    bool require_hello; // peers of protocol 0.1 are refused
     PagingPolicy paging;
     // How long the peer may take to connect its lanes once it has been told where to: among other
     // things it has to register its own memory first.

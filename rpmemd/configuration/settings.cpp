@@ -18,6 +18,11 @@ void store_log_level(Configuration& configuration, const SettingValue& value) {
     configuration.log_level = levels[value.number];
 }
 
+void store_port_range(Configuration& configuration, const SettingValue& value) {
+    configuration.first_port = static_cast<std::uint16_t>(value.number);
+    configuration.last_port = static_cast<std::uint16_t>(value.last);
+}
+
 // As --help and the sample file list them.
 constexpr SettingRow<Configuration> rows[] = {
     {{.name = "poolset-dir",
@@ -70,7 +75,7 @@ constexpr SettingRow<Configuration> rows[] = {
     {{.name = "direct-access",
       .kind = boolean,
       .default_value = "yes",
-      .help = "clients may reach a pool's memory by RDMA; no: by messages only",
+      .help = "clients may reach a pool's memory by RDMA; no: by frames only",
       .words = no_or_yes},
      into<&Configuration::direct_access>},
     {{.name = "sockets",
@@ -79,6 +84,14 @@ constexpr SettingRow<Configuration> rows[] = {
       .help = "the sockets provider may serve, which lets strangers disturb a session",
       .words = no_or_yes},
      into<&Configuration::sockets>},
+    {{.name = "confine",
+      .kind = choice,
+      .default_value = "auto",
+      .help = "a session gives up the files and system calls that it does not need: where it can, "
+              "always (or it is refused), or never",
+      .words = "auto|yes|no",
+      .placeholder = "WHEN"},
+     into<&Configuration::confine>},
     {{.name = "device",
       .kind = list,
       .help = "RDMA devices that may serve: NAME or NAME:PORT; none named: all",
@@ -91,6 +104,35 @@ constexpr SettingRow<Configuration> rows[] = {
       .maximum = 8,
       .placeholder = "ADDRESS,..."},
      into<&Configuration::addresses>},
+    {{.name = "port-range",
+      .kind = range,
+      .help = "ports on which lanes over tcp may arrive, for firewalls; none: the kernel chooses",
+      .minimum = 1,
+      .maximum = 65535,
+      .placeholder = "FIRST-LAST"},
+     store_port_range},
+    {{.name = "peer-timeout",
+      .kind = number,
+      .default_value = "20000",
+      .help = "how long the client's kernel may be silent until a lane over tcp is lost",
+      .minimum = 1000,
+      .maximum = 3600000,
+      .unit = "milliseconds",
+      .placeholder = "MILLISECONDS"},
+     into<&Configuration::peer_timeout>},
+    {{.name = "tls",
+      .kind = choice,
+      .default_value = "off",
+      .help = "lanes use TLS: never, if the client can, or else there are none",
+      .words = "off|on|require",
+      .placeholder = "WHEN"},
+     into<&Configuration::tls>},
+    {{.name = "require-hello",
+      .kind = boolean,
+      .default_value = "no",
+      .help = "clients that speak protocol 0.1 are refused",
+      .words = no_or_yes},
+     into<&Configuration::require_hello>},
     {{.name = "on-demand-paging",
       .kind = choice,
       .default_value = "auto",

@@ -1,7 +1,8 @@
 #include "durability/fault_handler.hpp"
 
+#include "base/signal_safe.hpp"
+
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +16,8 @@
 namespace rpmem::target {
 namespace {
 
+using signal_safe::put;
+
 // A reader of standard error who is alive has taken what is in the pipe by then.
 constexpr int patience_ms = 500;
 constexpr std::size_t most_digits = 20;
@@ -22,17 +25,6 @@ constexpr std::size_t most_digits = 20;
 constexpr int faults[] = {SIGBUS, SIGSEGV};
 
 // All that follows is called in the handler: it may use nothing that allocates or locks.
-
-void put(int fd, const char* bytes, std::size_t size) {
-    pollfd entry = {fd, POLLOUT, 0};
-    while (size > 0 && fd >= 0 && ::poll(&entry, 1, patience_ms) == 1) {
-        const ssize_t written = ::write(fd, bytes, size);
-        if (written <= 0)
-            return;
-        bytes += written;
-        size -= static_cast<std::size_t>(written);
-    }
-}
 
 std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& digits) {
     std::size_t first = digits.size();
@@ -125,10 +117,11 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     text.append(records.channels.log_prefix);
     text.append(record.before).append(number).append(record.after);
     const std::size_t prefix = records.channels.log_prefix.size();
-    put(records.channels.error, text.data() + prefix, text.size() - prefix);
+    put(records.channels.error, std::string_view(text).substr(prefix), patience_ms);
     const auto& message = record.part.last_message;
-    put(records.channels.output, reinterpret_cast<const char*>(message.data()), message.size());
-    put(records.channels.log.get(), text.data(), text.size());
+    put(records.channels.output, {reinterpret_cast<const char*>(message.data()), message.size()},
+        patience_ms);
+    put(records.channels.log.get(), text, patience_ms);
     ::_exit(EXIT_FAILURE);
 }
 

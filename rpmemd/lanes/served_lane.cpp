@@ -1,6 +1,7 @@
 #include "lanes/served_lane.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace rpmem::target {
@@ -28,6 +29,8 @@ ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> co
 bool ServedLane::serve() {
     served_bytes_ = connection_->poll(*this);
     const transport::Fallen& failure = connection_->failure();
+    if (failure.fault == Fault::medium)
+        meet_fault();
     if (failure.fault == Fault::broke_protocol || failure.fault == Fault::medium)
         note(failure.text);
     if (!problem_.empty() || connection_->ended())
@@ -103,13 +106,31 @@ void ServedLane::note(std::string problem) {
         problem_ = std::move(problem);
 }
 
-void ServedLane::tell(wire::ErrorKind kind, int code, const std::string& text) {
-    last_words_ = text.substr(0, wire::most_error_text);
+void ServedLane::say_why() {
+    const bool broke_rules = connection_->failure().fault == Fault::broke_protocol;
+    say(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
+        broke_rules ? EBADMSG : EIO, problem_);
+}
+
+void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
+    last_words_ = why.substr(0, wire::most_error_text);
+    note(why);
     static_cast<void>(
         connection_->post({.type = FrameType::error,
                            .length = static_cast<std::uint32_t>(last_words_.size()),
                            .offset = wire::offset_of_error(kind, static_cast<std::uint32_t>(code))},
                           std::as_bytes(std::span(last_words_)), More::none));
+    connection_->close();
+}
+
+// The kernel could not copy from the pool. Whoever touches the memory himself is told where: see
+// durability/fault_handler.hpp.
+void ServedLane::meet_fault() const {
+    constexpr std::size_t least_page = 4096;
+    for (const FrameHeader& read : reads_)
+        for (std::size_t position = 0; position < read.length; position += least_page)
+            static_cast<void>(
+                *static_cast<volatile const std::byte*>(pool_ + read.offset + position));
 }
 
 } // namespace rpmem::target

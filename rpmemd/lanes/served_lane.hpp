@@ -30,8 +30,10 @@ public:
     // Why the session must end: the initiator broke the rules, or the medium failed. Empty: it goes
     // on, though the lane may have ended.
     [[nodiscard]] const std::string& problem() const { return problem_; }
-    // Tells the initiator why the session ends, if it listens.
-    void tell(wire::ErrorKind kind, int code, const std::string& text);
+    // Tells the initiator of the problem, if it listens, and that nothing follows.
+    void say_why();
+    // The same of what is no fault of this lane, which takes nothing more.
+    void say(wire::ErrorKind kind, int code, const std::string& why);
 
 private:
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
@@ -43,6 +45,7 @@ private:
     void acknowledge();
     void answer_reads();
     void note(std::string problem);
+    void meet_fault() const;
 
     unsigned index_;
     std::unique_ptr<transport::Connection> connection_;
@@ -56,7 +59,7 @@ private:
     std::size_t read_count_ = 0;
     std::size_t served_bytes_ = 0;
     std::string problem_;
-    std::string last_words_; // of tell(), until they are sent
+    std::string last_words_; // of say(), until they are sent
 };
 
 } // namespace rpmem::target

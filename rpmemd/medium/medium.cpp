@@ -1,5 +1,6 @@
 #include "medium/medium.hpp"
 
+#include "base/deep_flush.hpp"
 #include "durability/sync_record.hpp"
 
 #include <libpmem.h>
@@ -23,10 +24,6 @@ constexpr int last_own_code = -100000;
 constexpr std::uintptr_t page_size = 4096; // or more
 
 int errno_of(int code) { return code > last_own_code ? -code : EIO; }
-
-bool is_switch(const char* text) {
-    return text && (std::strcmp(text, "0") == 0 || std::strcmp(text, "1") == 0);
-}
 
 Failure medium_failure(int code, const std::string& path) {
     return fail(ErrorClass::resource_limit, errno_of(code),
@@ -60,11 +57,6 @@ int sync_pages(std::byte* address, std::size_t size) {
 
 } // namespace
 
-bool caches_are_durable() {
-    const char* const wish = std::getenv("PMEM_NO_FLUSH");
-    return is_switch(wish) ? *wish == '1' : pmem_has_auto_flush() == 1;
-}
-
 Medium::Medium() : latch_(std::make_unique<FailureLatch>()) {}
 Medium::~Medium() = default;
 Medium::Medium(Medium&&) noexcept = default;
@@ -81,12 +73,13 @@ void Medium::DeleteSource::operator()(pmem2_source* source) const { pmem2_source
 void Medium::DeleteMap::operator()(pmem2_map* map) const { pmem2_map_delete(&map); }
 
 Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::size_t size,
-                     bool is_pmem, std::uint64_t offset) {
-    Range range{address, address + size, offset,
-                fd,      path,           std::make_unique<SyncRecord>(*latch_, path),
-                nullptr, nullptr};
-    if (is_pmem) {
-        // libpmem knows no mappings but its own, and takes Device DAX for a file.
+                     bool is_pmem, std::uint64_t offset, std::optional<int> deep_flush) {
+    Range range{
+        address, address + size, offset,  fd,     path, std::make_unique<SyncRecord>(*latch_, path),
+        is_pmem, deep_flush,     nullptr, nullptr};
+    // For each deep flush of a Device DAX, libpmem2 looks for the region in all of /sys/bus/nd.
+    if (is_pmem && !deep_flush) {
+        // libpmem knows no mappings but its own.
         pmem2_source* source = nullptr;
         if (const int code = pmem2_source_from_fd(&source, fd); code != 0)
             return medium_failure(code, path);
@@ -149,7 +142,7 @@ int Medium::persist(std::byte* address, std::size_t size) const {
     return for_each_share(address, size,
                           [](const Range& range, std::byte* from, std::size_t length) {
                               // A part that is Device DAX does not take msync(2).
-                              if (!range.map)
+                              if (!range.is_pmem)
                                   return range.syncs->run(range.offset_of(from), length,
                                                           [&] { return sync_pages(from, length); });
                               pmem_persist(from, length);
@@ -161,9 +154,11 @@ int Medium::deep_persist(std::byte* address, std::size_t size) const {
     return for_each_share(
         address, size, [](const Range& range, std::byte* from, std::size_t length) {
             return range.syncs->run(range.offset_of(from), length, [&] {
-                if (!range.map)
+                if (!range.is_pmem)
                     return sync_pages(from, length);
                 pmem_persist(from, length); // a deep flush may begin where the caches end
+                if (range.deep_flush)
+                    return deep_flush(*range.deep_flush);
                 const int code = pmem2_deep_flush(range.map.get(), from, length);
                 return code == 0 || nothing_deeper(code) ? 0 : errno_of(code);
             });

@@ -17,10 +17,6 @@ struct pmem2_source;
 
 namespace rpmem::target {
 
-// What is in the processor's caches survives a loss of power: the platform says so (eADR), or
-// PMEM_NO_FLUSH, see libpmem(7), which has the last word.
-[[nodiscard]] bool caches_are_durable();
-
 class SyncRecord;
 
 // The mappings are the caller's; they must outlive this. The calls that make ranges durable return
@@ -34,9 +30,11 @@ public:
     Medium& operator=(Medium&&) noexcept;
 
     // The file FD is mapped at [ADDRESS, ADDRESS + SIZE), right after those added before, from
-    // OFFSET on; it must stay open. PATH is for messages.
+    // OFFSET on; it must stay open. PATH is for messages. DEEP_FLUSH: of a Device DAX, what
+    // open_deep_flush() returned for it.
     Result<> add(int fd, const std::string& path, std::byte* address, std::size_t size,
-                 bool is_pmem, std::uint64_t offset = 0);
+                 bool is_pmem, std::uint64_t offset = 0,
+                 std::optional<int> deep_flush = std::nullopt);
 
     [[nodiscard]] bool is_pmem() const { return all_pmem_; } // no part needs msync(2)
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
@@ -69,7 +67,9 @@ private:
         int fd;
         std::string path;
         std::unique_ptr<SyncRecord> syncs;
-        std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for pmem
+        bool is_pmem;
+        std::optional<int> deep_flush;
+        std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for files on pmem
         std::unique_ptr<pmem2_map, DeleteMap> map;
         [[nodiscard]] std::uint64_t offset_of(const std::byte* place) const {
             return offset + static_cast<std::uint64_t>(place - begin);

@@ -109,7 +109,8 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
         on_pmem.push_back(*is_pmem);
         RPMEM_TRY(medium.add(parts[i].fd(), parts[i].path().native(),
                              memory->address() + layout.parts[i].pool_offset,
-                             layout.parts[i].length, *is_pmem, layout.parts[i].file_offset));
+                             layout.parts[i].length, *is_pmem, layout.parts[i].file_offset,
+                             parts[i].deep_flush()));
     }
     return Mapping{std::move(*memory), std::move(medium), std::move(on_pmem)};
 }

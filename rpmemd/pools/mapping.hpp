@@ -12,6 +12,7 @@
 #include <librpmem.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct MappedPool {
     std::vector<PoolHeader> headers; // as on media, one for each part that has one
     rpmem_pool_attr attributes{};    // all zero without headers
     DeviceState devices;
+    // What they say, if they were asked in advance: see Pool::prepare_confinement().
+    std::optional<Result<DeviceState>> asked_devices;
     Log log;
 };
 

@@ -1,5 +1,6 @@
 #include "pools/part_file.hpp"
 
+#include "base/deep_flush.hpp"
 #include "base/medium_kind.hpp"
 #include "durability/sync_record.hpp"
 #include "medium/medium.hpp"
@@ -50,7 +51,8 @@ public:
     Result<> write(const PartFile& part, const PoolHeader& header) {
         auto* const bytes = static_cast<std::byte*>(address_);
         Medium medium;
-        RPMEM_TRY(medium.add(part.fd(), part.path().native(), bytes, length_, true));
+        RPMEM_TRY(medium.add(part.fd(), part.path().native(), bytes, length_, true, 0,
+                             part.deep_flush()));
         std::memcpy(bytes, &header, sizeof(header));
         if (const int code = medium.deep_persist(bytes, sizeof(header)); code != 0)
             return fail_errno(ErrorClass::resource_limit, code,
@@ -248,6 +250,7 @@ Result<> PartFile::examine(mode_t mode) {
         return fail(ErrorClass::caller_fault, EINVAL, "part {} is not a usable Device DAX: {}",
                     path_.native(), size ? alignment.error().text : size.error().text);
     device_dax_ = true;
+    deep_flush_ = open_deep_flush(status.st_rdev, true);
     size_ = *size;
     alignment_ = *alignment;
     return {};
@@ -359,6 +362,13 @@ Result<> PartFile::make_durable() const {
     if (!place)
         return path_failure("find", path_, place.error());
     return sync_directory(place->named(), path_);
+}
+
+Result<UniqueFd> PartFile::open_directory() const {
+    auto place = find_place(path_);
+    if (!place)
+        return path_failure("find", path_, place.error());
+    return std::move(place->link ? place->link->directory : place->entry.directory);
 }
 
 Result<> PartFile::remove(bool has_header) const {

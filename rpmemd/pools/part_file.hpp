@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 namespace rpmem::target {
 
@@ -46,6 +47,10 @@ public:
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] bool is_device_dax() const { return device_dax_; }
+    // What open_deep_flush() returned for a Device DAX.
+    [[nodiscard]] std::optional<int> deep_flush() const {
+        return device_dax_ ? std::optional(deep_flush_.get()) : std::nullopt;
+    }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
     [[nodiscard]] bool is_new() const { return new_; }                   // by make()
     [[nodiscard]] int protection() const;                                // of its mappings
@@ -63,6 +68,9 @@ public:
     // Makes what the file holds durable, and a new one's name. What an earlier process left in the
     // page cache could otherwise be read by the peer, and be gone after the next loss of power.
     [[nodiscard]] Result<> make_durable() const;
+    // The directory that has the file's name (O_PATH): make_durable() syncs it, remove() changes
+    // it.
+    [[nodiscard]] Result<UniqueFd> open_directory() const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.
     [[nodiscard]] Result<> remove(bool has_header) const;
 
@@ -75,6 +83,7 @@ private:
     Result<> examine(mode_t mode);
 
     UniqueFd fd_;
+    UniqueFd deep_flush_;
     std::filesystem::path path_;
     std::uint64_t size_ = 0;
     std::uint64_t alignment_ = 1;

@@ -7,6 +7,7 @@
 #include "pools/pool_parts.hpp"
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 namespace rpmem::target {
@@ -21,7 +22,7 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     if (!keeps_shutdown_state(pool)) {
         header.shutdown_state = ShutdownState{};
     } else if (!kept_state) {
-        const auto devices = device_state_of(pool.parts);
+        const auto devices = pool.asked_devices ? *pool.asked_devices : device_state_of(pool.parts);
         if (!devices)
             return tl::unexpected(devices.error());
         pool.devices = *devices;
@@ -103,6 +104,23 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
         static_cast<void>(write_headers(mapped_->parts, mapped_->headers, &mapped_->medium));
     }
     return result;
+}
+
+Result<std::vector<UniqueFd>> Pool::prepare_confinement() {
+    // New attributes may ask for a shutdown state where there was none.
+    if (!mapped_->read_only && has_headers() && !keeps_shutdown_state(*mapped_))
+        mapped_->asked_devices = device_state_of(mapped_->parts);
+    std::vector<UniqueFd> directories;
+    std::set<std::filesystem::path> known;
+    for (const PartFile& part : mapped_->parts) {
+        if (part.is_device_dax() || !known.insert(part.path().parent_path()).second)
+            continue;
+        auto directory = part.open_directory();
+        if (!directory)
+            return propagate(std::move(directory));
+        directories.push_back(std::move(*directory));
+    }
+    return directories;
 }
 
 Result<> Pool::mark_open() {

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "base/unique_fd.hpp"
 #include "durability/medium_failure.hpp"
 #include "pools/part_file.hpp"
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace rpmem::target {
 
@@ -55,6 +57,9 @@ public:
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
+    // Does now what would open files later: asks the devices, and returns the directories that hold
+    // the names of the parts, open (O_PATH). To be called before confine().
+    Result<std::vector<UniqueFd>> prepare_confinement();
     Result<> mark_open(); // says on the medium that the pool is open; nothing if it is read-only
     Result<> close();     // marks a clean shutdown, unmaps, unlocks
     Result<> remove();    // closes, and unlinks the part files

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -44,22 +43,6 @@ void check_series(const Json& series) {
     expect(number(series, "operations_per_second") > 0, "no rate: " + text);
 }
 
-// Only what was compared with all of the limits that it takes is split.
-void check_split(const Json& row, bool wanted) {
-    const auto split = row.find("split_us");
-    expect((split != row.end()) == wanted,
-           (wanted ? "nothing is split: " : "split without its limits: ") + row.dump());
-    if (split == row.end() || !wanted)
-        return;
-    double sum = 0;
-    for (const char* part : {"network", "libfabric", "medium", "ours"})
-        sum += number(*split, part);
-    expect(split->size() == 4, "the split has other parts: " + row.dump());
-    expect(number(*split, "medium") > 0, "the medium costs nothing: " + row.dump());
-    expect(std::abs(sum - number(row["ours"], "median_us")) < 1e-3,
-           "the parts are not the whole: " + row.dump());
-}
-
 // Both sides sleep: they neither spin nor wake up again and again.
 void check_idle(const Json& row) {
     constexpr double most_ms_each_second = 10;
@@ -73,31 +56,42 @@ void check_idle(const Json& row) {
 }
 
 void check_row(const Json& row, const std::string& name) {
-    const bool writes = name == "persist" || name.starts_with("flush");
     const bool one_lane = row.value("lanes", 0) == 1;
-    check_split(row, writes && one_lane);
     if (name == "idle") {
         check_idle(row);
+        return;
+    }
+    if (name == "memory") {
+        expect(number(row, "private_kib") > 0, "a daemon without memory: " + row.dump());
+        if (!one_lane)
+            expect(number(row, "lanes") == 256 && number(row, "each_lane_kib") > 0,
+                   "lanes without memory: " + row.dump());
         return;
     }
     if (name != "limits")
         check_series(row.value("ours", Json::object()));
     const Json limits = row.value("limits", Json::object());
-    expect(!limits.empty() || name == "close", "nothing to compare with: " + row.dump());
+    expect(!limits.empty() || name == "close" || name == "connect1024",
+           "nothing to compare with: " + row.dump());
     for (const Json& limit : limits) {
         check_series(limit);
         if (name != "limits")
             expect(number(limit, "share") > 0, "no share: " + row.dump());
     }
+    if (name == "strangers")
+        expect(number(row, "connections_each_s") > 0, "no stranger came: " + row.dump());
     if (name == "persist" || name == "read") {
         expect(number(row["ours"], "cpu_us") > 0, "no processor time of ours: " + row.dump());
         target_cpu += number(row["ours"], "other_side_cpu_us");
-        const std::size_t wanted = !one_lane ? 1 : name == "persist" ? 4 : 3;
+        const std::size_t wanted = one_lane && name == "read" ? 1 : 2;
         expect(limits.size() == wanted, "not all limits were measured: " + row.dump());
     }
     if (name == "create" || name == "open")
         expect(number(row, "lanes_in_force") == 2 && number(row, "target_threads") >= 1,
                "the daemon was not found: " + row.dump());
+    if (name == "connect1024")
+        expect(number(row, "lanes") == 1024 && number(row, "first_use_ms") > 0,
+               "not all lanes were used: " + row.dump());
 }
 
 } // namespace
@@ -118,8 +112,9 @@ int main(int argc, char** argv) {
         check_row(row, name);
     }
     const std::map<std::string, unsigned> wanted{
-        {"limits", 3}, {"create", 1}, {"open", 1}, {"close", 1}, {"persist", 8}, {"read", 4},
-        {"flush4", 4}, {"push", 2},   {"pull", 2}, {"idle", 1},  {"replicas", 2}};
+        {"limits", 3},   {"create", 1},    {"open", 1},   {"close", 1},      {"persist", 8},
+        {"read", 4},     {"flush4", 4},    {"push", 2},   {"pull", 2},       {"idle", 1},
+        {"replicas", 1}, {"strangers", 1}, {"memory", 2}, {"connect1024", 1}};
     for (const auto& [name, count] : wanted)
         expect(rows[name] == count, fmt::format("{} rows of {}, not {}", rows[name], name, count));
     expect(target_cpu > 0, "the target's processor time was not measured");

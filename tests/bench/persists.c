@@ -1,11 +1,28 @@
 /* persists TARGET POOL_SET BYTES COUNT: makes a pool, makes BYTES of it durable COUNT times,
  * removes it again. What is between is counted by instructions.sh. */
+#define _GNU_SOURCE /* syscall(2) */
 #include <librpmem.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { pool_size = 8 << 20, first_offset = 4096 };
+
+static int is_counted;
+
+/* The library finds this one before that of libc. It comes back when the answer is there, so that
+ * the library looks for it once: how often it looks in vain is chance. */
+ssize_t send(int fd, const void* bytes, size_t size, int flags) {
+    const ssize_t sent = syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+    if (is_counted)
+        poll(&answer, 1, 10000);
+    return sent;
+}
 
 static int failed(const char* call) {
     fprintf(stderr, "%s: %s\n", call, rpmem_errormsg());
@@ -30,9 +47,11 @@ int main(int argc, char** argv) {
     RPMEMpool* const pool = rpmem_create(argv[1], argv[2], memory, pool_size, &lanes, &attributes);
     if (!pool)
         return failed("rpmem_create");
+    is_counted = 1;
     for (unsigned long i = 0; i < count; ++i)
         if (rpmem_persist(pool, first_offset + i % 1000 * size, size, 0, 0) != 0)
             return failed("rpmem_persist");
+    is_counted = 0;
     if (rpmem_close(pool) != 0)
         return failed("rpmem_close");
     if (rpmem_remove(argv[1], argv[2], 0) != 0)

@@ -1,11 +1,12 @@
 #!/bin/bash
 # report.sh SOURCES BUILD CHECK: the smallest run of every case against a real daemon for programs,
-# where CHECK looks at the figures; and for people those of persist, spinning and not.
-set -eu
+# where CHECK looks at the figures; for people that of persist without spinning; and the preset --table.
+set -eEu
 export RPMEM_BENCH_BUILD=$2
 export RPMEM_ENABLE_VERBS=0
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
+trap 'echo "line $LINENO failed: $BASH_COMMAND; the output was:"; tail -n 30 "$output"/*' ERR
 
 # smallest OPTION...
 smallest() {
@@ -19,26 +20,13 @@ smallest "$1" --json >"$output/report.json"
 "$2/tools/bench/rpmem-bench" --compare "$output/report.json" "$output/report.json" >"$output/table"
 [ "$(grep -c '^| persist strict | 8 B | 1 | .*) µs | .*) µs | tcp_spinning ' "$output/table")" = 1 ]
 
-# split_rows LANES: how many lines of the table end with where their time goes.
-split_rows() {
-    local part='-?[0-9]+\.[0-9]'
-    grep -cE "^persist .* (B|KiB) +$1 .*, medium [0-9.]+ us \(.* \| split: network $part, libfabric $part, medium $part, ours $part us\$" \
-        "$output/table" || true
-}
-
-smallest "$1" --cases persist >"$output/table"
-[ "$(split_rows 1) $(split_rows 2)" = "4 0" ] || {
-    cat "$output/table"
-    exit 1
-}
+# What the target of the limits receives is in its pool: the mark of the last request.
+smallest "$1" --cases limits --medium "$output/medium" >/dev/null
+[ "$(od -An -tu1 -j4096 -N1 "$output/medium" | tr -d ' ')" = 1 ]
 
 smallest "$1" --no-spin --cases persist >"$output/table"
-if grep 'split:' "$output/table"; then
-    echo "limits that spin were taken from what does not"
-    exit 1
-fi
 grep -qx 'setting: RPMEM_SPIN_TIME=0' "$output/table"
-[ "$(grep -cE '^persist +(strict|relaxed) +(8 B|4 KiB) +[12] .*tcp_blocking [0-9.]+ us \(' "$output/table")" = 8 ] || {
+[ "$(grep -cE '^persist +(strict|relaxed) +(8 B|4 KiB) +[12] .*tcp_sleeping [0-9.]+ us \(' "$output/table")" = 8 ] || {
     cat "$output/table"
     exit 1
 }
@@ -61,8 +49,27 @@ refused 2 nothing "$bench" target bench.set --cases nothing
 refused 2 'TARGET and POOL_SET' "$bench"
 refused 2 '--second-pool-set' "$bench" target bench.set --cases replicas
 refused 2 '--second-pool-set' "$bench" target bench.set --cases 'read, replicas'
-refused 1 'the provider foo does not serve' "$1/tools/bench/run" --cases persist --provider foo \
-    --sizes 8 --lanes 1 --rounds 1 --time 1
 refused 1 'a second process of rpmem-bench failed' env RPMEM_SSH=true \
     "$bench" target bench.set --cases open --rounds 1
+refused 2 'excludes' "$bench" target bench.set --table --cases persist
+
+# Without a way to the target there are no limits of the network, and a note says why.
+RPMEM_SSH=false "$bench" target bench.set --cases limits --sizes 8 --range 1M --rounds 1 >"$output/table" 2>"$output/error"
+grep -q 'note: no limits of the network to target: .*--answer-program' "$output/error"
+[ "$(grep -c '^limits .* memcpy ' "$output/table")" = 2 ]
+
+# All rows of the table, each with a verdict; the status says whether all are within their limits.
+status=0
+"$1/tools/bench/run" --table --rounds 1 --time 1 >"$output/table" || status=$?
+rows=$(grep -cE '^(persist|read|flush64|create|open|connect1024|memory|push|pull|strangers) .*(  pass|  FAIL|  told)' "$output/table")
+case $status in
+0) ! grep -q '  FAIL' "$output/table" ;;
+3) grep -q '  FAIL' "$output/table" ;;
+*) false ;;
+esac && [ "$rows" = 27 ] || {
+    echo "status $status, $rows rows"
+    cat "$output/table"
+    exit 1
+}
+
 [ "$("$bench" --show-pool-size --cases 'persist, read' --sizes '8, 1M' --lanes '1, 2')" = $((4096 + (2 << 20))) ]

@@ -62,6 +62,22 @@ both_nodes() {
     [ -z "$(find "$dir" -name '*part*')" ] || { echo "something was made" && failed=$((failed + 1)); }
 }
 
+secured() {
+    daemon --tls=on
+    RPMEM_TLS=on probe 0 "$RPMEM_TEST_TARGET"
+    says "A pool on $RPMEM_TEST_TARGET would use tcp with TLS."
+    RPMEM_TLS=on probe 0 "$RPMEM_TEST_TARGET" --json
+    has /verdict/tls=true '/node/tls="on"' '/target/report/daemon/tls="on"'
+    probe 0 "$RPMEM_TEST_TARGET"
+    says "A pool on $RPMEM_TEST_TARGET would use tcp."
+    daemon
+    RPMEM_TLS=require probe 1 "$RPMEM_TEST_TARGET"
+    says 'RPMEM_TLS=require, and the target has no TLS'
+    daemon --tls=require
+    probe 1 "$RPMEM_TEST_TARGET"
+    says 'set RPMEM_TLS=on'
+}
+
 an_alias() {
     local config=$RPMEM_TEST_SSHD_DIR/ssh_config
     cp "$config" "$dir/ssh_config"
@@ -187,8 +203,8 @@ log_that_cannot_be_opened() {
     [ ! -e "$dir/missing" ] || failed=$((failed + 1))
 }
 
-for part in this_node both_nodes an_alias no_provider login_fails login_by_libssh2 daemon_fails \
-    target_lies old_daemon usage log_that_cannot_be_opened; do
+for part in this_node both_nodes secured an_alias no_provider login_fails login_by_libssh2 \
+    daemon_fails target_lies old_daemon usage log_that_cannot_be_opened; do
     before=$failed
     $part
     [ "$failed" = "$before" ] && echo "ok: $part" || echo "FAILED: $part"

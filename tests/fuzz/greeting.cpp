@@ -21,23 +21,16 @@ Pipe full_pipe(std::span<const std::byte> bytes) {
     return std::move(*pipe);
 }
 
-void check_agreement(const Agreement& agreement, const fuzz::Bytes& bytes) {
+void check_agreement(const wire::Agreement& agreement, const fuzz::Bytes& bytes) {
     require(agreement.knows_hello, "who answers a hello knows it");
-    require(agreement.messages >= 1, "a message can be in flight");
-    require(agreement.counted_answers ||
-                (agreement.messages == 1 && !agreement.late_answers && !agreement.several_windows &&
-                 !agreement.processors && !agreement.gathering),
-            "what needs pipelining is not taken without it");
-    require(!agreement.several_windows || agreement.messages_only,
-            "what needs messages only is not taken without it");
+    require(!agreement.tls || agreement.lane_frames, "what needs frames is not taken without them");
     // Whatever comes behind the answer is for the requests.
     const auto size = wire::decode_hello_size(bytes, wire::hello_answer_size);
     require(size && *size <= bytes.size(), "a whole answer has come");
     const auto answer = wire::decode_hello_answer(std::span(bytes).first(*size));
-    require(answer.has_value() &&
-                agreement.lane_token.has_value() ==
-                    ((answer->capabilities & wire::capability_lane_greeting) != 0),
-            "lanes need the token if the client says that they have it");
+    require(answer.has_value() && agreement.lane_frames ==
+                                      ((answer->capabilities & wire::capability_lane_frames) != 0),
+            "lanes carry frames if the client says that they do");
 }
 
 } // namespace
@@ -51,12 +44,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                       .why_not_verbs = {},
                       .conditions = wire::all_conditions,
                       .addresses = {HostAddress{}}};
-    const auto agreement =
+    const auto greeting =
         greet(wire::offer_value, offer, input.read_end.get(), output->write_end.get());
-    if (!agreement) {
-        fuzz::require_error(agreement.error(), {EBADMSG});
+    if (!greeting) {
+        fuzz::require_error(greeting.error(), {EBADMSG});
         return 0;
     }
-    check_agreement(*agreement, bytes);
+    check_agreement(greeting->agreement, bytes);
     return 0;
 }

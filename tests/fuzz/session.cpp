@@ -81,10 +81,10 @@ bool make_pool(Session& session, bool create) {
 }
 
 void run_requests(Session& session, unsigned choice) {
-    if (session.hello())
-        require(
-            (session.hello()->capabilities & ~(wire::all_capabilities | wire::all_conditions)) == 0,
+    require((session.agreement().conditions & ~wire::all_conditions) == 0,
             "what is not known is not taken");
+    require(!session.hello() || session.hello()->secret == wire::SessionSecret{},
+            "the secret is not kept where it can be looked at");
     if (!make_pool(session, (choice & 1) != 0))
         return;
     if ((choice & 2) != 0)
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     script.error = input.take_line();
     script.output = input.take(input.left());
     const auto session = Session::start({.user = "", .host = "node1", .port = std::nullopt},
-                                        "rpmemd", false, default_settings(), [] {});
+                                        "rpmemd", false, default_settings());
     if (check_result(session))
         run_requests(**session, choice);
     return 0;

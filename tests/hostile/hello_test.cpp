@@ -40,12 +40,12 @@ protected:
 
 TEST_F(HelloAnswers, GoodOnesBeginASession) {
     expect_session(good_answer());
-    expect_session(encode(wire::HelloAnswer{1, 0}));
+    expect_session(encode(wire::HelloAnswer{1, wire::capability_lane_frames}));
 }
 
-// Who knows the token of a session knows that of no other.
-TEST_F(HelloAnswers, EachSessionHasATokenOfItsOwn) {
-    std::set<wire::Token> tokens{wire::Token{}};
+// Who knows the secret of a session knows that of no other.
+TEST_F(HelloAnswers, EachSessionHasASecretOfItsOwn) {
+    std::set<wire::SessionSecret> secrets{wire::SessionSecret{}};
     for (int i = 0; i < 3; ++i) {
         const Ending end = session(good_answer()).ending;
         const auto said = std::span(end.output).subspan(wire::initial_status_size);
@@ -53,7 +53,7 @@ TEST_F(HelloAnswers, EachSessionHasATokenOfItsOwn) {
         ASSERT_TRUE(size) << size.error().text;
         const auto hello = wire::decode_hello(said.first(*size));
         ASSERT_TRUE(hello) << hello.error().text;
-        EXPECT_TRUE(tokens.insert(hello->token).second);
+        EXPECT_TRUE(secrets.insert(hello->secret).second);
     }
 }
 
@@ -96,21 +96,26 @@ TEST_F(HelloAnswers, CapabilitiesThatWereNotOffered) {
     for (const std::uint64_t more :
          {std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         SCOPED_TRACE(more);
-        expect_session(with_field(good_answer(), capabilities_offset, 8, more));
+        expect_session(
+            with_field(good_answer(), capabilities_offset, 8, more | wire::capability_lane_frames));
         expect_session(
             with_field(good_answer(), capabilities_offset, 8, more | wire::all_capabilities));
     }
 }
 
-TEST_F(HelloAnswers, CapabilitiesWithoutThoseTheyNeed) {
-    using namespace wire;
-    for (const std::uint64_t capabilities :
-         {capability_late_answers, capability_windows, capability_windows | capability_pipelining,
-          capability_windows | capability_messages_only, capability_processors,
-          capability_gathering}) {
-        SCOPED_TRACE(capabilities);
-        expect_session(encode(HelloAnswer{1, capabilities}));
+// Bits that had a meaning in versions that were never released have none.
+TEST_F(HelloAnswers, CapabilitiesThatThereWere) {
+    for (const std::uint64_t bit : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) {
+        SCOPED_TRACE(bit);
+        expect_session(encode(wire::HelloAnswer{1, bit | wire::capability_lane_frames}));
     }
+}
+
+// There are no other lanes between peers of the hello.
+TEST_F(HelloAnswers, WithoutFramesThereAreNoLanes) {
+    const auto end = session(joined({encode(wire::HelloAnswer{1, 0}), encode(open_request())}));
+    expect_refusal(end, MessageType::open, wire::Status::provider_not_supported, 0,
+                   "never released");
 }
 
 TEST_F(HelloAnswers, BytesOfLaterVersionsAreSkipped) {

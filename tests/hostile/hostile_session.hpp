@@ -29,6 +29,12 @@ enum class Input { closed, closed_after_first_answer, left_open };
 
 class HostileTest : public testing::Test {
 protected:
+    // However a session is disturbed, it needs no system call that a confined one has not.
+    ~HostileTest() override {
+        EXPECT_EQ(directory_.read_log().find("confinement: denied"), std::string::npos)
+            << directory_.read_log();
+    }
+
     // Sends BYTES to a new daemon and waits for its end. Checks what holds for any session: the
     // daemon ends by itself, in time, with status 0 or 1; its output is the status 0 (or, with an
     // offer, a hello) and whole responses, nothing else; and the parts are as they were.

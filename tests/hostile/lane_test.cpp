@@ -1,131 +1,44 @@
-// Messages on a lane that break the rules: whoever serves it, the session ends at once.
-#include "hostile_session.hpp"
-#include "support/bare_end.hpp"
-#include "wire/hello.hpp"
-#include "wire/persist_message.hpp"
+// Lanes over tcp of peers who do what no initiator does: before their proof it costs them the
+// connection, behind it the session, and honest lanes go on meanwhile.
+#include "base/deadline.hpp"
+#include "raw_lane.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace rpmem::hostile {
 namespace {
 
-using test::BareEnd;
-using test::value_of;
-using wire::PersistMessage;
+using wire::FrameHeader;
+using wire::FrameType;
+using Stage = RawLane::Stage;
 
-constexpr unsigned lanes = 2;
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t pool_size = 2 * part_size - page; // of all parts
 
-class LaneMessages : public HostileTest {
+class LaneMessages : public LaneSession {
 protected:
-    // Each sync of the daemon takes SYNC_TIME, and is written down.
-    explicit LaneMessages(std::chrono::milliseconds sync_time = {})
-        : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
-                  wire::offer_value,
-                  sync_time.count() == 0 ? std::vector<std::string>{} : slow_medium(sync_time)) {
-        daemon_.receive(wire::initial_status_size);
-        auto hello = daemon_.receive(wire::hello_size_field);
-        const auto size = value_of(wire::decode_hello_size(hello, wire::hello_size));
-        hello = joined({hello, daemon_.receive(size - hello.size())});
-        token_ = value_of(wire::decode_hello(hello)).token;
-        wire::OpenRequest open = open_request();
-        open.provider = wire::Provider::tcp;
-        open.lanes = lanes;
-        daemon_.send(joined({encode(wire::HelloAnswer{1, wire::all_capabilities}), encode(open)}));
-        const auto header = value_of(wire::decode_response_header(
-            daemon_.receive(wire::response_header_size), wire::MessageType::open_response));
-        in_band_ = value_of(wire::decode_open_response(
-                                header, daemon_.receive(header.size - wire::response_header_size)))
-                       .in_band;
+    // The lane once more: the daemon may not have seen yet that it has ended.
+    [[nodiscard]] RawLane again(std::uint32_t number, Stage stage) const {
+        for (const Deadline deadline(patience);;) {
+            try {
+                return {port(), proof_, number, stage};
+            } catch (const std::exception&) {
+                if (deadline.passed())
+                    throw;
+            }
+        }
     }
-
-    [[nodiscard]] std::unique_ptr<BareEnd> connect(unsigned lane) const {
-        auto peer = std::make_unique<BareEnd>(value_of(fabric::find_to_connect(
-            fabric::ProviderKind::tcp, test::loopback, std::to_string(in_band_.port), {16, 16})));
-        peer->endpoint = value_of(fabric::Endpoint::open(peer->domain, peer->provider.info.get(),
-                                                         *peer->events, peer->completions));
-        if (!peer->endpoint.connect(peer->provider.info->dest_addr,
-                                    encode(wire::LaneGreeting{lane, token_})))
-            throw std::runtime_error("no connection");
-        peer->await(fabric::ConnectionEvent::Kind::connected, [] {});
-        return peer;
-    }
-
-    static void send(BareEnd& peer, const PersistMessage& message) {
-        wire::Bytes bytes(sizeof(message));
-        std::memcpy(bytes.data(), &message, sizeof(message));
-        const iovec place{bytes.data(), bytes.size()};
-        void* descriptor = nullptr;
-        ASSERT_EQ(peer.endpoint.post_send({&place, 1}, {&descriptor, 1}), 0);
-    }
-
-    // The input is left open.
-    void expect_end(const std::string& logged) {
-        const Ending ending = daemon_.wait();
-        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
-        EXPECT_FALSE(ending.by_signal) << ending.error_text;
-        EXPECT_EQ(ending.status, 1);
-        EXPECT_NE(ending.error_text.find(logged), std::string::npos) << ending.error_text;
-        EXPECT_NE(directory_.read_log().find("the session ends: " + logged), std::string::npos)
-            << directory_.read_log();
-        EXPECT_EQ(directory_.damage(), "");
-    }
-
-    // How many calls of FUNCTION have begun.
-    [[nodiscard]] int count_begun(const std::string& function) const {
-        std::ifstream lines(begins());
-        int count = 0;
-        for (std::string line; std::getline(lines, line);)
-            count += line == function ? 1 : 0;
-        return count;
-    }
-
-    wire::InBandAttributes in_band_;
-    DaemonProcess daemon_;
-
-private:
-    [[nodiscard]] std::filesystem::path begins() const { return directory_.path() / "begins"; }
-    [[nodiscard]] std::vector<std::string> slow_medium(std::chrono::milliseconds sync_time) const {
-        return {"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_LOG=/proc/self/fd/2",
-                "RPMEM_RECORDER_BEGINS=" + begins().native(),
-                "RPMEM_RECORDER_DELAY_MS=" + std::to_string(sync_time.count()),
-                "ASAN_OPTIONS=verify_asan_link_order=0"};
-    }
-
-    wire::Token token_{};
 };
-
-class SlowSyncs : public LaneMessages {
-protected:
-    SlowSyncs() : LaneMessages(std::chrono::milliseconds(900)) {}
-};
-
-// Connects to PORT, and says nothing, or one byte.
-UniqueFd stranger(std::uint32_t port, bool speaks) {
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    if (speaks) {
-        EXPECT_EQ(::send(fd.get(), "", 1, 0), 1);
-    }
-    return fd;
-}
 
 // See proc_pid_stat(5).
 std::chrono::milliseconds processor_time(pid_t process) {
@@ -143,17 +56,119 @@ std::chrono::milliseconds processor_time(pid_t process) {
     return std::chrono::milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
 }
 
+// Resident, in KiB; see proc_pid_status(5). ThreadSanitizer has memory of its own for all that is
+// touched.
+std::size_t memory_of([[maybe_unused]] pid_t process) {
+#ifndef __SANITIZE_THREAD__
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("RssAnon:"))
+            return std::stoul(line.substr(8));
+#endif
+    return 0;
+}
+
+TEST_F(LaneMessages, OneByteAtATime) {
+    RawLane slow(port(), proof_, 0, Stage::open, 1);
+    for (int i = 0; i < 20; ++i)
+        ASSERT_TRUE(slow.persist(page + 100, 77, std::byte{7})) << i;
+    expect_close();
+}
+
+TEST_F(LaneMessages, GarbageBeforeTheProof) {
+    auto honest = lane(0);
+    for (const std::string& garbage :
+         {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(95, 'R'), std::string(4000, '\0'),
+          "RPMEMLN1" + std::string(88, '\xff'), std::string("RPMEMNO1"), std::string("RPMEMLN2")}) {
+        RawLane stranger(port(), proof_, 1, Stage::connected);
+        static_cast<void>(stranger.send(std::as_bytes(std::span(garbage))));
+        if (garbage.size() > 8) {
+            EXPECT_TRUE(stranger.is_ended()) << garbage.substr(0, 20);
+        }
+        ASSERT_TRUE(honest.persist(page, 64, std::byte{1}));
+    }
+    expect_close();
+}
+
+// A message that was right, and then what is none.
+TEST_F(LaneMessages, GarbageInThePlaceOfTheThirdMessage) {
+    auto honest = lane(0);
+    RawLane stranger(port(), proof_, 1, Stage::second);
+    const wire::Bytes garbage(200, std::byte{0x5a});
+    static_cast<void>(stranger.send(garbage));
+    EXPECT_TRUE(stranger.is_ended());
+    ASSERT_TRUE(honest.persist(page, 64, std::byte{1}));
+    EXPECT_TRUE(lane(1).persist(2 * page, 64, std::byte{1})) << "the lane's number is free";
+    expect_close();
+}
+
+TEST_F(LaneMessages, GarbageBehindTheProof) {
+    auto bad = lane(1);
+    const wire::Bytes garbage(100, std::byte{0x5a});
+    ASSERT_TRUE(bad.send(garbage));
+    const auto why = bad.receive_frame();
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->type, FrameType::error);
+    EXPECT_EQ(why->offset, wire::offset_of_error(wire::ErrorKind::protocol, EBADMSG));
+    expect_end("does not have its checksum");
+    EXPECT_EQ(directory_.damage(), "");
+}
+
+struct Row {
+    FrameHeader header;
+    const char* why;
+};
+class BadFrame : public LaneSession, public testing::WithParamInterface<Row> {};
+
+constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t most_length = std::numeric_limits<std::uint32_t>::max();
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadFrame,
+    testing::Values(Row{{.type = FrameType::write, .length = most_length, .offset = 0}, "allowed"},
+                    Row{{.type = FrameType::write, .length = 8, .offset = pool_size - 7}, "pool"},
+                    Row{{.type = FrameType::write, .length = 8, .offset = most - 3}, "pool"},
+                    Row{{.type = FrameType::persist, .length = 8, .offset = most - 3}, ""},
+                    Row{{.type = FrameType::persist,
+                         .flags = wire::frame_flag::deep,
+                         .length = 64,
+                         .offset = pool_size - 32},
+                        "pool"},
+                    Row{{.type = FrameType::read, .length = most_length, .offset = 0}, ""},
+                    Row{{.type = FrameType::read, .length = 64, .offset = pool_size - 63}, "pool"},
+                    Row{{.type = FrameType::ack, .number = 1}, "type"},
+                    Row{{.type = FrameType::welcome, .length = 16}, "type"},
+                    Row{{.type = FrameType{200}, .length = 16}, "type"},
+                    Row{{.type = FrameType::write, .flags = 0x80, .length = 8}, "flag"}));
+
+TEST_P(BadFrame, EndsTheSession) {
+    auto honest = lane(0);
+    auto bad = lane(1);
+    ASSERT_TRUE(bad.send_frame(GetParam().header));
+    const auto why = bad.receive_frame();
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->type, FrameType::error);
+    EXPECT_TRUE(honest.is_ended());
+    expect_end("lane 1");
+    EXPECT_NE(directory_.read_log().find(GetParam().why), std::string::npos)
+        << directory_.read_log();
+    EXPECT_EQ(directory_.damage(), "");
+}
+
 // They take what there is of descriptors.
 TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
-    constexpr std::size_t most = 64;
+    constexpr std::size_t kept = 64;
     constexpr std::chrono::seconds soon(8); // they are allowed 10
     constexpr std::chrono::seconds late(25);
-    const auto first = connect(0);
-    constexpr rlimit fewer{120, 120}; // than the strangers need
+    auto first = lane(0);
+    constexpr rlimit fewer{90, 90}; // than the strangers need
     ASSERT_EQ(::prlimit(daemon_.pid(), RLIMIT_NOFILE, &fewer, nullptr), 0);
     std::vector<UniqueFd> strangers;
-    for (std::size_t i = 0; i < most + 26; ++i)
-        strangers.push_back(stranger(in_band_.port, i % 8 == 0));
+    for (std::size_t i = 0; i < kept + 26; ++i) {
+        strangers.push_back(connect_to(port()));
+        if (i % 8 == 0) {
+            EXPECT_EQ(::send(strangers.back().get(), "R", 1, MSG_NOSIGNAL), 1);
+        }
+    }
     const auto left_after = [&](std::size_t wanted, std::chrono::seconds time) {
         for (const Deadline deadline(time); strangers.size() > wanted && !deadline.passed();) {
             std::vector<pollfd> fds;
@@ -165,27 +180,138 @@ TEST_F(LaneMessages, StrangersWhoSayNothingAreEnded) {
         }
         return strangers.size();
     };
-    EXPECT_LE(left_after(most, soon), most);
+    EXPECT_LE(left_after(kept, soon), kept);
+    EXPECT_TRUE(lane(1).persist(page, 64, std::byte{1})) << "lanes come in all the while";
     EXPECT_EQ(left_after(0, late), 0U);
     // Whether it does nothing shows in the time that it takes meanwhile.
     const auto busy = processor_time(daemon_.pid());
     std::this_thread::sleep_for(std::chrono::seconds(1));
     EXPECT_LT(processor_time(daemon_.pid()) - busy, std::chrono::milliseconds(500))
         << "the daemon goes on with those who have gone";
-    // Lanes are let alone, also new ones.
-    const auto second = connect(1);
-    send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
-                  in_band_.raddr - 1, 8});
-    expect_end("lane 0: the range of 8 bytes");
+    EXPECT_TRUE(first.persist(page, 64, std::byte{2}));
+    expect_close();
 }
+
+TEST_F(LaneMessages, AThousandConnectionsAtOnce) {
+    auto honest = lane(0);
+    std::vector<UniqueFd> strangers;
+    for (int i = 0; i < 1000; ++i) {
+        strangers.push_back(connect_to(port()));
+        if (i % 100 == 0) {
+            ASSERT_TRUE(honest.persist(page, 64, std::byte{1})) << i;
+        }
+    }
+    EXPECT_TRUE(lane(1).persist(page, 64, std::byte{2}));
+    expect_close();
+}
+
+TEST_F(LaneMessages, ResetsInEachState) {
+    auto honest = lane(0);
+    for (const Stage stage : {Stage::connected, Stage::half_first, Stage::first, Stage::second,
+                              Stage::third, Stage::open}) {
+        SCOPED_TRACE(static_cast<int>(stage));
+        for (int i = 0; i < 20; ++i)
+            again(1, stage).reset();
+        ASSERT_TRUE(honest.persist(page, 64, std::byte{1}));
+    }
+    // In the middle of a header, and of a payload.
+    for (const std::size_t size : {wire::frame_header_size / 2, wire::frame_header_size + 100}) {
+        auto cut = again(1, Stage::open);
+        wire::Bytes frame(wire::frame_header_size + 200);
+        const auto header =
+            wire::encode({.type = FrameType::write, .length = 200, .offset = page, .number = 1});
+        std::ranges::copy(header, frame.begin());
+        ASSERT_TRUE(cut.send(std::span(frame).first(size)));
+        cut.reset();
+        ASSERT_TRUE(honest.persist(page, 64, std::byte{1}));
+    }
+    expect_close();
+}
+
+// The daemon keeps no acks: one that cannot be sent stays due, and who goes on without it breaks
+// the rules.
+TEST_F(LaneMessages, AcksThatAreNeverRead) {
+    auto honest = lane(0);
+    auto deaf = lane(1);
+    const int small = 1;
+    ::setsockopt(deaf.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    const timeval moment{.tv_sec = 0, .tv_usec = 200'000};
+    ::setsockopt(deaf.fd(), SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof(moment));
+    const std::size_t before = memory_of(daemon_.pid());
+    std::size_t peak = before;
+    const wire::Bytes data(64, std::byte{3});
+    bool goes_on = true;
+    for (int i = 0; i < 1'000'000 && goes_on; ++i) {
+        goes_on = deaf.send_frame({.type = FrameType::write,
+                                   .flags = wire::frame_flag::answer_wanted,
+                                   .length = 64,
+                                   .offset = page},
+                                  data);
+        if (i == 100) {
+            EXPECT_TRUE(honest.persist(2 * page, 64, std::byte{1}));
+        }
+        if (i % 1000 == 0)
+            peak = std::max(peak, memory_of(daemon_.pid()));
+    }
+    EXPECT_LT(peak, before + 8 * 1024) << "KiB";
+    expect_end("lane 1");
+}
+
+// Reads without end whose data nobody takes: the daemon sends them straight from the pool.
+TEST_F(LaneMessages, DataThatAreNeverRead) {
+    auto honest = lane(0);
+    auto deaf = lane(1);
+    const std::size_t before = memory_of(daemon_.pid());
+    const auto length = deaf.credits().bytes / deaf.credits().reads / 2;
+    for (std::uint32_t i = 0; i < deaf.credits().reads; ++i)
+        ASSERT_TRUE(deaf.send_frame({.type = FrameType::read, .length = length, .offset = 0}));
+    for (int i = 0; i < 100; ++i)
+        ASSERT_TRUE(honest.persist(pool_size - page, 64, std::byte{1})) << i;
+    EXPECT_LT(memory_of(daemon_.pid()), before + 8 * 1024) << "KiB";
+    // Beyond what may be without data.
+    for (int i = 0; i < 1000; ++i)
+        static_cast<void>(
+            deaf.send_frame({.type = FrameType::read, .length = length, .offset = 0}));
+    expect_end("lane 1");
+}
+
+// Each sync of the daemon takes long, and is written down.
+class SlowSyncs : public LaneSession {
+protected:
+    SlowSyncs()
+        : SlowSyncs(std::filesystem::temp_directory_path() /
+                    ("begins." + std::to_string(::getpid()))) {}
+    ~SlowSyncs() override { std::filesystem::remove(begins_); }
+
+    // How many calls of FUNCTION have begun.
+    [[nodiscard]] int count_begun(const std::string& function) const {
+        std::ifstream lines(begins_);
+        int count = 0;
+        for (std::string line; std::getline(lines, line);)
+            count += line == function ? 1 : 0;
+        return count;
+    }
+
+private:
+    explicit SlowSyncs(const std::filesystem::path& begins)
+        : LaneSession({"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_LOG=/proc/self/fd/2",
+                       "RPMEM_RECORDER_BEGINS=" + begins.native(), "RPMEM_RECORDER_DELAY_MS=900",
+                       "ASAN_OPTIONS=verify_asan_link_order=0"}),
+          begins_(begins) {}
+
+    std::filesystem::path begins_;
+};
 
 // The memory of the pool must not go while a worker makes it durable.
 TEST_F(SlowSyncs, AreAwaitedByClose) {
-    constexpr std::uint64_t page = 4096;
-    const std::array peers = {connect(0), connect(1)};
-    for (std::size_t lane = 0; lane < peers.size(); ++lane)
-        send(*peers[lane], {static_cast<std::uint32_t>(wire::PersistMode::persist_written),
-                            static_cast<std::uint32_t>(lane), in_band_.raddr + lane * page, 8});
+    std::array peers = {lane(0), lane(1)};
+    const wire::Bytes data(8, std::byte{1});
+    for (std::size_t i = 0; i < peers.size(); ++i)
+        ASSERT_TRUE(peers[i].send_frame({.type = FrameType::write,
+                                         .flags = wire::frame_flag::answer_wanted,
+                                         .length = 8,
+                                         .offset = (i + 1) * page},
+                                        data));
     for (const Deadline deadline(std::chrono::seconds(20));
          count_begun("pmem_msync") < 2 && !deadline.passed();)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -203,21 +329,6 @@ TEST_F(SlowSyncs, AreAwaitedByClose) {
         EXPECT_TRUE(!is_sync || line.ends_with(" 0")) << line;
     }
     EXPECT_EQ(syncs, 2) << ending.error_text;
-    EXPECT_EQ(directory_.damage(), "");
-}
-
-TEST_F(LaneMessages, ToTheFirstWorker) {
-    const auto first = connect(0);
-    send(*first, {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
-                  in_band_.raddr - 1, 8});
-    expect_end("lane 0: the range of 8 bytes");
-}
-
-TEST_F(LaneMessages, ToAnotherWorker) {
-    const auto first = connect(0);
-    const auto second = connect(1);
-    send(*second, {static_cast<std::uint32_t>(wire::PersistMode::fetch), 0, in_band_.raddr, 8});
-    expect_end("lane 1: 8 bytes were asked for");
 }
 
 } // namespace

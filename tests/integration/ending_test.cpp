@@ -96,6 +96,18 @@ TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
     EXPECT_EQ(rpmem_close(pool), -1);
 }
 
+TEST_F(RemoteEndings, ADaemonThatIsTerminatedSaysSo) {
+    set_daemon("");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (rpmem_persist(pool, 4096, 64, 0, 0) == 0 && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+    expect_text(ECONNRESET, {"lost", "ended by a signal, SIGTERM, of process"}, {"by hand"});
+    EXPECT_EQ(rpmem_close(pool), -1);
+}
+
 TEST_F(RemoteEndings, ACommandThatIsNoDaemonIsNamed) {
     for (const std::string status : {"0", "3"}) {
         set_command("exit " + status);

@@ -109,6 +109,9 @@ TargetTest::TargetTest() {
 }
 
 TargetTest::~TargetTest() {
+    EXPECT_TRUE(denials_are_expected_ ||
+                daemon_log().find("confinement: denied") == std::string::npos)
+        << "the daemon needs a system call that a confined session has not";
     if (HasFailure())
         ADD_FAILURE() << "the daemon's log:\n" << daemon_log();
     fs::remove_all(directory_);

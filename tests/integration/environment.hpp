@@ -70,6 +70,9 @@ protected:
     // Nobody holds the part: the daemon has ended or is about to (waits some seconds).
     [[nodiscard]] bool part_gets_unlocked(unsigned number) const;
 
+    // Else a daemon that is denied a system call fails the test.
+    void denials_are_expected() { denials_are_expected_ = true; }
+
     RPMEMpool* create(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set");
     RPMEMpool* open(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set");
     unsigned lanes_in_force = 0;
@@ -78,6 +81,7 @@ protected:
 
 private:
     std::filesystem::path directory_;
+    bool denials_are_expected_ = false;
 };
 
 } // namespace rpmem::test

@@ -5,6 +5,7 @@
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -35,8 +36,7 @@ protected:
         return pool;
     }
     [[nodiscard]] bool is_connected(unsigned lane) const {
-        return daemon_log().find("lane " + std::to_string(lane) + " is connected") !=
-               std::string::npos;
+        return daemon_log().find("lane " + std::to_string(lane) + " of ") != std::string::npos;
     }
 
     LocalPool local{16 * mebibyte};
@@ -107,25 +107,6 @@ TEST_F(Lanes, FlushesAreInOrderAndWholeAfterDrain) {
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
-// Of messages a lane has 64 at most on its way, so that it would wait for a target that stands
-// still.
-TEST_F(Lanes, SmallFlushesShareMessages) {
-    RPMEMpool* pool = create_and_stop_target();
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    constexpr std::size_t count = 1500;
-    constexpr std::size_t step = 72; // with gaps
-    for (std::size_t i = 0; i < count; ++i)
-        ASSERT_EQ(rpmem_flush(pool, header + i * step, 64, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(::kill(daemon_process(), SIGCONT), 0);
-    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
-    std::vector<std::byte> expected(count * step);
-    for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(expected.data() + i * step, local.data() + header + i * step, 64);
-    const auto media = part(0);
-    EXPECT_EQ(std::memcmp(media.data() + header, expected.data(), expected.size()), 0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-}
-
 // The ranges of a message are not overwritten by those of a later one while it is on its way:
 // behind more than any socket takes.
 TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
@@ -147,6 +128,66 @@ TEST_F(Lanes, SmallFlushesWaitForATargetThatStandsStill) {
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
+// What is sent is the memory of the application, which may change meanwhile: a checksum over it, or
+// a second look at it, would end the lane.
+TEST_F(Lanes, StoresIntoTheRangeDuringPersistsLoseNothing) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "a race is what it makes";
+#endif
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    constexpr int persists = 1'000'000;
+#else
+    constexpr int persists = 20'000;
+#endif
+    set_daemon("", "PMEM_IS_PMEM_FORCE=1");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    auto* const words = reinterpret_cast<std::uint64_t*>(local.data() + header);
+    std::atomic<bool> over = false;
+    std::thread stores([&] {
+        for (std::uint64_t value = 1; !over; ++value)
+            for (int i = 0; i < 8; ++i)
+                std::atomic_ref(words[i]).store(value, std::memory_order_relaxed);
+    });
+    int failed = 0;
+    for (int i = 0; i < persists && failed == 0; ++i)
+        failed = rpmem_persist(pool, header, 64, 0, 0);
+    over = true;
+    stores.join();
+    EXPECT_EQ(failed, 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(std::memcmp(part(0).data() + header, words, 64), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+// RPMEM_PEER_TIMEOUT, and RPMEM_TEST_STALL seconds that are longer: the target's kernel goes on
+// acknowledging what its daemon does not take.
+class StalledTarget : public Lanes {};
+
+TEST_F(StalledTarget, IsNotASilentOne) {
+    set_daemon(std::string("--peer-timeout ") + variable("RPMEM_PEER_TIMEOUT"));
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    for (const unsigned lane : {0U, 1U})
+        ASSERT_EQ(rpmem_persist(pool, header, 64, lane, 0), 0) << rpmem_errormsg();
+    stop_daemon();
+    local.fill(9);
+    std::thread later([this] {
+        std::this_thread::sleep_for(std::chrono::seconds(std::stoi(variable("RPMEM_TEST_STALL"))));
+        EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
+    });
+    // As much as there are credits for, and more.
+    constexpr std::size_t piece = 32768;
+    for (std::size_t offset = header; offset + piece <= local.size(); offset += piece)
+        EXPECT_EQ(rpmem_flush(pool, offset, piece, (offset / piece) % 2, 0), 0) << rpmem_errormsg();
+    for (const unsigned lane : {0U, 1U})
+        EXPECT_EQ(rpmem_drain(pool, lane, 0), 0) << rpmem_errormsg();
+    later.join();
+    const std::size_t sent = (local.size() - header) / piece * piece;
+    EXPECT_EQ(std::memcmp(part(0).data() + header, local.data() + header, sent), 0);
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
 // An application with one thread keeps it so: everything is quicker for such a process.
 TEST_F(Lanes, NeedNoThreadHere) {
     const std::size_t before = own_threads();
@@ -155,10 +196,7 @@ TEST_F(Lanes, NeedNoThreadHere) {
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     for (const unsigned lane : {0U, 1U})
         ASSERT_EQ(rpmem_persist(pool, header, 64, lane, 0), 0) << rpmem_errormsg();
-    if (daemon_log().find("libfabric's net") == std::string::npos)
-        EXPECT_GT(own_threads(), before) << "somebody must read the lanes' events";
-    else
-        EXPECT_EQ(own_threads(), before);
+    EXPECT_EQ(own_threads(), before);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
     EXPECT_EQ(own_threads(), before);
 }
@@ -175,8 +213,7 @@ TEST_F(OneThread, OpensAPoolAlone) {
     RPMEMpool* pool = create(local, 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(rpmem_persist(pool, header, 64, 0, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(static_cast<bool>(__libc_single_threaded),
-              alone && daemon_log().find("libfabric's net") != std::string::npos);
+    EXPECT_EQ(static_cast<bool>(__libc_single_threaded), alone);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
@@ -211,8 +248,7 @@ TEST_F(Lanes, DescriptorsRunOut) {
         EXPECT_NE(text.find(limit), std::string::npos) << room << ": " << text;
         EXPECT_EQ(open_descriptors(), before) << room << ": " << text;
     }
-    EXPECT_GT(room, 5U);
-    EXPECT_LE(room, 10U);
+    EXPECT_EQ(room, 1U) << "a lane takes one descriptor";
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
     EXPECT_EQ(std::memcmp(part(0).data() + header, local.data() + header, 128), 0);
 }

@@ -35,10 +35,10 @@ TEST_F(Settings, NoProviderIsAllowed) {
     EXPECT_EQ(daemon_log(), "");
 }
 
-// RPMEM_ENABLE_VERBS=0 FI_PROVIDER=shm
+// RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=0 RPMEM_ENABLE_SOCKETS=1 FI_PROVIDER=shm
 TEST_F(Settings, LibfabricMayNotUseTheProvider) {
     expect_failed(create(local, 1), ENOMEDIUM,
-                  "FI_PROVIDER=shm keeps libfabric from its provider tcp");
+                  "FI_PROVIDER=shm keeps libfabric from its provider sockets");
 }
 
 // RPMEM_ENABLE_VERBS=0
@@ -70,23 +70,6 @@ TEST_F(Settings, LanesThatWaitTakeInWhatTheTargetSays) {
     EXPECT_GT(round, 1U);
     EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, 4096), 0);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-}
-
-// RPMEM_ENABLE_VERBS=0
-TEST_F(Settings, TheNewerTcpIsTaken) {
-    for (const bool has_newer : {true, false}) {
-        set_daemon("", has_newer ? "unset FI_PROVIDER;" : "FI_PROVIDER=^net");
-        RPMEMpool* pool = create(local, 1);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
-        const std::string log = daemon_log();
-        // Since libfabric 1.18 it has the name of the older one.
-        const bool has_one = log.find("provider tcp,") != std::string::npos;
-        if (has_newer && has_one)
-            GTEST_SKIP() << "libfabric has one tcp only";
-        EXPECT_EQ(has_one, !has_newer) << log;
-    }
 }
 
 // RPMEM_SSH=/nonexistent/ssh
@@ -155,36 +138,68 @@ TEST_F(Settings, ATargetWithoutSocketsSaysHowToSwitchItOn) {
 }
 
 // RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=DIRECTORY/library-
-TEST_F(Settings, TheApplianceMethodNeedsDurableCachesOverTcp) {
-    const auto method_with = [this](const std::string& variables) {
-        set_daemon("--persist-apm", "PMEM_IS_PMEM_FORCE=1 " + variables);
-        RPMEMpool* pool = create(local, 1);
-        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
-        const std::string log = daemon_log();
-        return log.substr(log.rfind("persist method: ") + 16, 7);
-    };
-    const auto warnings = [](const std::string& log, const std::string& words) {
-        std::size_t count = 0;
-        for (auto at = log.find(words); at != std::string::npos; at = log.find(words, at + 1))
-            ++count;
-        return count;
-    };
-    const std::string file = variable("RPMEM_LOG_FILE") + std::to_string(::getpid());
-    const auto warned = [&] {
-        const auto bytes = bytes_of(file);
-        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        EXPECT_EQ(warnings(text, "allows the appliance method (persist-apm)"), 1U) << text;
-        EXPECT_EQ(warnings(daemon_log(), "persist-apm is set"), 1U);
-    };
-    EXPECT_EQ(method_with("PMEM_NO_FLUSH=0"), "General");
-    warned();
-    EXPECT_EQ(method_with("PMEM_NO_FLUSH=1"), "Applian");
-    warned(); // not again
-    set_daemon("--persist-apm --persist-general=no", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=0");
+TEST_F(Settings, ThereIsNoApplianceMethodOverTcp) {
+    set_daemon("--persist-apm", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_NE(daemon_log().find("persist method: General"), std::string::npos);
+    EXPECT_NE(daemon_log().find("persist-apm is set"), std::string::npos);
+    const auto bytes = bytes_of(variable("RPMEM_LOG_FILE") + std::to_string(::getpid()));
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    EXPECT_NE(text.find("allows the appliance method (persist-apm)"), std::string::npos) << text;
+
+    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+    set_daemon("--persist-apm --persist-general=no", "PMEM_IS_PMEM_FORCE=1 PMEM_NO_FLUSH=1");
     EXPECT_EQ(create(local, 1), nullptr);
     EXPECT_NE(daemon_log().find("only the appliance method"), std::string::npos);
+}
+
+// RPMEM_TLS=require
+TEST_F(Settings, WithoutTlsThereIsNoLane) {
+    set_daemon("");
+    expect_failed(create(local, 1), ENOMEDIUM, "RPMEM_TLS=require");
+    set_daemon("--tls=off", "unset RPMEMD_OFFER;");
+    expect_failed(create(local, 1), EPROTO, "RPMEM_TLS=require");
+    set_daemon("--tls=require");
+    RPMEMpool* pool = create(local, 2);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_persist(pool, 8192, 100, 1, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_NE(daemon_log().find("provider tcp with TLS"), std::string::npos) << daemon_log();
+}
+
+TEST_F(Settings, ATargetThatRequiresTlsSaysSo) {
+    set_daemon("--tls=require");
+    expect_failed(create(local, 1), ENOMEDIUM, "set RPMEM_TLS=on");
+    set_daemon("--tls=require", "unset RPMEMD_OFFER;");
+    expect_failed(create(local, 1), EPROTO, "require-hello");
+    set_daemon("--require-hello", "unset RPMEMD_OFFER;");
+    expect_failed(create(local, 1), EPROTO, "RPMEMD_OFFER");
+    set_daemon("--tls=on"); // if both can
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_EQ(daemon_log().find("with TLS"), std::string::npos) << daemon_log();
+}
+
+// RPMEM_REQUIRE_HELLO=1 RPMEM_ENABLE_SOCKETS=1
+TEST_F(Settings, ADroppedOfferIsNoWayAroundTheHello) {
+    set_daemon("--sockets", "unset RPMEMD_OFFER;");
+    expect_failed(create(local, 1), EPROTO, "RPMEM_REQUIRE_HELLO=1");
+    set_daemon("--sockets");
+    RPMEMpool* pool = create(local, 1);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+}
+
+TEST_F(Settings, PortsComeFromTheRange) {
+    set_daemon("--port-range=47801-47803");
+    RPMEMpool* pool = create(local, 3);
+    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_persist(pool, 8192, 100, 2, 0), 0) << rpmem_errormsg();
+    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_NE(daemon_log().find("port 4780"), std::string::npos) << daemon_log();
 }
 
 // RPMEM_WORK_QUEUE_SIZE=1 RPMEM_SPIN_TIME=0

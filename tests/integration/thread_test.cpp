@@ -1,5 +1,5 @@
-// The threads of the daemon: on persistent memory one while one lane is used, which serves the lane
-// and the control channel, both at any time.
+// The threads of the daemon: one for the control channel, which is answered at any time, and one
+// for each worker that has a lane.
 #include "environment.hpp"
 
 #include <unistd.h>
@@ -103,7 +103,7 @@ private:
     std::thread thread_;
 };
 
-TEST_F(Threads, ThereIsOneWhileOneLaneIsUsed) {
+TEST_F(Threads, AWorkerHasOneFromItsFirstLaneOn) {
     RPMEMpool* pool = create(local, 2 * workers);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     ASSERT_EQ(lanes_in_force, 2 * workers);
@@ -115,31 +115,20 @@ TEST_F(Threads, ThereIsOneWhileOneLaneIsUsed) {
     };
     local.fill(5);
     persist(0);
-    expect_threads(1);
+    expect_threads(2);
     persist(workers); // of the same worker
-    expect_threads(1);
+    expect_threads(2);
     persist(1);
-    expect_threads(2);
-    persist(workers + 1);
-    expect_threads(2);
-    persist(2);
     expect_threads(3);
+    persist(workers + 1);
+    expect_threads(3);
+    persist(2);
+    expect_threads(4);
     local.fill(6);
     for (const unsigned lane : {0U, 1U, 2U, workers, workers + 1})
         persist(lane);
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
     expect_replicated(header_size, header_size + (workers + 2) * share);
-}
-
-// A medium that stalls must not hold up the control channel.
-TEST_F(Threads, OfFilesThatAreSyncedServeNoChannel) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, header_size, mebibyte, 0, 0), 0) << rpmem_errormsg();
-    expect_replicated(header_size, header_size + mebibyte);
-    expect_threads(2);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
 }
 
 TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
@@ -149,7 +138,7 @@ TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
     Load load(pool);
     load.await_more();
     ASSERT_EQ(rpmem_persist(pool, 2 * header_size, mebibyte, 1, 0), 0) << rpmem_errormsg();
-    expect_threads(2);
+    expect_threads(3);
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
@@ -172,7 +161,7 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
     }
     std::sort(times.begin(), times.end());
     EXPECT_LT(times[times.size() / 2], soon);
-    expect_threads(1);
+    expect_threads(2);
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
@@ -208,14 +197,14 @@ TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     Load load(pool);
     load.await_more();
-    expect_threads(1);
+    expect_threads(2);
     ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
     for (int i = 0; i < 1000 && load.error() == 0; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(load.error(), ECONNRESET);
     load.stop();
-    EXPECT_NE(daemon_log().find("ended by a signal"), std::string::npos);
+    EXPECT_NE(daemon_log().find("ended by a signal, SIG"), std::string::npos);
     EXPECT_NE(rpmem_close(pool), 0);
     expect_replicated(header_size, header_size + 64);
 }

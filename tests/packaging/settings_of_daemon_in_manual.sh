@@ -12,8 +12,9 @@ fault() {
 }
 
 page=$(LC_ALL=C.UTF-8 man -E UTF-8 -l -Tutf8 "$sources/man/rpmemd.conf.5" | col -bx)
-# The lines of the table: key, value, default.
-overview=$(sed -n '/^SETTINGS/,/^ *$/p' <<<"$page")
+# The lines of the table: key, value, default. Its first key alone begins what follows it; man(1) may
+# put an empty line into a long table.
+overview=$(sed -n '/^SETTINGS/,/^ *log-file$/p' <<<"$page" | grep -v '^ *log-file$')
 names=
 while read -r name default; do
     names="$names $name"

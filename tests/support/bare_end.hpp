@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/deadline.hpp"
-#include "fabric/endpoint.hpp"
+#include "transport/fabric/endpoint.hpp"
 
 #include <chrono>
 #include <memory>
@@ -34,7 +34,7 @@ struct BareEnd {
     explicit BareEnd(fabric::Provider found, std::size_t queue_size = 64)
         : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
           events(std::make_unique<fabric::EventQueue>(value_of(fabric::EventQueue::open(domain)))),
-          completions(value_of(fabric::CompletionQueue::open(domain, *events, queue_size))) {}
+          completions(value_of(fabric::CompletionQueue::open(domain, queue_size))) {}
 
     // Polls, with TURN between, until an event of KIND comes.
     template <typename Turn>

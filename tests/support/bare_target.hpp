@@ -18,8 +18,8 @@ class BareTarget {
 public:
     // ANSWER: empty: messages are taken, and none is answered.
     explicit BareTarget(std::vector<std::byte> answer)
-        : end_(
-              value_of(fabric::find_to_listen(fabric::ProviderKind::tcp, loopback, "0", {16, 16}))),
+        : end_(value_of(
+              fabric::find_to_listen(fabric::ProviderKind::sockets, loopback, "0", {16, 16}))),
           listener_(
               value_of(fabric::PassiveEndpoint::listen(end_.domain, end_.provider, *end_.events))),
           answer_(std::move(answer)), thread_([this] { run(); }) {}

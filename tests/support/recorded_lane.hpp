@@ -1,78 +1,68 @@
-// A lane of the library that is connected to a recording target, and the pool that it replicates.
+// A lane of protocol 0.1 of the library that is connected to a recording target, and the pool that
+// it replicates.
 #pragma once
 
 #include "base/io.hpp"
-#include "lanes/lane.hpp"
-#include "lanes/messages.hpp"
+#include "lanes/frame_lane.hpp"
 #include "support/bare_end.hpp"
 #include "support/recording_target.hpp"
+#include "transport/fabric/connect.hpp"
 
-#include <functional>
-#include <limits>
+#include <memory>
+#include <string>
 
 namespace rpmem::test {
 
-// What a lane does depends on what the two ends agreed on and on what moves the data.
-struct LaneWay {
-    wire::MessageRules rules;
-    std::size_t inline_worth; // as LaneLimits has them
-    std::size_t strict_inline;
-    std::size_t gathered_size;
-};
-
-inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
-
 class RecordedLane {
 public:
-    // TIME: for which an operation waits.
-    RecordedLane(const LaneWay& way, std::size_t pool_size, bool slow_target = false,
-                 std::chrono::milliseconds time = fabric_patience)
-        : target_({.pool_size = pool_size, .rules = way.rules, .is_slow = slow_target}),
-          pool_(pool_size),
-          end_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, loopback,
+    // TIME: for which an operation waits. MOST_STRICT: see DirectRanges.
+    RecordedLane(bool appliance, std::size_t pool_size, bool slow_target = false,
+                 std::chrono::milliseconds time = fabric_patience,
+                 std::size_t most_strict = DirectRanges{}.strict)
+        : target_({.pool_size = pool_size, .is_slow = slow_target}), pool_(pool_size),
+          end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, loopback,
                                                 std::to_string(target_.port()),
                                                 {queue_size, queue_size}))),
-          lost_(value_of(Event::make())), lane_(open(way, time)) {
-        if (!lane_->endpoint().connect(end_.provider.info->dest_addr))
-            throw std::runtime_error("the lane cannot be connected");
-        end_.await(fabric::ConnectionEvent::Kind::connected, [] {});
-        lane_->become_ready();
-    }
+          lost_(value_of(Event::make())), lane_(open(appliance, time, most_strict)) {}
 
     [[nodiscard]] RecordingTarget& target() { return target_; }
     [[nodiscard]] const RecordingTarget& target() const { return target_; }
-    [[nodiscard]] Lane& lane() { return *lane_; }
+    [[nodiscard]] FrameLane& lane() { return *lane_; }
     // Of the initiator.
     [[nodiscard]] std::vector<std::byte>& pool() { return pool_; }
 
 private:
     static constexpr std::size_t queue_size = 64;
 
-    std::unique_ptr<Lane> open(const LaneWay& way, std::chrono::milliseconds time) {
-        const fabric::Provider& provider = end_.provider;
-        const PoolMemory memory{.local = pool_.data(),
-                                .size = pool_.size(),
-                                .local_descriptor = nullptr,
-                                .remote = {target_.remote_address(), target_.remote_key()},
-                                .messages_only = false};
-        const LaneLimits limits{.queue_size = std::min(provider.queues.send, queue_size),
-                                .max_transfer = provider.max_transfer,
-                                .inject_size = provider.inject_size,
-                                .inline_worth = way.inline_worth,
-                                .strict_inline = way.strict_inline,
-                                .gathered_size = way.gathered_size,
-                                .messages = way.rules,
-                                .local_registration = provider.local_registration,
-                                .wait = {std::chrono::microseconds(0), time, true}};
-        return value_of(Lane::open(end_.domain, provider, *end_.events, 0, memory, limits,
-                                   {lost_.fd(), [] { return false; }}));
+    std::unique_ptr<FrameLane> open(bool appliance, std::chrono::milliseconds time,
+                                    std::size_t most_strict) {
+        auto opened = value_of(transport::connect_lane_of_0_1(
+            0,
+            {.domain = end_.domain,
+             .provider = end_.provider,
+             .events = *end_.events,
+             .spin_time = std::chrono::microseconds(0),
+             .pool = {.memory = pool_,
+                      .remote =
+                          fabric::RemoteAddress{target_.remote_address(), target_.remote_key()}},
+             .queue = std::min(end_.provider.queues.send, queue_size),
+             .most_payload = 0},
+            "lane 0", {fabric_patience, lost_.fd(), [] { return false; }}));
+        const wire::LaneTerms terms{.credits = opened.credits,
+                                    .pool_size = pool_.size(),
+                                    .direct = true,
+                                    .appliance = appliance};
+        return std::make_unique<FrameLane>(std::move(opened.connection), std::move(opened.group),
+                                           terms, pool_.data(),
+                                           Alarm{lost_.fd(), [] { return false; }}, time,
+                                           DirectRanges{.relaxed = 0, .strict = most_strict});
     }
 
     RecordingTarget target_;
     std::vector<std::byte> pool_;
     BareEnd end_;
     Event lost_;
-    std::unique_ptr<Lane> lane_;
+    std::unique_ptr<FrameLane> lane_;
 };
 
 } // namespace rpmem::test

@@ -1,5 +1,5 @@
-// Stands for ssh and rpmemd in a whole session of the library: one create, one close, and between
-// them lanes to a recording target.
+// Stands for ssh and an rpmemd of protocol 0.1 in a whole session of the library: one create, one
+// close, and between them lanes to a recording target.
 #pragma once
 
 #include "base/deadline.hpp"
@@ -8,7 +8,6 @@
 #include "support/bare_end.hpp"
 #include "support/recording_target.hpp"
 #include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,14 +20,10 @@
 
 namespace rpmem::test {
 
-inline constexpr std::uint32_t recorded_messages = 8;        // in flight on a lane
-inline constexpr std::uint32_t recorded_inline_size = 16384; // bytes
-
 class RecordingDaemon {
 public:
-    RecordingDaemon(std::size_t pool_size, std::uint64_t capabilities, wire::PersistMethod method)
-        : capabilities_(capabilities), method_(method),
-          target_({.pool_size = pool_size, .rules = rules_of(capabilities), .is_slow = false}) {
+    RecordingDaemon(std::size_t pool_size, wire::PersistMethod method)
+        : method_(method), target_({.pool_size = pool_size, .is_slow = false}) {
         std::string pattern = std::filesystem::temp_directory_path() / "rpmem-daemon-XXXXXX";
         if (!::mkdtemp(pattern.data()))
             throw std::runtime_error("no directory for the session");
@@ -58,6 +53,8 @@ public:
         Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
         settings.ssh = ssh();
         settings.enable_verbs = false;
+        settings.enable_tcp = false;
+        settings.enable_sockets = true;
         settings.operation_timeout = fabric_patience;
         settings.connect_timeout = fabric_patience;
         return settings;
@@ -68,11 +65,6 @@ public:
     [[nodiscard]] bool asked_to_remove() const { return asked_to_remove_; }
 
 private:
-    static wire::MessageRules rules_of(std::uint64_t capabilities) {
-        const bool pipelining = (capabilities & wire::capability_pipelining) != 0;
-        return {recorded_inline_size, pipelining ? recorded_messages : 1, pipelining,
-                (capabilities & wire::capability_late_answers) != 0};
-    }
     [[nodiscard]] std::string ssh() const { return directory_ / "ssh"; }
 
     // Open at both ends, so that nobody waits for the other to open it.
@@ -87,15 +79,7 @@ private:
     }
 
     void run() try {
-        wire::Hello hello;
-        hello.capabilities = capabilities_;
-        hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
-        hello.lanes = 4;
-        hello.messages = recorded_messages;
-        hello.inline_size = recorded_inline_size;
-        say(wire::encode_initial_status(wire::hello_status));
-        say(wire::encode(hello));
-        static_cast<void>(hear(wire::hello_answer_size));
+        say(wire::encode_initial_status(0));
         while (answer_request())
             ;
         responses_ = UniqueFd(); // which ends what stands for ssh
@@ -137,7 +121,6 @@ private:
         return bytes;
     }
 
-    std::uint64_t capabilities_;
     wire::PersistMethod method_;
     RecordingTarget target_;
     std::filesystem::path directory_;

@@ -19,7 +19,7 @@ using EventKind = fabric::ConnectionEvent::Kind;
 
 constexpr unsigned most_lanes = 4;
 constexpr std::uint16_t queue_size = 64;
-// More than the rules allow: a message too many must be seen, and not wait in the network.
+// More than protocol 0.1 allows: a message too many must be seen, and not wait in the network.
 constexpr unsigned spare_buffers = 2;
 constexpr std::chrono::microseconds between_looks(50);
 // How long a slow target leaves what came where it landed.
@@ -33,7 +33,7 @@ class RecordingTarget::Implementation {
 public:
     explicit Implementation(const Conduct& conduct)
         : conduct_(conduct), pool_(conduct.pool_size), seen_(conduct.pool_size),
-          end_(value_of(fabric::find_to_listen(fabric::ProviderKind::tcp, loopback, "0",
+          end_(value_of(fabric::find_to_listen(fabric::ProviderKind::sockets, loopback, "0",
                                                {queue_size, queue_size})),
                most_lanes * 2 * queue_size),
           region_(value_of(fabric::register_memory(end_.domain, end_.provider, pool_.data(),
@@ -81,7 +81,6 @@ private:
         std::list<Buffer> buffers;
         unsigned index = 0; // as its messages say
         unsigned unanswered = 0;
-        bool answer_wanted = false;
     };
 
     void run() try {
@@ -104,9 +103,8 @@ private:
         Lane& lane = lanes_.emplace_back();
         lane.endpoint =
             value_of(fabric::Endpoint::open(end_.domain, info, *end_.events, end_.completions));
-        const unsigned count = conduct_.rules.in_flight + spare_buffers;
-        const std::size_t size = sizeof(wire::PersistMessage) + conduct_.rules.inline_size;
-        for (unsigned i = 0; i < count; ++i)
+        constexpr std::size_t size = sizeof(wire::PersistMessage) + wire::inline_size_of_0_1;
+        for (unsigned i = 0; i < 1 + spare_buffers; ++i)
             post(lane.buffers.emplace_back(Buffer{&lane, std::vector<std::byte>(size)}));
         if (!lane.endpoint.accept())
             throw std::runtime_error("a lane cannot be accepted");
@@ -179,19 +177,12 @@ private:
 
     void take(Lane& lane, std::span<const std::byte> message) {
         wire::PersistMessage header{};
-        do {
-            if (message.size() < sizeof(header))
-                throw std::runtime_error("a message is too short");
-            std::memcpy(&header, message.data(), sizeof(header));
-            act(header, message.subspan(sizeof(header)));
-            message =
-                message.subspan(std::min(message.size(), wire::size_among_others(header.size)));
-        } while ((header.flags & wire::another_follows) != 0);
+        if (message.size() < sizeof(header))
+            throw std::runtime_error("a message is too short");
+        std::memcpy(&header, message.data(), sizeof(header));
+        act(header, message.subspan(sizeof(header)));
         lane.index = header.lane;
-        lane.answer_wanted |=
-            !conduct_.rules.late_answers || (header.flags & wire::answer_may_wait) == 0;
         ++lane.unanswered;
-        ++messages_;
     }
 
     void act(const wire::PersistMessage& header, std::span<const std::byte> data) {
@@ -210,9 +201,7 @@ private:
              .lane = header.lane,
              .offset = offset,
              .length = place.size(),
-             .bytes = {place.begin(), place.end()},
-             .answer_wanted = (header.flags & wire::answer_may_wait) == 0,
-             .message = messages_});
+             .bytes = {place.begin(), place.end()}});
     }
 
     void add(Recorded entry) {
@@ -222,15 +211,11 @@ private:
 
     void answer() {
         for (Lane& lane : lanes_) {
-            if (!lane.answer_wanted || withheld_)
+            if (lane.unanswered == 0 || withheld_)
                 continue;
-            // Peers of protocol 0.1 answer each message.
-            const unsigned count = conduct_.rules.counted_answers ? lane.unanswered : 1;
-            const wire::PersistResponse response{count, lane.index};
-            if (lane.endpoint.inject(&response, sizeof(response)) != 0)
-                continue; // the lane is busy, or has ended
-            lane.unanswered -= count;
-            lane.answer_wanted = lane.unanswered > 0 && !conduct_.rules.late_answers;
+            const wire::PersistResponse response{0, lane.index};
+            if (lane.endpoint.inject(&response, sizeof(response)) == 0)
+                --lane.unanswered; // else it is busy, or has ended
         }
     }
 
@@ -241,7 +226,6 @@ private:
     fabric::MemoryRegion region_;
     fabric::PassiveEndpoint listener_;
     std::list<Lane> lanes_;
-    std::size_t messages_ = 0;
     std::atomic<bool> withheld_ = false;
     std::atomic<bool> stopping_ = false;
     mutable std::mutex mutex_;

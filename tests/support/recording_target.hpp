@@ -1,6 +1,6 @@
-// Stands for the target on the lanes of a pool: a thread that takes what the lanes send, remembers
-// it in the order in which it came, and answers. A test sees ranges and messages here, and nothing
-// of the transport that brings them.
+// Stands for a target of protocol 0.1 on the lanes of a pool: a thread that takes what the lanes
+// send, remembers it in the order in which it came, and answers. A test sees ranges and messages
+// here, and nothing of the transport that brings them.
 #pragma once
 
 #include "wire/persist_message.hpp"
@@ -23,8 +23,6 @@ struct Recorded {
     std::size_t offset = 0; // in the pool
     std::size_t length = 0;
     std::vector<std::byte> bytes; // that the pool has there from then on
-    bool answer_wanted = false;
-    std::size_t message = 0; // its number; ranges that share a message have the same
 
     [[nodiscard]] std::size_t end() const { return offset + length; }
 };
@@ -32,7 +30,6 @@ using Record = std::vector<Recorded>;
 
 struct Conduct {
     std::size_t pool_size;
-    wire::MessageRules rules;
     // What a message carries is copied late, so that writes behind it can come first.
     bool is_slow = false;
 };

@@ -4,6 +4,7 @@
 
 #include "base/io.hpp"
 #include "base/settings.hpp"
+#include "transport/control_transcript.hpp"
 #include "wire/control_messages.hpp"
 #include "wire/hello.hpp"
 
@@ -49,13 +50,14 @@ public:
         check(got && *got == size, "hear");
         return bytes;
     }
-    wire::Request hear_request() const {
-        const auto header = wire::decode_request_header(hear(wire::request_header_size));
+    wire::Bytes hear_request() const {
+        wire::Bytes bytes = hear(wire::request_header_size);
+        const auto header = wire::decode_request_header(bytes);
         check(header.has_value(), "hear a header");
-        auto request =
-            wire::decode_request(*header, hear(header->size - wire::request_header_size));
-        check(request.has_value(), "hear a request");
-        return std::move(*request);
+        const wire::Bytes body = hear(header->size - bytes.size());
+        check(wire::decode_request(*header, body).has_value(), "hear a request");
+        bytes.insert(bytes.end(), body.begin(), body.end());
+        return bytes;
     }
     // Until the library has closed its end, or is seen not to.
     void hear_the_end() const {
@@ -146,6 +148,8 @@ public:
         Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
         settings.ssh = directory_ / "ssh";
         settings.enable_verbs = false;
+        settings.enable_tcp = false;
+        settings.enable_sockets = true;
         settings.connect_timeout = script_patience;
         settings.operation_timeout = script_patience;
         return settings;
@@ -164,19 +168,34 @@ private:
     std::thread thread_;
 };
 
-// What a daemon of this version says first, for one lane over tcp; returns the answer.
+// What a daemon of this version says first, for one lane over sockets; returns the answer.
 inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
     wire::Hello hello;
     hello.capabilities = capabilities;
-    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
+    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::sockets));
     hello.lanes = 4;
-    hello.messages = 4;
-    hello.inline_size = 4096;
     end.say(wire::encode_initial_status(wire::hello_status));
     end.say(wire::encode(hello));
     const auto answer = wire::decode_hello_answer(end.hear(wire::hello_answer_size));
     DaemonEnd::check(answer.has_value(), "understand the answer to its hello");
     return *answer;
+}
+
+// The same, for lanes over tcp.
+inline transport::ControlTranscript greet_over_tcp(const DaemonEnd& end,
+                                                   std::uint64_t capabilities) {
+    wire::Hello hello;
+    hello.capabilities = capabilities & ~wire::capability_tls;
+    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
+    hello.lanes = 4;
+    hello.secret.fill(std::byte{0x5e});
+    const wire::Bytes said = wire::encode(hello);
+    end.say(wire::encode_initial_status(wire::hello_status));
+    end.say(said);
+    auto transcript =
+        transport::ControlTranscript::make(hello.secret, said, end.hear(wire::hello_answer_size));
+    DaemonEnd::check(transcript.has_value(), "have memory for the transcript");
+    return std::move(*transcript);
 }
 
 } // namespace rpmem::test

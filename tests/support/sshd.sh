@@ -135,8 +135,9 @@ sshd_listens() {
 
 # sshd_start DIR: sets SSHD_PID, SSHD_PORT and SSHD_MARK.
 sshd_start() {
-    local dir=$1 program attempt
+    local dir=$1 program attempt elsewhere=()
     program=$(sshd_find) || return 1
+    [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || elsewhere=(nsenter --net="$RPMEM_TEST_SSHD_NETWORK")
     SSHD_MARK="$$-$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
     # sshd run by root wants this directory of its own, and does not make it.
     [ "$(id -u)" -ne 0 ] || install -d -m 0755 /run/sshd || return 1
@@ -148,7 +149,7 @@ sshd_start() {
         : >"$dir/sshd.log"
         # It dies with its parent, also when that is killed and cannot clean up.
         setpriv --pdeathsig TERM \
-            "$program" -D -e -f "$dir/sshd_config" >>"$dir/sshd.log" 2>&1 </dev/null &
+            "${elsewhere[@]}" "$program" -D -e -f "$dir/sshd_config" >>"$dir/sshd.log" 2>&1 </dev/null &
         SSHD_PID=$!
         if sshd_listens "$dir"; then
             sshd_write_client "$dir"

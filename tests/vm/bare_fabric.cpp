@@ -63,9 +63,8 @@ Result<> BareFabric::set_up(const std::string& address) {
     RPMEM_TRY(put(target_region_, fabric::register_memory(there_domain_, there_, target_.get(),
                                                           memory_size, Access::remote)));
     RPMEM_TRY(put(there_events_, fabric::EventQueue::open(there_domain_)));
-    RPMEM_TRY(
-        put(there_completions_, fabric::CompletionQueue::open(there_domain_, *there_events_,
-                                                              fabric::completions_of(there_, 1))));
+    RPMEM_TRY(put(there_completions_,
+                  fabric::CompletionQueue::open(there_domain_, fabric::completions_of(there_, 1))));
     RPMEM_TRY(
         put(listener_, fabric::PassiveEndpoint::listen(there_domain_, there_, *there_events_)));
 
@@ -75,9 +74,8 @@ Result<> BareFabric::set_up(const std::string& address) {
     RPMEM_TRY(put(source_region_, fabric::register_memory(here_domain_, here_, source_.get(),
                                                           memory_size, Access::local)));
     RPMEM_TRY(put(here_events_, fabric::EventQueue::open(here_domain_)));
-    RPMEM_TRY(
-        put(here_completions_, fabric::CompletionQueue::open(here_domain_, *here_events_,
-                                                             fabric::completions_of(here_, 1))));
+    RPMEM_TRY(put(here_completions_,
+                  fabric::CompletionQueue::open(here_domain_, fabric::completions_of(here_, 1))));
     return connect();
 }
 

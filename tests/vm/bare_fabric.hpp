@@ -2,7 +2,7 @@
 // read behind it, and a message and its answer, take without any of us.
 #pragma once
 
-#include "fabric/endpoint.hpp"
+#include "transport/fabric/endpoint.hpp"
 
 #include <cstddef>
 #include <memory>

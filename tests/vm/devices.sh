@@ -91,11 +91,11 @@ target=root@127.0.0.1:$RPMEM_TEST_SSH_PORT step "loopback" \
 FI_PROVIDER=tcp step "libfabric is restricted" refused FI_PROVIDER=tcp --
 
 daemon --device rxe9
-step "wrong name at the target" refused 'the target does not offer it' --
+step "wrong name at the target" refused 'the target does not offer verbs' --
 step "the target's log says why" grep -F 'verbs is not offered: device=rxe9: no such device' "$dir/log"
 ip link set dummy1 up
 daemon --device rxe1
-step "other device at the target" refused 'the target does not offer it' --
+step "other device at the target" refused 'the target does not offer verbs' --
 step "the target's log says why" grep -F 'RDMA device rxe0, which device=rxe1 does not allow' "$dir/log"
 daemon
 probed() {

@@ -5,7 +5,7 @@
 #   RPMEM_POWER, RPMEM_TEST_DAEMON  the programs
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/media.sh"
-export DM_DISABLE_UDEV=1 FI_PROVIDER=tcp RPMEM_ENABLE_VERBS=0
+export DM_DISABLE_UDEV=1 RPMEM_ENABLE_VERBS=0
 first_part=$((10 << 20))
 disk=/dev/vda mapped=/dev/mapper/disk mounted=/mnt/failing
 work=$RPMEM_TEST_DIR/failing

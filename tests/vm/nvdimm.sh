@@ -24,7 +24,7 @@ pool_set() {
 
 # provider tcp|verbs
 provider() {
-    export FI_PROVIDER=$1 RPMEM_ENABLE_VERBS=0
+    export RPMEM_ENABLE_VERBS=0
     [ "$1" != verbs ] || RPMEM_ENABLE_VERBS=1
 }
 
@@ -75,15 +75,14 @@ file_system_general() {
 }
 
 # Over tcp only where the processor's caches are durable.
-file_system_appliance() {
-    file_system_dax PMEM_NO_FLUSH=0 -- --persist-apm && expect_policy "$general" pmem_persist &&
-        file_system_dax PMEM_NO_FLUSH=1 -- --persist-apm && expect_policy "$appliance" none
+no_appliance_over_tcp() {
+    file_system_dax PMEM_NO_FLUSH=1 -- --persist-apm && expect_policy "$general" pmem_persist
 }
 
 # The kernel does not let it be registered: it is served by messages.
 file_system_verbs() {
     file_system_dax && expect_policy "$general" pmem_persist &&
-        expect "access: by messages only" "$dir/log"
+        expect "access: by frames only" "$dir/log"
 }
 
 # A peer of protocol 0.1 is refused, with the reason and the way out; and nothing is left.
@@ -187,13 +186,10 @@ shutdown_count() {
 
 provider tcp
 step "file system, GPSPM, tcp" file_system_general
-step "file system, APM, tcp" file_system_appliance
+step "file system, no APM over tcp" no_appliance_over_tcp
 step "Device DAX and a file, GPSPM, tcp" device_and_file
 step "unsafe shutdown count" shutdown_count
-if [ "${1:-}" = all ]; then
-    step "Device DAX, GPSPM, tcp" device_general
-    step "Device DAX, APM, tcp" device_appliance PMEM_NO_FLUSH=1
-fi
+[ "${1:-}" != all ] || step "Device DAX, GPSPM, tcp" device_general
 provider verbs
 step "file system, verbs" file_system_verbs
 step "file system, verbs, a peer of protocol 0.1" file_system_verbs_old_peer

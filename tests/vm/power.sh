@@ -39,7 +39,7 @@ fi
 for name in pmem disk; do
     export RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir $RPMEM_TEST_DIR --log-file $RPMEM_TEST_DIR/log-$name --log-level info"
     case $name in
-    pmem) RPMEM_ENABLE_VERBS=0 FI_PROVIDER=tcp load $name & ;;
+    pmem) RPMEM_ENABLE_VERBS=0 load $name & ;;
     disk) load $name & ;;
     esac
 done

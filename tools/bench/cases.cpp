@@ -1,5 +1,7 @@
 #include "cases.hpp"
 
+#include "disturbance.hpp"
+#include "memory.hpp"
 #include "replicas.hpp"
 #include "starting.hpp"
 
@@ -13,30 +15,22 @@ constexpr std::uint64_t small_message = 8; // the other half of an exchange
 
 } // namespace
 
-std::vector<Cases::NamedTask> Cases::network_tasks(std::uint64_t request, std::uint64_t answer,
-                                                   unsigned lanes) const {
-    const LimitTask task{LimitKind::tcp_blocking, lanes,           request, answer,
-                         options_.time,           least_operations};
-    std::vector<NamedTask> tasks{{"tcp_blocking", task}};
-    if (lanes > 1)
-        return tasks; // more threads that spin than processors would measure the scheduler
-    tasks.push_back({"tcp_spinning", task});
-    tasks.back().task.kind = LimitKind::tcp_spinning;
-    tasks.push_back({"fabric", task});
-    tasks.back().task.kind = LimitKind::fabric;
+std::vector<Cases::NamedTask> Cases::network_tasks(const LimitTask& task) const {
+    std::vector<NamedTask> tasks;
+    if (without_network_)
+        return tasks;
+    if (!options_.no_spin)
+        tasks.push_back({"tcp_spinning", task});
+    // Which is the quicker one depends on how many processors there are.
+    if (options_.no_spin || task.connections > 1) {
+        tasks.push_back({"tcp_sleeping", task});
+        tasks.back().task.kind = LimitKind::tcp_sleeping;
+    }
     return tasks;
 }
 
-Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) {
-    const bool over_fabric = task.kind == LimitKind::fabric;
-    if (over_fabric && without_fabric_)
-        return {};
+Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) const {
     Result<Samples> samples = limits_.measure(task);
-    if (!samples && over_fabric && !options_.provider_given) { // a pity, but no reason to stop
-        without_fabric_ = true;
-        report_.note(samples.error().text);
-        return {};
-    }
     if (!samples)
         return propagate(std::move(samples));
     comparison.rounds.push_back(std::move(*samples));
@@ -57,7 +51,6 @@ Result<> Cases::in_rounds(Row row, const Measure& ours, const std::vector<NamedT
         for (std::size_t i = 0; i < tasks.size(); ++i)
             RPMEM_TRY(measure_limit(row.limits[i], tasks[i].task));
     }
-    std::erase_if(row.limits, [](const Comparison& limit) { return limit.rounds.empty(); });
     report_.add(std::move(row));
     return {};
 }
@@ -73,8 +66,14 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
     for (const unsigned lanes : options_.lanes) {
         if (!has_lanes(pool, lanes))
             continue;
-        const bool apart = lanes == 1 && !options_.no_spin; // as those that it is compared with
-        Measurement measurement{operation, lanes, false, apart, options_.time, least_operations};
+        // As those that it is compared with. Where the daemon is another machine's, nothing is
+        // placed.
+        const bool apart = lanes == 1 && pool.daemon() != 0;
+        const Measurement measurement{.operation = operation,
+                                      .lanes = lanes,
+                                      .apart = apart,
+                                      .duration = options_.time,
+                                      .least = least_operations};
         // So that connecting a lane and the first touch of a page are not part of it.
         Measurement first = measurement;
         first.duration = Nanoseconds::zero();
@@ -82,11 +81,20 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
             return propagate(std::move(warm));
         const std::uint64_t bytes = operation.size * operation.flushes;
         const bool reads = operation.kind == OperationKind::read;
-        std::vector<NamedTask> tasks =
-            network_tasks(reads ? small_message : bytes, reads ? bytes : small_message, lanes);
-        if (!options_.medium.empty() && !reads && lanes == 1)
-            tasks.push_back(
-                {"medium", {LimitKind::medium, 1, bytes, 0, options_.time / 4, least_operations}});
+        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
+                                                      .connections = lanes,
+                                                      .request = reads ? small_message : bytes,
+                                                      .answer = reads ? bytes : small_message,
+                                                      .duration = options_.time,
+                                                      .least = least_operations,
+                                                      .apart = apart,
+                                                      .reads = reads});
+        if (!options_.medium.empty() && !without_network_ && !reads && lanes == 1)
+            tasks.push_back({"medium",
+                             {.kind = LimitKind::medium,
+                              .request = bytes,
+                              .duration = options_.time / 4,
+                              .least = least_operations}});
         row.lanes = lanes;
         RPMEM_TRY(in_rounds(
             row, [&] { return pool.measure(measurement); }, tasks));
@@ -121,18 +129,29 @@ Result<> Cases::flush(const Pool& pool) {
     return {};
 }
 
+std::vector<Cases::NamedTask> Cases::stream_tasks(bool pull) const {
+    const std::uint64_t range = options_.range;
+    std::vector<NamedTask> tasks;
+    if (!without_network_)
+        tasks.push_back({"tcp_stream",
+                         {.kind = LimitKind::tcp_sleeping,
+                          .request = pull ? small_message : range,
+                          .answer = pull ? range : small_message,
+                          .least = 1,
+                          .reads = pull}});
+    tasks.push_back({"memcpy", {.kind = LimitKind::memory_copy, .request = range, .least = 1}});
+    return tasks;
+}
+
 Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
     const bool pull = kind == OperationKind::read;
     const std::uint64_t range = options_.range;
-    const LimitTask stream{LimitKind::tcp_blocking,      1,
-                           pull ? small_message : range, pull ? range : small_message,
-                           Nanoseconds::zero(),          1};
-    const LimitTask copy{LimitKind::memory_copy, 1, range, 0, Nanoseconds::zero(), 1};
+    const std::vector<NamedTask> tasks = stream_tasks(pull);
     for (const unsigned lanes : options_.lanes) {
         if (!has_lanes(pool, lanes))
             continue;
-        const Measurement measurement{{kind, false, range}, lanes, true, false,
-                                      Nanoseconds::zero(),  1};
+        const Measurement measurement{
+            .operation = {.kind = kind, .size = range}, .lanes = lanes, .divided = true};
         const auto ours = [&] { return pool.measure(measurement); };
         if (Result<Samples> warm = ours(); !warm)
             return propagate(std::move(warm));
@@ -141,7 +160,7 @@ Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
                              .bytes = range,
                              .lanes = lanes,
                              .bandwidth = true},
-                            ours, {{"tcp_stream", stream}, {"memcpy", copy}}));
+                            ours, tasks));
     }
     return {};
 }
@@ -151,7 +170,7 @@ Result<> Cases::idle(const Pool& pool) {
         return std::chrono::duration<double, std::milli>(time).count();
     };
     // What the last operation left to be done is not part of it.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(settling_time);
     const Nanoseconds own = own_cpu_time();
     const Nanoseconds other = cpu_time_of(pool.daemon());
     std::this_thread::sleep_for(std::chrono::seconds(options_.idle));
@@ -166,17 +185,22 @@ Result<> Cases::idle(const Pool& pool) {
 
 Result<> Cases::limits() {
     for (const std::uint64_t size : options_.sizes) {
-        std::vector<NamedTask> tasks = network_tasks(size, small_message, 1);
-        tasks.push_back(
-            {"memcpy", {LimitKind::memory_copy, 1, size, 0, options_.time / 4, least_operations}});
+        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
+                                                      .request = size,
+                                                      .answer = small_message,
+                                                      .duration = options_.time,
+                                                      .least = least_operations,
+                                                      .apart = true});
+        tasks.push_back({"memcpy",
+                         {.kind = LimitKind::memory_copy,
+                          .request = size,
+                          .duration = options_.time / 4,
+                          .least = least_operations}});
         RPMEM_TRY(in_rounds({.name = "limits", .variant = "", .bytes = size}, nullptr, tasks));
     }
     return in_rounds(
         {.name = "limits", .variant = "stream", .bytes = options_.range, .bandwidth = true},
-        nullptr,
-        {{"tcp_stream",
-          {LimitKind::tcp_blocking, 1, options_.range, small_message, Nanoseconds::zero(), 1}},
-         {"memcpy", {LimitKind::memory_copy, 1, options_.range, 0, Nanoseconds::zero(), 1}}});
+        nullptr, stream_tasks(false));
 }
 
 Result<> Cases::run_with_pool(const Pool& pool) {
@@ -194,17 +218,29 @@ Result<> Cases::run_with_pool(const Pool& pool) {
         RPMEM_TRY(idle(pool));
     if (options_.wants("replicas") && !options_.second_pool_set.empty())
         RPMEM_TRY(measure_replicas(pool, options_, report_));
+    if (options_.wants("strangers") && !without_network_)
+        RPMEM_TRY(measure_disturbance(pool, options_, limits_, report_));
     return {};
 }
 
 Result<> Cases::run() {
+    const auto wants_other_than = [&](const std::set<std::string>& names) {
+        return !std::ranges::includes(names, options_.cases);
+    };
+    if (wants_other_than({"open", "connect1024", "idle", "replicas"}))
+        if (const Result<> connected = limits_.connect(); !connected) {
+            without_network_ = true;
+            report_.note(connected.error().text);
+        }
     if (options_.wants("limits"))
         RPMEM_TRY(limits());
     if (options_.wants("open"))
         RPMEM_TRY(measure_starting(options_, report_));
-    const bool needs_pool = std::ranges::any_of(
-        options_.cases, [](const std::string& name) { return name != "limits" && name != "open"; });
-    if (!needs_pool)
+    if (options_.wants("connect1024"))
+        RPMEM_TRY(measure_many_lanes(options_, report_));
+    if (options_.wants("memory") && !without_network_)
+        RPMEM_TRY(measure_memory(options_, limits_, report_));
+    if (!wants_other_than({"limits", "open", "connect1024", "memory"}))
         return {};
     const auto pool = Pool::create({options_.target, options_.pool_set, options_.pool_size()},
                                    options_.most_lanes());
@@ -213,7 +249,7 @@ Result<> Cases::run() {
     if ((*pool)->daemon() == 0)
         report_.note(
             "no rpmemd on this machine is the pool's: its processor time is not known, and "
-            "the limits are of this machine's loopback, not of the way to the target");
+            "nothing is placed on a processor of its own");
     return run_with_pool(**pool);
 }
 

@@ -37,16 +37,17 @@ private:
     // Fills in ROW in rounds and adds it to the report.
     [[nodiscard]] Result<> in_rounds(Row row, const Measure& ours,
                                      const std::vector<NamedTask>& tasks);
-    [[nodiscard]] Result<> measure_limit(Comparison& comparison, const LimitTask& task);
-    // Of an exchange of these sizes, on as many connections.
-    [[nodiscard]] std::vector<NamedTask> network_tasks(std::uint64_t request, std::uint64_t answer,
-                                                       unsigned lanes) const;
+    [[nodiscard]] Result<> measure_limit(Comparison& comparison, const LimitTask& task) const;
+    // The same with each way to wait that fits the options.
+    [[nodiscard]] std::vector<NamedTask> network_tasks(const LimitTask& task) const;
+    // Of a large range, as it is pushed or pulled.
+    [[nodiscard]] std::vector<NamedTask> stream_tasks(bool pull) const;
     [[nodiscard]] bool has_lanes(const Pool& pool, unsigned lanes);
 
     const Options& options_;
     const Limits& limits_;
     Report& report_;
-    bool without_fabric_ = false;
+    bool without_network_ = false;
 };
 
 } // namespace rpmem::bench

@@ -59,7 +59,7 @@ std::string value_of(const Json& row) {
 // Name, value and quotients of the limit that says most.
 std::string limit_of(const Json& row) {
     for (const char* name :
-         {"tcp_spinning", "tcp_blocking", "tcp_stream", "one_replica", "login"}) {
+         {"tcp_spinning", "tcp_sleeping", "tcp_stream", "one_replica", "alone", "login"}) {
         const Json limits = row.value("limits", Json::object());
         const auto limit = limits.find(name);
         if (limit == limits.end())

@@ -1,11 +1,14 @@
 #include "daemons.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace rpmem::bench {
@@ -24,6 +27,23 @@ bool has_mark(pid_t pid, const std::string& mark) {
         if (variable == mark)
             return true;
     return false;
+}
+
+// LINE of /proc/PID/smaps begins the mapping of a file that others may map, too. Memory that is
+// shared has no file, or one that is gone.
+bool maps_pool(const std::string& line) {
+    std::istringstream fields(line);
+    std::string range;
+    std::string permissions;
+    std::string offset;
+    std::string device;
+    std::string inode;
+    std::string path;
+    fields >> range >> permissions >> offset >> device >> inode >> std::ws;
+    std::getline(fields, path);
+    struct stat found {};
+    return permissions.ends_with('s') && ::stat(path.c_str(), &found) == 0 &&
+           (S_ISREG(found.st_mode) || path.starts_with("/dev/dax"));
 }
 
 } // namespace
@@ -55,6 +75,27 @@ pid_t Daemons::only_new_since(const Daemons& before) const {
         found = pid;
     }
     return found;
+}
+
+Result<std::uint64_t> private_memory_of(pid_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/smaps", pid));
+    if (pid == 0 || !file)
+        return fail(ErrorClass::resource_limit, ESRCH,
+                    "the pages of the target's rpmemd cannot be counted: there is not exactly one, "
+                    "or its smaps cannot be read");
+    std::uint64_t kibibytes = 0;
+    bool counts = true;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string first;
+        std::uint64_t value = 0;
+        fields >> first;
+        if (!first.ends_with(':'))
+            counts = !maps_pool(line);
+        else if (counts && first.starts_with("Private_") && fields >> value)
+            kibibytes += value;
+    }
+    return kibibytes << 10;
 }
 
 unsigned threads_of(pid_t pid) {

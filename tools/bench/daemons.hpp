@@ -1,8 +1,11 @@
 // The daemons of this run, if they are on this machine: to ask what they cost.
 #pragma once
 
+#include "base/result.hpp"
+
 #include <sys/types.h>
 
+#include <cstdint>
 #include <set>
 
 namespace rpmem::bench {
@@ -20,6 +23,9 @@ public:
 private:
     std::set<pid_t> pids_;
 };
+
+// Bytes of the private pages of PID, without those of the files that it shares: its pool.
+[[nodiscard]] Result<std::uint64_t> private_memory_of(pid_t pid);
 
 // 0 if PID is 0 or gone.
 [[nodiscard]] unsigned threads_of(pid_t pid);

@@ -1,38 +1,49 @@
 #include "limits.hpp"
 
+#include "asking.hpp"
 #include "limit_messages.hpp"
-#include "limit_processes.hpp"
 
 #include <cerrno>
 
 namespace rpmem::bench {
 
-Result<Limits> Limits::start(const std::string& provider, const std::string& medium) {
+Result<Limits> Limits::start(const Options& options) {
     Result<UniqueFd> control =
-        start_process([&](const UniqueFd& asked) { serve_limits(asked, provider, medium); });
+        start_process([&](const UniqueFd& asked) { serve_limits(asked.get(), options); });
     if (!control)
         return propagate(std::move(control));
     return Limits(std::move(*control));
 }
 
-Result<Samples> Limits::measure(const LimitTask& task) const {
-    const auto gone = [] {
-        return fail(ErrorClass::bug, ECHILD, "the process of the raw measurements has ended");
-    };
-    if (!send_message(control_.get(), task))
-        return gone();
-    const auto reply = receive_message<Reply>(control_.get());
+Result<std::uint64_t> Limits::ask(const LimitTask& task) const {
+    RPMEM_TRY(send_message(control_.get(), task));
+    const Result<Reply> reply = receive_reply(control_.get(), longest_measurement);
     if (!reply)
-        return gone();
-    RPMEM_TRY(result_of(*reply));
-    Samples samples;
-    samples.nanoseconds.resize(reply->samples);
-    if (!receive_bytes(control_.get(), std::as_writable_bytes(std::span(samples.nanoseconds))))
-        return gone();
-    samples.elapsed = Nanoseconds(reply->elapsed);
-    samples.own_cpu = Nanoseconds(reply->own_cpu);
-    samples.other_cpu = Nanoseconds(reply->other_cpu);
-    return samples;
+        return Failure(reply.error());
+    return reply->value;
+}
+
+Result<> Limits::connect() const {
+    RPMEM_TRY(ask({.kind = LimitKind::connection}));
+    return {};
+}
+
+Result<Samples> Limits::measure(const LimitTask& task) const {
+    RPMEM_TRY(send_message(control_.get(), task));
+    return receive_samples(control_.get(), longest_measurement);
+}
+
+Result<std::uint64_t> Limits::daemon_memory() const {
+    return ask({.kind = LimitKind::daemon_memory});
+}
+
+Result<> Limits::let_strangers_come(const sockaddr_storage& lanes_at) const {
+    RPMEM_TRY(ask({.kind = LimitKind::strangers_come, .lanes_at = lanes_at}));
+    return {};
+}
+
+Result<std::uint64_t> Limits::let_strangers_go() const {
+    return ask({.kind = LimitKind::strangers_go});
 }
 
 } // namespace rpmem::bench

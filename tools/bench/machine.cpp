@@ -1,11 +1,13 @@
 #include "machine.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <librpmem.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -30,6 +32,12 @@ std::string library() {
     return error ? found.dli_fname : path.string();
 }
 
+// How many processes wanted a processor, on average of the last minute.
+std::string load() {
+    double average = 0;
+    return getloadavg(&average, 1) == 1 ? fmt::format("{:.2f}", average) : "unknown";
+}
+
 } // namespace
 
 std::vector<std::pair<std::string, std::string>> describe_machine() {
@@ -40,6 +48,7 @@ std::vector<std::pair<std::string, std::string>> describe_machine() {
         {"processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN))},
         {"kernel", known ? std::string(system.sysname) + " " + system.release : "unknown"},
         {"library", library()},
+        {"load", load()},
     };
 }
 

@@ -1,4 +1,5 @@
 // rpmem-bench: see rpmem-bench(1).
+#include "answering.hpp"
 #include "cases.hpp"
 #include "compare.hpp"
 #include "daemons.hpp"
@@ -7,8 +8,10 @@
 #include "programs.hpp"
 #include "report.hpp"
 #include "starting.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,7 +23,11 @@
 namespace rpmem::bench {
 namespace {
 
+// Settings of the library, and the options of the daemon that go with them.
 constexpr const char* spin_time = "RPMEM_SPIN_TIME";
+constexpr const char* daemon_spin_time = " --spin-time 0";
+constexpr const char* tls = "RPMEM_TLS";
+constexpr const char* daemon_tls = " --tls=on";
 
 // Each of the commands, which '|' separates, between BEFORE and BEHIND.
 std::string embrace(const std::string& before, std::string_view commands,
@@ -40,11 +47,12 @@ std::string embrace(const std::string& before, std::string_view commands,
 Result<> restart_with_mark(const Options& options, char** argv) {
     const std::string mark = std::to_string(getpid());
     const char* const command = std::getenv("RPMEM_CMD");
-    const std::string commands =
-        embrace(std::string("env ") + run_mark + "=" + mark + " ",
-                command && *command ? command : "rpmemd", options.no_spin ? " --spin-time 0" : "");
+    const std::string commands = embrace(
+        std::string("env ") + run_mark + "=" + mark + " ", command && *command ? command : "rpmemd",
+        std::string(options.no_spin ? daemon_spin_time : "") + (options.tls ? daemon_tls : ""));
     if (setenv(run_mark, mark.c_str(), 1) != 0 || setenv("RPMEM_CMD", commands.c_str(), 1) != 0 ||
-        (options.no_spin && setenv(spin_time, "0", 1) != 0))
+        (options.no_spin && setenv(spin_time, "0", 1) != 0) ||
+        (options.tls && setenv(tls, "require", 1) != 0))
         return fail_errno(ErrorClass::resource_limit, errno, "cannot change the environment");
     ::execv(own_program, argv);
     return fail_errno(ErrorClass::bug, errno, "cannot start again with another environment");
@@ -55,7 +63,7 @@ Result<> run(const Options& options, char** argv) {
     if (mark == nullptr || mark != std::to_string(getpid()))
         return restart_with_mark(options, argv);
     // First of all, so that these processes inherit nothing.
-    const Result<Limits> limits = Limits::start(options.provider, options.medium);
+    const Result<Limits> limits = Limits::start(options);
     if (!limits)
         return Failure(limits.error());
     Report report(options);
@@ -65,7 +73,21 @@ Result<> run(const Options& options, char** argv) {
     return {};
 }
 
+// A lane takes a descriptor, and so may a connection of the limits.
+void allow_many_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int start(int argc, char** argv) {
+    if (argc == 2 && std::string_view(argv[1]) == answering_half) {
+        serve_answers(STDIN_FILENO, STDOUT_FILENO);
+        return EXIT_SUCCESS;
+    }
+    allow_many_descriptors();
     if (argc > 2 && std::string_view(argv[1]) == starting_worker)
         return run_starting_worker(argc, argv);
     const Parsed parsed = parse(argc, argv);
@@ -76,6 +98,8 @@ int start(int argc, char** argv) {
         fmt::print("{}\n", options.pool_size());
         return EXIT_SUCCESS;
     }
+    if (options.table)
+        return run_table(options);
     const Result<> done = options.compared.empty()
                               ? run(options, argv)
                               : compare(options.compared[0], options.compared[1]);

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include "table.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <librpmem.h>
@@ -14,9 +16,9 @@ constexpr const char* introduction =
     R"(Measures librpmem and rpmemd, and in the same run what the machine itself can do.
 
 rpmem-bench makes the pool POOL_SET on TARGET, measures, and removes it. Every measurement is
-repeated in rounds, in turn with raw TCP and bare libfabric over loopback, which run in processes of
-their own: a noisy machine disturbs both alike, and what counts is the quotient. It means something
-where the target is this machine; tools/bench/run sets that up.)";
+repeated in rounds, in turn with raw TCP between two processes that stand where the program and the
+daemon stand: a noisy machine disturbs both alike, and what counts is the quotient. tools/bench/run
+sets up a target on this machine.)";
 
 constexpr const char* explanation = R"text(
 Cases:
@@ -26,9 +28,13 @@ Cases:
   push      rpmem_persist() of the whole --range, each of --lanes
   pull      rpmem_read() of the whole --range, each of --lanes
   open      rpmem_create(), rpmem_open() and rpmem_close(), each in a new process
+  connect1024
+            how much longer it takes to open and to use each lane once with 1024 lanes than with one
   idle      processor time that an open pool costs in --idle seconds
   replicas  one pool and two in turn; needs --second-pool-set
-  limits    raw TCP, bare libfabric and memcpy alone, for each of --sizes
+  strangers persist of 64 B while somebody connects to the lanes' port 200 times a second, and alone
+  memory    private pages of the daemon, with one and with 256 idle lanes
+  limits    raw TCP and memcpy alone, for each of --sizes
   latency   persist and read
 
 "CPU here" and "CPU there" are processor time of one operation, on this side and on the target.
@@ -36,14 +42,15 @@ Cases:
 bandwidth, ours is: the median over the rounds, and the best round of ours against the best of it,
 which says more on a machine that does other things as well.
 
-With --medium, persist and flush on one lane also have the limit "medium": the same bytes copied into
-that file and made durable. Their line ends with where its median goes: "network" is spinning TCP,
-"libfabric" what bare libfabric takes beyond that, "medium" that limit, and "ours" the rest, which is
-negative where the medium works while data still arrive. Not so with --no-spin.
+With --medium, raw TCP copies to that file and flushes it, as a daemon does, and persist and flush on one
+lane have the limit "medium" as well: the same bytes copied into that file and made durable, without
+a network.
 
 Examples:
-  tools/bench/run                              all of it on this machine, in less than a minute
+  tools/bench/run                              all of it on this machine, in a minute or two
   tools/bench/run --cases persist --sizes 64   one row of it
+  tools/bench/run --table                      what is to be within which limit, and whether it is
+  tools/bench/run --two-hosts --table          the same between two networks (as root)
   tools/bench/run --no-spin                    against raw TCP that sleeps
   tools/bench/run --range 1G --lanes 1,4 --cases push,pull
   rpmem-bench me@target bench.set --json       another machine, for a program to read
@@ -51,8 +58,9 @@ Examples:
 Another library and daemon are measured with LD_LIBRARY_PATH and RPMEM_CMD; see rpmem-bench(1).)text";
 
 const std::set<std::string>& all_cases() {
-    static const std::set<std::string> names{"persist", "read", "flush",    "push",  "pull",
-                                             "open",    "idle", "replicas", "limits"};
+    static const std::set<std::string> names{"persist", "read",     "flush",       "push",
+                                             "pull",    "open",     "connect1024", "idle",
+                                             "memory",  "replicas", "strangers",   "limits"};
     return names;
 }
 
@@ -142,6 +150,8 @@ void add_output(CLI::App& app, Options& options) {
     app.add_flag("--no-spin", options.no_spin,
                  "RPMEM_SPIN_TIME=0, and the same for the daemon: waits sleep at once, and raw TCP "
                  "that sleeps is the limit to compare with");
+    app.add_flag("--tls", options.tls,
+                 "RPMEM_TLS=require, and --tls=on for the daemon: all lanes are encrypted");
     app.add_flag("--json", options.json, "print JSON instead of a table");
     app.add_option(
            "--compare", options.compared,
@@ -163,7 +173,9 @@ std::uint64_t Options::largest() const {
 }
 
 std::uint64_t Options::pool_size() const {
-    constexpr std::uint64_t page = 4096;
+    if (table)
+        return table_pool_size;
+    constexpr std::uint64_t page = pool_header_size;
     const bool whole_range = wants("push") || wants("pull");
     const std::uint64_t needed = std::max(whole_range ? range : 0, largest() * most_lanes());
     return std::max<std::uint64_t>(page + (needed + page - 1) / page * page, RPMEM_MIN_POOL);
@@ -181,10 +193,14 @@ Parsed parse(int argc, char** argv) {
                    "name of a pool set on the target, with no pool in it yet");
     std::set<std::string> known = all_cases();
     known.insert("latency");
-    app.add_option("--cases", cases, "what to measure, see below; default: all")
-        ->delimiter(',')
-        ->check(CLI::IsMember(known))
-        ->transform(trimmed());
+    CLI::Option* const some =
+        app.add_option("--cases", cases, "what to measure, see below; default: all")
+            ->delimiter(',')
+            ->check(CLI::IsMember(known))
+            ->transform(trimmed());
+    app.add_flag("--table", options.table,
+                 "what is to be within which limit, and whether it is; see rpmem-bench(1)")
+        ->excludes(some);
     add_measurements(app, options);
     app.add_option(
         "--open-set", open_sets,
@@ -197,20 +213,18 @@ Parsed parse(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--second-pool-set", options.second_pool_set,
                    "another pool set as large as POOL_SET, for the case replicas");
-    CLI::Option* const provider =
-        app.add_option(
-               "--provider", options.provider,
-               "libfabric's provider for the bare measurement; of several, the first that there is")
-            ->capture_default_str();
-    app.add_option("--medium", options.medium,
-                   "file on the same medium as the target's pools, to measure that, too; made if "
-                   "missing, overwritten otherwise");
+    app.add_option(
+        "--medium", options.medium,
+        "file on the target, on the same medium as its pools: raw TCP copies to it, and it "
+        "is measured, too; made if missing, overwritten otherwise");
+    app.add_option(
+        "--answer-program", options.answer_program,
+        "rpmem-bench on the target, which is raw TCP's other end; default: the path that "
+        "it has here");
     add_output(app, options);
     try {
         app.parse(argc, argv);
         options.cases = expand(cases);
-        std::erase(options.provider, ' ');
-        options.provider_given = provider->count() != 0;
         require_second_pool_set(cases, options);
         options.open_sets = parse_open_sets(open_sets);
         require_target(options);

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace rpmem::bench {
+
+inline constexpr std::size_t pool_header_size = 4096;
 
 struct OpenSet {
     std::string name;
@@ -32,17 +35,18 @@ struct Options {
     std::vector<OpenSet> open_sets;
     std::vector<unsigned> open_lanes{4, 1024};
     std::string second_pool_set;
-    std::string provider = "net,tcp"; // the first that there is
-    bool provider_given = false;      // then there must be one
-    std::string medium;               // a file; empty: the medium is not measured
+    std::string medium;         // a file on the target; empty: the medium is not measured
+    std::string answer_program; // rpmem-bench on the target; empty: the path that it has here
+    bool table = false;
     bool no_spin = false;
+    bool tls = false;
     bool json = false;
     bool show_pool_size = false;
     std::vector<std::string> compared; // two reports; nothing is measured then
 
     [[nodiscard]] bool wants(const std::string& name) const { return cases.contains(name); }
     // Of what takes long by itself.
-    [[nodiscard]] unsigned slow_rounds() const { return std::min(rounds, 3U); }
+    [[nodiscard]] unsigned slow_rounds() const { return std::min(rounds, 5U); }
     [[nodiscard]] unsigned most_lanes() const;
     [[nodiscard]] std::uint64_t largest() const; // of one operation
     // Of the pool in which all measurements but those of starting take place.

@@ -46,21 +46,23 @@ cpu_set_t processor_of(Side side, const cpu_set_t& allowed) {
     return chosen;
 }
 
-Apart::Apart(std::span<const pid_t> daemons) : daemons_(daemons.begin(), daemons.end()) {
-    if (daemons_.empty())
+void place_itself(Side side, bool apart, const cpu_set_t& allowed) {
+    const cpu_set_t chosen = apart ? processor_of(side, allowed) : allowed;
+    (void)sched_setaffinity(0, sizeof(chosen), &chosen);
+}
+
+Apart::Apart(pid_t daemon) : daemon_(daemon) {
+    if (daemon_ == 0)
         return;
-    const cpu_set_t own = processor_of(Side::asking, allowed_);
-    (void)sched_setaffinity(0, sizeof(own), &own);
-    for (const pid_t daemon : daemons_)
-        place(daemon, processor_of(Side::answering, allowed_));
+    place_itself(Side::asking, true, allowed_);
+    place(daemon_, processor_of(Side::answering, allowed_));
 }
 
 Apart::~Apart() {
-    if (daemons_.empty())
+    if (daemon_ == 0)
         return;
-    (void)sched_setaffinity(0, sizeof(allowed_), &allowed_);
-    for (const pid_t daemon : daemons_)
-        place(daemon, allowed_);
+    place_itself(Side::asking, false, allowed_);
+    place(daemon_, allowed_);
 }
 
 } // namespace rpmem::bench

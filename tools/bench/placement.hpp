@@ -5,9 +5,6 @@
 #include <sched.h>
 #include <sys/types.h>
 
-#include <span>
-#include <vector>
-
 namespace rpmem::bench {
 
 enum class Side { asking, answering };
@@ -18,18 +15,22 @@ enum class Side { asking, answering };
 // One of ALLOWED, for each side another; ALLOWED itself if there are no two.
 [[nodiscard]] cpu_set_t processor_of(Side side, const cpu_set_t& allowed);
 
-// As long as it lives, the calling thread has a processor of its own, and the daemons another. What
+// The calling thread: if APART on the processor of its SIDE, else where the scheduler wants it. If
+// it cannot be done, it is not.
+void place_itself(Side side, bool apart, const cpu_set_t& allowed);
+
+// As long as it lives, the calling thread has a processor of its own, and the daemon another. What
 // cannot be done is left: then a figure says less, but it is none the worse for it.
 class Apart {
 public:
-    // Of DAEMONS none: nothing is done.
-    explicit Apart(std::span<const pid_t> daemons);
+    // DAEMON 0: nothing is done.
+    explicit Apart(pid_t daemon);
     ~Apart();
     Apart(const Apart&) = delete;
     Apart& operator=(const Apart&) = delete;
 
 private:
-    std::vector<pid_t> daemons_;
+    pid_t daemon_;
     cpu_set_t allowed_ = allowed_processors();
 };
 

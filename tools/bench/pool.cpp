@@ -2,6 +2,7 @@
 
 #include "daemons.hpp"
 #include "placement.hpp"
+#include "repeat.hpp"
 #include "threads.hpp"
 
 #include <cstring>
@@ -87,36 +88,24 @@ Result<Samples> Pool::measure(const Measurement& measurement) const {
     if (measurement.divided)
         operation.size /= measurement.lanes;
     const std::size_t space = operation.size * operation.flushes;
-    std::vector<std::vector<std::uint64_t>> of_each(measurement.lanes);
-    // Where the daemon is another machine's, there is nothing to part.
-    const std::span daemon(&daemon_, measurement.apart && daemon_ != 0 ? 1 : 0);
-    const Apart apart(daemon);
-    Samples samples;
+    const Apart apart(measurement.apart ? daemon_ : 0);
     const Nanoseconds other_cpu = cpu_time_of(daemon_);
-    const Nanoseconds own_cpu = own_cpu_time();
-    const Nanoseconds begin = now();
-    const Result<> done = in_threads(measurement.lanes, [&](unsigned lane) -> Result<> {
-        std::vector<std::uint64_t>& values = of_each[lane];
-        values.reserve(1024);
-        const std::size_t offset = pool_header_size + lane * space;
-        for (Nanoseconds time = now(), started = time;
-             time - begin < measurement.duration || values.size() < measurement.least;
-             started = time) {
-            RPMEM_TRY(perform(operation, offset, lane));
-            time = now();
-            values.push_back(static_cast<std::uint64_t>((time - started).count()));
-        }
-        return {};
+    Result<Samples> samples = samples_of_threads(measurement.lanes, [&](unsigned lane) {
+        return repeat(measurement.duration, measurement.least,
+                      [&] { return perform(operation, pool_header_size + lane * space, lane); });
     });
-    RPMEM_TRY(done);
-    samples.elapsed = now() - begin;
-    samples.own_cpu = own_cpu_time() - own_cpu;
-    samples.other_cpu = cpu_time_of(daemon_) - other_cpu;
+    if (!samples)
+        return samples;
+    samples->other_cpu = cpu_time_of(daemon_) - other_cpu;
     if (measurement.divided)
-        of_each = {{static_cast<std::uint64_t>(samples.elapsed.count())}};
-    for (const auto& values : of_each)
-        samples.nanoseconds.insert(samples.nanoseconds.end(), values.begin(), values.end());
+        samples->nanoseconds = {static_cast<std::uint64_t>(samples->elapsed.count())};
     return samples;
+}
+
+Result<> Pool::use_lanes() const {
+    for (unsigned lane = 0; lane < lanes_; ++lane)
+        RPMEM_TRY(perform({OperationKind::persist, false, 64}, pool_header_size, lane));
+    return {};
 }
 
 } // namespace rpmem::bench

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "buffer.hpp"
+#include "options.hpp"
 #include "samples.hpp"
 
 #include <librpmem.h>
@@ -13,8 +14,6 @@
 #include <string>
 
 namespace rpmem::bench {
-
-inline constexpr std::size_t pool_header_size = 4096;
 
 struct PoolPlace {
     std::string target;
@@ -40,10 +39,13 @@ struct Measurement {
     Operation operation;
     unsigned lanes = 1;      // a thread for each
     bool divided = false;    // the size is divided among the lanes
-    bool apart = false;      // both ends have a processor of their own
+    bool apart = false;      // each end has a processor of its own; the daemon is on this machine
     Nanoseconds duration{};  // about
     std::uint64_t least = 1; // operations of each thread, even if it takes longer
 };
+
+// After the last operation, before what stays is looked at.
+inline constexpr std::chrono::milliseconds settling_time{100};
 
 // Operations of a round, however slow.
 inline constexpr std::uint64_t least_operations = 8;
@@ -63,6 +65,9 @@ public:
     [[nodiscard]] Result<> perform(const Operation& operation) const {
         return perform(operation, pool_header_size, 0);
     }
+
+    // Each once, so that it is connected.
+    [[nodiscard]] Result<> use_lanes() const;
 
 private:
     Pool(PoolPlace place, Buffer memory) : place_(std::move(place)), memory_(std::move(memory)) {}

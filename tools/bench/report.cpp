@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
 namespace rpmem::bench {
 namespace {
@@ -43,22 +42,6 @@ std::string measured_text(const Row& row) {
     return text;
 }
 
-// Nothing if not all that it takes was measured.
-std::optional<Split> split_of(const Row& row) {
-    const auto median_of = [&](const char* name) -> std::optional<double> {
-        const auto limit = std::ranges::find(row.limits, name, &Comparison::name);
-        return limit == row.limits.end() ? std::nullopt
-                                         : std::optional(summarise(limit->rounds).median);
-    };
-    const auto network = median_of("tcp_spinning");
-    const auto fabric = median_of("fabric");
-    const auto medium = median_of("medium");
-    if (row.ours.empty() || !network || !fabric || !medium)
-        return std::nullopt;
-    return Split{*network, *fabric - *network, *medium,
-                 summarise(row.ours).median - *fabric - *medium};
-}
-
 void print(const Row& row) {
     std::string line =
         fmt::format("{:<8} {:<8} {:>8} {:>5}  ", row.name, row.variant, size_text(row.bytes),
@@ -74,10 +57,6 @@ void print(const Row& row) {
         line += fmt::format("{}{} {:.2f}", separator, fact.name, fact.value);
         separator = ", ";
     }
-    if (row.split)
-        line += fmt::format(
-            " | split: network {:.1f}, libfabric {:.1f}, medium {:.1f}, ours {:.1f} us",
-            row.split->network, row.split->libfabric, row.split->medium, row.split->ours);
     fmt::print("{}\n", line);
     (void)std::fflush(stdout);
 }
@@ -117,11 +96,6 @@ Json to_json(const Row& row) {
     }
     for (const Fact& fact : row.facts)
         json[fact.name] = fact.value;
-    if (row.split)
-        json["split_us"] = {{"network", row.split->network},
-                            {"libfabric", row.split->libfabric},
-                            {"medium", row.split->medium},
-                            {"ours", row.split->ours}};
     return json;
 }
 
@@ -137,13 +111,17 @@ std::string size_text(std::uint64_t bytes) {
     return bytes == 0 ? "" : fmt::format("{} {}", bytes, units[unit]);
 }
 
-void Report::begin() const {
-    if (options_.json)
-        return;
+void print_machine() {
     for (const auto& [name, text] : describe_machine())
         fmt::print("{}: {}\n", name, text);
     for (const std::string& setting : describe_settings())
         fmt::print("setting: {}\n", setting);
+}
+
+void Report::begin() const {
+    if (options_.json)
+        return;
+    print_machine();
     fmt::print("\n{:<8} {:<8} {:>8} {:>5}  {:>9} {:>9} {:>9} {:>9} {:>11} {:>12} {:>8} | {}\n",
                "case", "", "size", "lanes", "min us", "median us", "p99 us", "p99.9 us",
                "CPU here us", "CPU there us", "ops/s",
@@ -151,9 +129,6 @@ void Report::begin() const {
 }
 
 void Report::add(Row row) {
-    // The limits of the split spin, so they are no part of the time of what sleeps.
-    if (!options_.no_spin)
-        row.split = split_of(row);
     if (!options_.json)
         print(row);
     rows_.push_back(std::move(row));

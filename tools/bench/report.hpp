@@ -13,6 +13,9 @@ namespace rpmem::bench {
 // "8 B", "4 KiB", ...; empty for 0.
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
+// Where and with what a run takes place.
+void print_machine();
+
 class Report {
 public:
     explicit Report(const Options& options) : options_(options) {}

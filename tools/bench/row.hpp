@@ -4,7 +4,6 @@
 #include "samples.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,15 +19,6 @@ struct Fact {
     double value = 0;
 };
 
-// Where the median of ours goes, in microseconds.
-struct Split {
-    double network = 0;
-    double libfabric = 0;
-    double medium = 0;
-    // Our software. Negative where the medium works while data still arrive.
-    double ours = 0;
-};
-
 struct Row {
     std::string name; // of the case
     std::string variant;
@@ -38,7 +28,6 @@ struct Row {
     Rounds ours{};
     std::vector<Comparison> limits{};
     std::vector<Fact> facts{};
-    std::optional<Split> split{};
 
     // How many times the limit's time ours takes; for bandwidth what part of the limit's it has.
     [[nodiscard]] double share(const Comparison& limit) const {

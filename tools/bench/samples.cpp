@@ -93,4 +93,11 @@ double share_by_rate(const Rounds& ours, const Rounds& limit) {
     return median_quotient(limit, ours, rate_of);
 }
 
+double median_above(const Rounds& ours, const Rounds& limit) {
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < std::min(ours.size(), limit.size()); ++i)
+        differences.push_back(median_of_round(ours[i]) - median_of_round(limit[i]));
+    return median(std::move(differences));
+}
+
 } // namespace rpmem::bench

@@ -41,5 +41,7 @@ struct Summary {
 // which had both under the same conditions.
 [[nodiscard]] double share_by_median(const Rounds& ours, const Rounds& limit);
 [[nodiscard]] double share_by_rate(const Rounds& ours, const Rounds& limit);
+// How many microseconds it takes longer.
+[[nodiscard]] double median_above(const Rounds& ours, const Rounds& limit);
 
 } // namespace rpmem::bench

@@ -1,15 +1,15 @@
 #include "starting.hpp"
 
 #include "daemons.hpp"
-#include "fabric_library.hpp"
+#include "login.hpp"
 #include "pool.hpp"
 #include "programs.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 
 namespace rpmem::bench {
@@ -19,6 +19,7 @@ namespace {
 struct Start {
     std::int64_t ready = 0; // point in time
     std::int64_t call = 0;  // rpmem_create() or rpmem_open()
+    std::int64_t use = 0;   // of each lane, once
     std::int64_t close = 0;
     unsigned lanes = 0;
     unsigned daemon_threads = 0;
@@ -30,6 +31,15 @@ struct Place {
     unsigned lanes = 0;
 };
 
+// Each once, with the least that can be made durable.
+Result<> use_lanes(RPMEMpool* pool, unsigned lanes) {
+    for (unsigned lane = 0; lane < lanes; ++lane)
+        if (rpmem_persist(pool, pool_header_size, 64, lane, 0) != 0)
+            return library_failure(fmt::format("the first use of lane {}", lane));
+    return {};
+}
+
+// WHAT is to create or open a pool, or to open it and use its lanes.
 Result<> print_start(const std::string& what, const PoolPlace& place, unsigned lanes) {
     const Result<Buffer> memory = Buffer::make(place.size, Pages::untouched);
     if (!memory)
@@ -46,13 +56,16 @@ Result<> print_start(const std::string& what, const PoolPlace& place, unsigned l
     const Nanoseconds ready = now();
     if (pool == nullptr)
         return library_failure("to " + what + " " + place.pool_set + " on " + place.target);
+    if (what == "use")
+        RPMEM_TRY(use_lanes(pool, lanes));
+    const Nanoseconds used = now();
     const unsigned threads = threads_of(Daemons::now().only_new_since(before));
     const Nanoseconds closing = now();
     if (rpmem_close(pool) != 0)
         return library_failure("closing " + place.pool_set);
     const Nanoseconds closed = now();
-    fmt::print("{} {} {} {} {}\n", ready.count(), (ready - begin).count(),
-               (closed - closing).count(), lanes, threads);
+    fmt::print("{} {} {} {} {} {}\n", ready.count(), (ready - begin).count(),
+               (used - ready).count(), (closed - closing).count(), lanes, threads);
     return {};
 }
 
@@ -64,29 +77,11 @@ Result<Start> start_once(const Options& options, const std::string& what, const 
         return Failure(ended.error());
     Start start;
     std::istringstream text(ended->output);
-    if (!(text >> start.ready >> start.call >> start.close >> start.lanes >> start.daemon_threads))
+    if (!(text >> start.ready >> start.call >> start.use >> start.close >> start.lanes >>
+          start.daemon_threads))
         return fail(ErrorClass::bug, EBADMSG, "the new process said '{}'", ended->output);
     start.since_start = start.ready - ended->started.count();
     return start;
-}
-
-// ssh as the library calls it, but for the command.
-std::vector<std::string> login_command(const std::string& target) {
-    const char* const program = std::getenv("RPMEM_SSH");
-    std::vector<std::string> words{program != nullptr && *program != '\0' ? program : "ssh", "-T",
-                                   "-oBatchMode=yes"};
-    std::string host = target;
-    const std::size_t colon = host.rfind(':');
-    const std::size_t bracket = host.rfind(']');
-    const bool one_colon = colon != std::string::npos && host.find(':') == colon;
-    if (colon != std::string::npos &&
-        (bracket != std::string::npos ? colon > bracket : one_colon)) {
-        words.insert(words.end(), {"-p", host.substr(colon + 1)});
-        host.resize(colon);
-    }
-    std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
-    words.insert(words.end(), {host, "true"});
-    return words;
 }
 
 Samples one_sample(std::int64_t nanoseconds) {
@@ -115,9 +110,9 @@ public:
         return remove_pool({options_.target, place_.set.name, place_.set.size});
     }
 
-    void report(Report& report, const Rounds& login, const Rounds& load) const {
-        add(report, "create", create_, created_since_, login, load);
-        add(report, "open", open_, opened_since_, login, load);
+    void report(Report& report, const Rounds& login) const {
+        add(report, "create", create_, created_since_, login);
+        add(report, "open", open_, opened_since_, login);
         report.add(Row{.name = "close",
                        .variant = "",
                        .bytes = place_.set.size,
@@ -138,16 +133,14 @@ private:
     }
 
     void add(Report& report, const std::string& what, const Rounds& call, const Rounds& since,
-             const Rounds& login, const Rounds& load) const {
-        const double above =
-            summarise(call).median - summarise(login).median - summarise(load).median;
+             const Rounds& login) const {
         report.add(Row{.name = what,
                        .variant = "",
                        .bytes = place_.set.size,
                        .lanes = place_.lanes,
                        .ours = call,
-                       .limits = {{"login", login}, {"load", load}},
-                       .facts = {{"above_login_and_load_ms", above / 1e3},
+                       .limits = {{"login", login}},
+                       .facts = {{"above_login_ms", median_above(call, login) / 1e3},
                                  {"whole_process_ms", summarise(since).median / 1e3},
                                  {"lanes_in_force", static_cast<double>(last_.lanes)},
                                  {"target_threads", static_cast<double>(last_.daemon_threads)}}});
@@ -186,32 +179,52 @@ Result<> measure_starting(const Options& options, Report& report) {
     for (const Place& place : places_of(options))
         rows.emplace_back(options, place);
     Rounds login;
-    Rounds load;
     for (unsigned round = 0; round < options.slow_rounds(); ++round) {
-        for (const auto& [rounds, words] :
-             {std::pair(&login, login_command(options.target)),
-              std::pair(&load, std::vector<std::string>{own_program, starting_worker, "load"})}) {
-            Result<Samples> samples = time_of_program(words);
-            if (!samples)
-                return propagate(std::move(samples));
-            rounds->push_back(std::move(*samples));
-        }
+        Result<Samples> samples = time_of_program(ssh_words(options.target, "true"));
+        if (!samples)
+            return propagate(std::move(samples));
+        login.push_back(std::move(*samples));
         for (StartingRows& row : rows)
             RPMEM_TRY(row.measure_round());
     }
     for (const StartingRows& row : rows)
-        row.report(report, login, load);
+        row.report(report, login);
     return {};
+}
+
+Result<> measure_many_lanes(const Options& options, Report& report) {
+    constexpr unsigned many = 1024;
+    const OpenSet set{options.pool_set, options.pool_size()};
+    if (const auto made = start_once(options, "create", {set, 1}); !made)
+        return Failure(made.error());
+    Row row{.name = "connect1024", .variant = "", .lanes = many};
+    Rounds first_use;
+    for (unsigned round = 0; round < options.slow_rounds(); ++round) {
+        const Result<Start> one = start_once(options, "use", {set, 1});
+        if (!one)
+            return Failure(one.error());
+        const Result<Start> all = start_once(options, "use", {set, many});
+        if (!all)
+            return Failure(all.error());
+        row.lanes = all->lanes;
+        first_use.push_back(one_sample(all->use));
+        // Whenever lanes are connected, it is in one of the two.
+        row.ours.push_back(
+            one_sample(std::max<std::int64_t>(all->call + all->use - one->call - one->use, 0)));
+    }
+    row.facts = {{"first_use_ms", summarise(first_use).median / 1e3}};
+    if (row.lanes < many)
+        report.note(fmt::format("the pool has {} lanes, not {}", row.lanes, many));
+    report.add(std::move(row));
+    return remove_pool({options.target, set.name, set.size});
 }
 
 int run_starting_worker(int argc, char** argv) {
     const std::vector<std::string> words(argv + 2, argv + argc);
-    Result<> done;
-    if (words.size() == 5)
-        done = print_start(words[0], {words[1], words[2], std::stoull(words[3])},
-                           static_cast<unsigned>(std::stoul(words[4])));
-    else if (const Result<FabricLibrary> library = FabricLibrary::load(); !library)
-        done = Failure(library.error());
+    if (words.size() != 5)
+        return EXIT_FAILURE;
+    const Result<> done = print_start(words[0], {words[1], words[2], std::stoull(words[3])},
+                                      static_cast<unsigned>(std::stoul(words[4])));
     if (done)
         return EXIT_SUCCESS;
     fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "clock.hpp"
+#include "samples.hpp"
 
+#include <algorithm>
 #include <barrier>
 #include <thread>
 #include <vector>
@@ -29,6 +32,29 @@ Result<> in_threads(unsigned count, Work work) {
     for (Result<>& result : results)
         RPMEM_TRY(std::move(result));
     return {};
+}
+
+// WORK returns a Result<Samples>. All of them together; the time is that of the slowest thread.
+template <typename Work>
+Result<Samples> samples_of_threads(unsigned count, Work work) {
+    std::vector<Samples> of_each(count);
+    const Nanoseconds cpu = own_cpu_time();
+    const Result<> done = in_threads(count, [&](unsigned i) -> Result<> {
+        Result<Samples> samples = work(i);
+        if (!samples)
+            return propagate(std::move(samples));
+        of_each[i] = std::move(*samples);
+        return {};
+    });
+    RPMEM_TRY(done);
+    Samples all = std::move(of_each.front());
+    for (unsigned i = 1; i < count; ++i) {
+        const std::vector<std::uint64_t>& values = of_each[i].nanoseconds;
+        all.nanoseconds.insert(all.nanoseconds.end(), values.begin(), values.end());
+        all.elapsed = std::max(all.elapsed, of_each[i].elapsed);
+    }
+    all.own_cpu = own_cpu_time() - cpu;
+    return all;
 }
 
 } // namespace rpmem::bench

@@ -20,11 +20,11 @@ using namespace rpmem;
 using nlohmann::json;
 
 std::vector<probe::ProviderSetting> providers_of(const Settings& settings) {
-    using fabric::ProviderKind;
+    using wire::Provider;
     return {
-        {ProviderKind::verbs, settings.enable_verbs, "switched off (RPMEM_ENABLE_VERBS=0)"},
-        {ProviderKind::tcp, settings.enable_tcp, "switched off (RPMEM_ENABLE_TCP=0)"},
-        {ProviderKind::sockets, settings.enable_sockets,
+        {Provider::verbs, settings.enable_verbs, "switched off (RPMEM_ENABLE_VERBS=0)"},
+        {Provider::tcp, settings.enable_tcp, "switched off (RPMEM_ENABLE_TCP=0)"},
+        {Provider::sockets, settings.enable_sockets,
          "not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
     };
 }
@@ -34,11 +34,9 @@ json json_of(const ctl::Verdict& verdict) {
     json answer = nullptr; // not known
     if (verdict.answer != Answer::unknown)
         answer = verdict.answer == Answer::possible;
-    return {{"possible", answer},
-            {"provider", verdict.provider},
-            {"problems", verdict.problems},
-            {"why_not", verdict.why_not},
-            {"notes", verdict.notes}};
+    return {{"possible", answer},         {"provider", verdict.provider},
+            {"tls", verdict.tls},         {"problems", verdict.problems},
+            {"why_not", verdict.why_not}, {"notes", verdict.notes}};
 }
 
 int status_of(const ctl::Verdict& verdict) {
@@ -85,11 +83,12 @@ int probe_nodes(const ctl::ProbeCommand& command) {
         }
         target = std::move(*parsed);
     }
-    const json node = probe::examine_node({"rpmemctl " RPMEM_VERSION,
-                                           {"RPMEM_DEVICE", settings.device},
-                                           target ? ctl::lane_host(*target, settings) : "",
-                                           ""},
-                                          providers_of(settings));
+    json node = probe::examine_node({"rpmemctl " RPMEM_VERSION,
+                                     {"RPMEM_DEVICE", settings.device},
+                                     target ? ctl::lane_host(*target, settings) : "",
+                                     ""},
+                                    providers_of(settings));
+    node["tls"] = name_of(settings.tls);
     ctl::RemoteAnswer answer;
     if (target)
         answer = ctl::ask_target(*target, settings);

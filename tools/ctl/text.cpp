@@ -152,7 +152,8 @@ std::string describe(const Verdict& verdict, const std::string& target) {
     switch (verdict.answer) {
     case Verdict::Answer::possible:
         text = target.empty() ? fmt::format("Pools can use {}.\n", verdict.provider)
-                              : fmt::format("A pool{} would use {}.\n", where, verdict.provider);
+                              : fmt::format("A pool{} would use {}{}.\n", where, verdict.provider,
+                                            verdict.tls ? " with TLS" : "");
         break;
     case Verdict::Answer::impossible:
         text = fmt::format("A pool{} could not be created:\n", where);

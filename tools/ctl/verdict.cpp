@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 
 namespace rpmem::ctl {
 namespace {
@@ -34,13 +35,36 @@ void note_limits(Verdict& verdict, const json& report, const char* where) {
                         where, *hard / 1024, text_of(lock, "user")));
 }
 
+// Whether lanes would use TLS; a problem, if one end requires it and the other has it not. Reports
+// of older versions have no word for it: they are off.
+void choose_tls(Verdict& verdict, const std::string& here, const std::string& there) {
+    const bool has_here = here == "on" || here == "require";
+    const bool has_there = there == "on" || there == "require";
+    verdict.tls = has_here && has_there;
+    if (here == "require" && !has_there)
+        verdict.problems.emplace_back(
+            "RPMEM_TLS=require, and the target has no TLS (\"tls = on\" in its rpmemd.conf)");
+    if (there == "require" && !has_here)
+        verdict.problems.emplace_back(
+            "the target requires TLS (\"tls = require\" in its rpmemd.conf): set RPMEM_TLS=on");
+}
+
 // Which provider the library would choose: the first that it has and that the target offers.
 void choose(Verdict& verdict, const json& node, const json& report) {
+    const std::string tls_here = text_of(node, "tls");
+    const std::string tls_there = text_of(member(report, "daemon"), "tls");
+    const bool only_tls = tls_here == "require" || tls_there == "require";
     for (const char* name : providers) {
+        if (only_tls && std::string_view(name) != "tcp") {
+            add(verdict.why_not, fmt::format("{}: TLS is required, which only tcp has", name));
+            continue;
+        }
         const json& here = provider_of(node, name);
         const json& there = provider_of(report, name);
         if (flag_of(here, "usable") && flag_of(there, "offered")) {
             verdict.provider = name;
+            if (verdict.provider == "tcp")
+                choose_tls(verdict, tls_here, tls_there);
             break;
         }
         add(verdict.why_not,

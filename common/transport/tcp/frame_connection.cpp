@@ -1,5 +1,7 @@
 #include "transport/tcp/frame_connection.hpp"
 
+#include "base/hot.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +19,9 @@ constexpr std::size_t most_of_a_turn = std::size_t{256} * 1024;
 
 constexpr std::size_t word = 8;
 
+// To look at two pieces costs the kernel more than to copy so few bytes here.
+constexpr std::size_t most_copied = 224;
+
 iovec iovec_of(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
@@ -30,6 +35,8 @@ Fault fault_of(int code) {
     case ENOMEM:
     case ENOBUFS:
         return Fault::local;
+    case EPROTO: // of a stream with rules of its own
+        return Fault::broke_protocol;
     default:
         return Fault::lost;
     }
@@ -37,8 +44,10 @@ Fault fault_of(int code) {
 
 } // namespace
 
+// A bye that has been said goes its way; one that was heard needs no answer.
 FrameConnection::~FrameConnection() {
-    if (stream_)
+    const bool in_order = is_closing_ || failure_.fault == Fault::closed;
+    if (stream_ && (!in_order || unsent()))
         stream_->reset();
 }
 
@@ -46,6 +55,8 @@ Posted FrameConnection::post(const FrameHeader& header, std::span<const std::byt
                              More more) {
     if (!can_send())
         return Posted::ended;
+    if (waiting_ == 0 && more == More::none && piece.size() <= most_copied)
+        return send_alone(header, piece);
     if (waiting_ == most_waiting && !send_waiting(true))
         return Posted::ended;
     if (waiting_ == most_waiting)
@@ -56,10 +67,42 @@ Posted FrameConnection::post(const FrameHeader& header, std::span<const std::byt
     return send_waiting(more == More::follows) ? Posted::yes : Posted::ended;
 }
 
+// A small frame: one copy and one call. What the network does not take of it waits.
+RPMEM_NO_CANARY Posted FrameConnection::send_alone(const FrameHeader& header,
+                                                   std::span<const std::byte> piece) {
+    std::array<std::byte, wire::frame_header_size + most_copied> frame;
+    const wire::FrameBytes encoded = wire::encode(header);
+    std::copy_n(encoded.begin(), encoded.size(), frame.begin());
+    std::copy_n(piece.begin(), piece.size(), frame.begin() + encoded.size());
+    const std::size_t size = encoded.size() + piece.size();
+    const iovec whole{frame.data(), size};
+    const ssize_t sent = stream_->send({&whole, 1}, false);
+    if (sent == static_cast<ssize_t>(size)) [[likely]] {
+        ++posted_;
+        sent_bytes_ += size;
+        return Posted::yes;
+    }
+    if (sent < 0 && sent != -EAGAIN) {
+        send_failed(static_cast<int>(-sent));
+        return Posted::ended;
+    }
+    add(header, piece);
+    sent_of_first_ = sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    sent_bytes_ += sent_of_first_;
+    return Posted::yes;
+}
+
 // Whoever broke the rules may be told so.
 bool FrameConnection::can_send() const {
     return stream_ && send_code_ == 0 && !is_closing_ &&
            (!ended() || failure_.fault == Fault::broke_protocol);
+}
+
+// Of one that cannot send, and has not told so yet, poll() has something to tell.
+bool FrameConnection::unsent() const {
+    const bool can_go_on = failure_.fault == Fault::broke_protocol && send_code_ == 0;
+    return stream_ && (!ended() || can_go_on) &&
+           (waiting_ > 0 || says_bye_ || send_code_ != 0 || stream_->pending());
 }
 
 void FrameConnection::add(const FrameHeader& header, std::span<const std::byte> piece) {
@@ -129,6 +172,8 @@ void FrameConnection::let_go() {
 }
 
 std::size_t FrameConnection::poll(Receiver& receiver) {
+    if (failure_.fault == Fault::broke_protocol)
+        poll_broken();
     if (ended())
         return 0;
     if (waiting_ > 0 && send_code_ == 0)
@@ -136,48 +181,81 @@ std::size_t FrameConnection::poll(Receiver& receiver) {
     return receive(receiver);
 }
 
+// What the peer still sends is dropped: a socket that is closed with unread bytes resets the
+// connection, and the peer might never read why.
+void FrameConnection::poll_broken() {
+    if (!stream_)
+        return;
+    if (waiting_ > 0 && send_code_ == 0)
+        send_waiting(false);
+    const std::array<iovec, 1> places{iovec_of(buffer_)};
+    for (std::size_t total = 0; total < most_of_a_turn;) {
+        const ssize_t got = stream_->receive(places);
+        if (got == -EAGAIN)
+            return;
+        if (got <= 0)
+            return stream_.reset();
+        total += static_cast<std::size_t>(got);
+    }
+}
+
 std::size_t FrameConnection::receive(Receiver& receiver) {
     std::size_t total = 0;
-    while (!ended() && total < most_of_a_turn) {
-        std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
-        const std::span<std::byte> rest_of_place =
-            place_.empty() ? place_ : place_.subspan(position_);
-        const std::span<std::byte> room = buffer_.subspan(kept_size_);
-        const std::array<iovec, 2> both{iovec_of(rest_of_place), iovec_of(room)};
-        const std::span<const iovec> places =
-            std::span(both).subspan(rest_of_place.empty() ? 1 : 0);
-        const ssize_t got = stream_->receive(places);
-        if (got == -EAGAIN) {
-            if (send_code_ != 0)
-                fail_by(fault_of(send_code_), send_code_, "cannot send");
+    // First the network, then what the stream has kept: nobody may sleep on that.
+    bool asks_network = true;
+    do {
+        const std::size_t room = buffer_.size() - kept_size_ + place_.size() - position_in_place();
+        const std::size_t bytes = receive_once(receiver, asks_network);
+        if (bytes == 0)
             break;
-        }
-        if (got <= 0) {
-            const int code = got < 0 ? static_cast<int>(-got) : ECONNRESET;
-            const bool in_order = got == 0 && heard_bye_;
-            fail_by(in_order ? Fault::closed : fault_of(code), code,
-                    in_order   ? "was closed by the peer"
-                    : got == 0 ? "ended without a word of the peer"
-                               : "cannot receive");
-            break;
-        }
-        const auto bytes = static_cast<std::size_t>(got);
         total += bytes;
-        received_bytes_ += bytes;
-        const std::size_t in_place = std::min(bytes, rest_of_place.size());
-        position_ += in_place;
-        if (in_place > 0 && position_ == header_.length && !end(receiver))
-            break;
-        const std::span<const std::byte> chunk = buffer_.first(kept_size_ + bytes - in_place);
-        const std::size_t left = consume(chunk, receiver);
-        if (ended())
-            break;
-        kept_size_ = left;
-        std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(left), left, kept_.begin());
-        if (bytes < rest_of_place.size() + room.size())
-            break; // there was no more
-    }
+        // What was short has emptied the network.
+        asks_network = asks_network && total < most_of_a_turn && bytes == room;
+    } while (!ended() && (asks_network || stream_->has_kept()));
     return total;
+}
+
+// Returns how many bytes have come.
+RPMEM_NO_CANARY std::size_t FrameConnection::receive_once(Receiver& receiver, bool asks_network) {
+    if (kept_size_ > 0)
+        std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
+    const std::span<std::byte> rest_of_place = place_.subspan(position_in_place());
+    const std::array<iovec, 2> both{iovec_of(rest_of_place), iovec_of(buffer_.subspan(kept_size_))};
+    const std::span<const iovec> places = std::span(both).subspan(rest_of_place.empty() ? 1 : 0);
+    const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
+    if (got <= 0) {
+        cannot_receive(got, asks_network);
+        return 0;
+    }
+    const auto bytes = static_cast<std::size_t>(got);
+    received_bytes_ += bytes;
+    const std::size_t in_place = std::min(bytes, rest_of_place.size());
+    if (in_place > 0) {
+        position_ += in_place;
+        if (position_ == header_.length && !end(receiver))
+            return bytes;
+    }
+    const std::span<const std::byte> chunk = buffer_.first(kept_size_ + bytes - in_place);
+    kept_size_ = consume(chunk, receiver);
+    if (kept_size_ > 0)
+        std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(kept_size_), kept_size_,
+                    kept_.begin());
+    return bytes;
+}
+
+void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
+    if (got == -EAGAIN) { // after what came before, this end tells why it cannot send
+        if (asked_network && send_code_ != 0)
+            fail_by(fault_of(send_code_), send_code_, "cannot send");
+        return;
+    }
+    const int code = got < 0 ? static_cast<int>(-got) : ECONNRESET;
+    const bool in_order = got == 0 && heard_bye_;
+    fail_by(in_order ? Fault::closed : fault_of(code), code,
+            in_order         ? "was closed by the peer"
+            : got == 0       ? "the peer ended it without a bye"
+            : code == EPROTO ? "broke the rules of the stream"
+                             : "cannot receive");
 }
 
 // Returns how many bytes at the end are too few to be handed on.
@@ -195,6 +273,11 @@ std::size_t FrameConnection::consume(std::span<const std::byte> bytes, Receiver&
             bytes = bytes.subspan(wire::frame_header_size);
         }
         const std::size_t missing = wire::payload_of(header_) - position_;
+        if (missing == 0) {
+            if (!end(receiver))
+                return 0;
+            continue;
+        }
         std::size_t size = std::min(missing, bytes.size());
         if (!place_.empty()) {
             std::copy_n(bytes.begin(), size,
@@ -206,8 +289,7 @@ std::size_t FrameConnection::consume(std::span<const std::byte> bytes, Receiver&
                     return size;
                 size -= beyond;
             }
-            if (size > 0)
-                receiver.take(header_, position_, bytes.first(size));
+            receiver.take(header_, position_, bytes.first(size));
         }
         bytes = bytes.subspan(size);
         position_ += size;
@@ -217,10 +299,10 @@ std::size_t FrameConnection::consume(std::span<const std::byte> bytes, Receiver&
     return 0;
 }
 
-bool FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
-                            Receiver& receiver) {
+RPMEM_NO_CANARY bool
+FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
+                       Receiver& receiver) {
     const auto header = wire::decode_frame_header(bytes);
-    std::string why;
     place_ = {};
     position_ = 0;
     if (header && header->type == FrameType::bye) {
@@ -228,10 +310,10 @@ bool FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> 
         header_ = {};
         return true;
     }
-    if (!header || !receiver.begin(*header, place_, why) ||
-        (!place_.empty() && place_.size() != wire::payload_of(*header))) {
+    if (!header || !receiver.begin(*header, place_, why_) ||
+        (!place_.empty() && place_.size() != wire::payload_of(*header))) [[unlikely]] {
         fail_by(Fault::broke_protocol, EBADMSG,
-                header ? why : "sent a header that does not have its checksum");
+                header ? why_ : "sent a header that does not have its checksum");
         return false;
     }
     header_ = *header;
@@ -243,21 +325,22 @@ bool FrameConnection::end(Receiver& receiver) {
     place_ = {};
     if (!std::exchange(in_payload_, false))
         return true; // a bye
-    std::string why;
-    if (receiver.end(header_, why))
+    if (receiver.end(header_, why_)) [[likely]]
         return true;
-    fail_by(Fault::broke_protocol, EBADMSG, why);
+    fail_by(Fault::broke_protocol, EBADMSG, why_);
     return false;
 }
 
 void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
+    std::string why;
+    if (code == EPROTO || (fault != Fault::broke_protocol && fault != Fault::closed)) {
+        const std::string_view known = stream_ ? stream_->reason() : std::string_view();
+        why = fmt::format(": {}", known.empty() ? strerror(code) : known);
+    }
     failure_ = {fault, code,
                 fmt::format("{}: {}{}{} ({} bytes sent, {} of {} frames still to be sent, {} bytes "
                             "received)",
-                            name_, fault == Fault::broke_protocol ? "the peer " : "", what,
-                            fault == Fault::broke_protocol || fault == Fault::closed
-                                ? std::string()
-                                : fmt::format(": {}", strerror(code)),
+                            name_, fault == Fault::broke_protocol ? "the peer " : "", what, why,
                             sent_bytes_, waiting_, posted_, received_bytes_)};
 }
 

@@ -19,7 +19,7 @@ public:
 
     Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                 More more) override;
-    [[nodiscard]] bool unsent() const override { return waiting_ > 0 || says_bye_; }
+    [[nodiscard]] bool unsent() const override;
     [[nodiscard]] std::uint64_t released() const override { return posted_ - waiting_; }
     std::size_t poll(Receiver& receiver) override;
     void close() override;
@@ -38,10 +38,16 @@ private:
         return frames_[(first_ + index) % ring_size];
     }
     [[nodiscard]] bool can_send() const;
+    Posted send_alone(const wire::FrameHeader& header, std::span<const std::byte> piece);
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);
     std::size_t receive(Receiver& receiver);
+    std::size_t receive_once(Receiver& receiver, bool asks_network);
+    void cannot_receive(ssize_t got, bool asked_network);
+    // Of the payload, if it has a place.
+    [[nodiscard]] std::size_t position_in_place() const { return place_.empty() ? 0 : position_; }
+    void poll_broken();
     [[nodiscard]] std::size_t consume(std::span<const std::byte> bytes, Receiver& receiver);
     bool begin(std::span<const std::byte, wire::frame_header_size> bytes, Receiver& receiver);
     bool end(Receiver& receiver);
@@ -77,6 +83,7 @@ private:
     std::size_t position_ = 0;   // bytes of the payload that have come
     std::uint64_t received_bytes_ = 0;
     bool heard_bye_ = false;
+    std::string why_; // what the receiver has against a frame
 };
 
 } // namespace rpmem::transport

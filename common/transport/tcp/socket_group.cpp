@@ -14,7 +14,7 @@ namespace {
 // So long it may take until somebody who raises WAKE is heard by one who looks at connections.
 constexpr std::chrono::milliseconds longest_deafness(1);
 
-constexpr std::size_t most_events = 64;
+constexpr std::size_t most_ready = 64;
 
 } // namespace
 
@@ -26,11 +26,14 @@ Result<> SocketGroup::add(Connection& connection) {
     ready_.reserve(members_.size());
     if (is_few())
         return {};
+    Result<> watched;
     if (!epoll_)
-        return use_epoll();
-    if (!tell_epoll(EPOLL_CTL_ADD, &connection, connection.fd(), false))
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
-    return {};
+        watched = use_epoll();
+    else if (!tell_epoll(EPOLL_CTL_ADD, &connection, connection.fd(), false))
+        watched = fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
+    if (!watched)
+        remove(connection);
+    return watched;
 }
 
 Result<> SocketGroup::use_epoll() {
@@ -38,8 +41,11 @@ Result<> SocketGroup::use_epoll() {
     if (!epoll_)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
     for (const Member& member : members_)
-        if (!tell_epoll(EPOLL_CTL_ADD, member.connection, member.connection->fd(), false))
-            return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
+        if (!tell_epoll(EPOLL_CTL_ADD, member.connection, member.connection->fd(), false)) {
+            const int code = errno;
+            epoll_.reset();
+            return fail_errno(ErrorClass::resource_limit, code, "cannot wait for a lane (epoll)");
+        }
     return {};
 }
 
@@ -66,7 +72,7 @@ void SocketGroup::mark_all_ready() {
 
 void SocketGroup::progressed() {
     if (std::exchange(is_waiting_, false))
-        policy_.ended(Clock::now() - since_, slept_);
+        policy_.ended(since_, Clock::now());
 }
 
 Waited SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
@@ -79,7 +85,7 @@ Waited SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
     const auto taken = now - since_;
     if (taken >= limit)
         return Waited::timed_out;
-    const bool looks = !slept_ && taken < policy_.time();
+    const bool looks = !slept_ && taken < policy_.time(since_);
     if (looks && is_few() && now - deaf_since_ < longest_deafness)
         return Waited::look;
     deaf_since_ = now;
@@ -126,8 +132,8 @@ Waited SocketGroup::ask_epoll(int milliseconds, int wake) {
             static_cast<void>(
                 tell_epoll(EPOLL_CTL_MOD, member.connection, member.connection->fd(), awaits_room));
         }
-    std::array<epoll_event, most_events> events;
-    const int found = ::epoll_wait(epoll_.get(), events.data(), most_events, milliseconds);
+    std::array<epoll_event, most_ready> events;
+    const int found = ::epoll_wait(epoll_.get(), events.data(), most_ready, milliseconds);
     ready_.clear();
     bool woken = false;
     for (int i = 0; i < found; ++i) {

@@ -1,5 +1,6 @@
 #include "transport/tcp/stream.hpp"
 
+#include "base/hot.hpp"
 #include "wire/frame.hpp"
 
 #include <netinet/in.h>
@@ -47,6 +48,12 @@ std::size_t gather(std::span<const iovec> pieces, std::span<std::byte> place) {
 
 ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
     const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
+    if (pieces.size() == 1) [[likely]]
+        return retried([&] { return ::send(fd(), pieces[0].iov_base, pieces[0].iov_len, flags); });
+    return send_pieces(pieces, flags);
+}
+
+ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) const {
     // To look at several pieces costs the kernel more than to copy a few bytes here.
     std::array<std::byte, 256> gathered;
     if (const std::size_t size = gather(pieces, gathered); size > 0)
@@ -57,7 +64,7 @@ ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
     return retried([&] { return ::sendmsg(fd(), &message, flags); });
 }
 
-ssize_t SocketStream::receive(std::span<const iovec> places) {
+RPMEM_NO_CANARY ssize_t SocketStream::receive(std::span<const iovec> places) {
     if (places.size() == 1) // which costs the kernel less
         return retried(
             [&] { return ::recv(fd(), places[0].iov_base, places[0].iov_len, MSG_DONTWAIT); });

@@ -6,9 +6,11 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace rpmem::transport {
 
@@ -23,11 +25,19 @@ public:
     // -EAGAIN: not now. MORE: other bytes follow at once.
     virtual ssize_t send(std::span<const iovec> pieces, bool more) = 0;
     virtual ssize_t receive(std::span<const iovec> places) = 0;
+    // As receive(), of what earlier calls took from the network and kept: fd() tells nothing of it.
+    virtual ssize_t receive_kept(std::span<const iovec>) { return -EAGAIN; }
+    // Whether it has something to tell.
+    [[nodiscard]] virtual bool has_kept() const { return false; }
     // Nothing more will be sent: the peer reads the end behind what was.
     virtual void finish() = 0;
     // Nothing of what is on its way is waited for.
     virtual void reset() = 0;
     [[nodiscard]] virtual int fd() const = 0;
+    // Bytes that send() took have not gone yet: send() and receive() try again when there is room.
+    [[nodiscard]] virtual bool pending() const { return false; }
+    // What is known of a failure beyond its errno value.
+    [[nodiscard]] virtual std::string_view reason() const { return {}; }
 };
 
 class SocketStream final : public Stream {
@@ -41,6 +51,8 @@ public:
     [[nodiscard]] int fd() const override { return socket_.get(); }
 
 private:
+    ssize_t send_pieces(std::span<const iovec> pieces, int flags) const;
+
     UniqueFd socket_;
 };
 

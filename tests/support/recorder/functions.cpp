@@ -2,6 +2,7 @@
 #include "recorder.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <libpmem.h>
 #include <libpmem2.h>
 #include <sys/file.h>
@@ -45,7 +46,8 @@ Function* next(const char* name) {
 std::string path_of(int fd) {
     std::array<char, 4096> path{};
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
-    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    // A confined daemon has no readlink(2).
+    const ssize_t length = ::readlinkat(AT_FDCWD, link.c_str(), path.data(), path.size());
     return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "-";
 }
 

@@ -45,6 +45,7 @@ TEST(ConfigurationFile, EveryKey) {
                                           "persist-apm = yes\n"
                                           "persist-general = no\n"
                                           "deep-flush = require\n"
+                                          "confine = yes\n"
                                           "direct-access = yes\n"
                                           "sockets = yes\n"
                                           "device = mlx5_0:2, mlx5_1\n"
@@ -63,6 +64,7 @@ TEST(ConfigurationFile, EveryKey) {
     EXPECT_TRUE(configuration.persist_apm);
     EXPECT_FALSE(configuration.persist_general);
     EXPECT_EQ(configuration.deep_flush, DeepFlush::require);
+    EXPECT_EQ(configuration.confine, Confine::always);
     EXPECT_TRUE(configuration.direct_access);
     EXPECT_TRUE(configuration.sockets);
     EXPECT_EQ(configuration.device, "mlx5_0:2, mlx5_1");
@@ -173,6 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadLine{"part-mode = 0680", "not an octal mode from 0600 to 0666"},
                     BadLine{"deep-flush = yes", "not one of warn, require"},
                     BadLine{"volatile-medium = no", "not one of warn, refuse"},
+                    BadLine{"confine = on", "not one of auto, yes, no"},
                     BadLine{"address = a,b,c,d,e,f,g,h,i", "not a list of 1 to 8 names"},
                     BadLine{"address = ,", "not a list of 1 to 8 names"},
                     BadLine{"device = a b", "without blanks within a name"},
@@ -255,6 +258,7 @@ TEST(Resolve, Defaults) {
     EXPECT_FALSE(configuration->persist_apm);
     EXPECT_TRUE(configuration->persist_general);
     EXPECT_EQ(configuration->deep_flush, DeepFlush::warn);
+    EXPECT_EQ(configuration->confine, Confine::as_far_as_it_can);
     EXPECT_TRUE(configuration->direct_access);
     EXPECT_FALSE(configuration->sockets);
     EXPECT_EQ(configuration->device, "");

@@ -1,6 +1,5 @@
-// What a lane sends, and in which order: as a target sees it that remembers all of it.
-#include "lanes/appliance.hpp"
-#include "lanes/general_purpose.hpp"
+// What a lane of protocol 0.1 sends, and in which order: as a target sees it that remembers all of
+// it.
 #include "support/recorded_lane.hpp"
 
 #include <gtest/gtest.h>
@@ -15,8 +14,6 @@
 namespace rpmem {
 namespace {
 
-using test::always;
-using test::LaneWay;
 using test::Record;
 using test::Recorded;
 using test::RecordedLane;
@@ -24,46 +21,14 @@ using wire::PersistMode;
 
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t word_size = 8;
-constexpr std::size_t inline_size = 16 * kibibyte;
-
-// 1.12.1; a peer without gathering; one with it; and one that a device writes to.
-const LaneWay one_by_one{{inline_size, 1, false, false}, 0, always, 0};
-const LaneWay pipelined{{inline_size, 8, true, true}, always, always, 0};
-const LaneWay gathering{{.inline_size = inline_size,
-                         .in_flight = 8,
-                         .counted_answers = true,
-                         .late_answers = true,
-                         .gathering = true},
-                        always,
-                        always,
-                        inline_size};
-const LaneWay by_device{{inline_size, 8, true, true}, 4 * kibibyte, always, 0};
-// As by_device, with everything that a lane can do.
-const LaneWay mixed{gathering.rules, 0, always, inline_size};
 
 struct Method {
     const char* name;
-    std::function<int(Lane& lane, std::size_t offset, std::size_t length, bool relaxed)> flush;
-    std::function<int(Lane& lane, std::size_t offset, std::size_t length, bool relaxed)> persist;
-    std::function<int(Lane& lane, std::size_t offset, std::size_t length)> deep_persist;
-    std::function<int(Lane& lane)> drain;
     bool writes_are_durable;
 };
 
-// These are called by name only: see base/hot.hpp.
-const Method general{"general purpose",
-                     [](Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-                         return general_purpose::flush(lane, offset, length, relaxed);
-                     },
-                     [](Lane& lane, std::size_t offset, std::size_t length, bool relaxed) {
-                         return general_purpose::persist(lane, offset, length, relaxed);
-                     },
-                     general_purpose::deep_persist,
-                     [](Lane& lane) { return general_purpose::drain(lane); },
-                     false};
-const Method appliances{"appliance",        appliance::flush,
-                        appliance::persist, appliance::deep_persist,
-                        appliance::drain,   true};
+const Method general{"general purpose", false};
+const Method appliances{"appliance", true};
 
 enum class What { flush, relaxed_flush, persist, relaxed_persist, deep_persist, read };
 
@@ -109,10 +74,11 @@ const std::vector<Sequence> sequences{
 
 class Performance {
 public:
-    Performance(const LaneWay& way, const Method& method, const Sequence& sequence,
-                bool slow_target)
-        : recorded_(way, pool_size_of(sequence), slow_target), method_(method),
-          calls_(sequence.calls) {
+    Performance(const Method& method, const Sequence& sequence, bool slow_target,
+                std::size_t most_strict)
+        : recorded_(method.writes_are_durable, pool_size_of(sequence), slow_target,
+                    test::fabric_patience, most_strict),
+          method_(method), calls_(sequence.calls) {
         // No byte is 0, which the target has everywhere: each is seen when it comes.
         std::ranges::fill(recorded_.pool(), std::byte{1});
     }
@@ -124,7 +90,7 @@ public:
                 continue;
             made_.push_back(call);
         }
-        ASSERT_EQ(method_.drain(recorded_.lane()), 0);
+        ASSERT_EQ(recorded_.lane().drain(), 0);
         ASSERT_TRUE(recorded_.target().wait_until([this](const Record& record) {
             return std::ranges::all_of(
                 made_, [&](const Call& call) { return bytes_of(record, call) == call.length; });
@@ -158,17 +124,17 @@ private:
     }
 
     int perform(const Call& call) {
-        Lane& lane = recorded_.lane();
+        FrameLane& lane = recorded_.lane();
         const auto [what, offset, length] = call;
         switch (what) {
         case What::flush:
         case What::relaxed_flush:
-            return method_.flush(lane, offset, length, what == What::relaxed_flush);
+            return lane.flush(offset, length, what == What::relaxed_flush);
         case What::persist:
         case What::relaxed_persist:
-            return method_.persist(lane, offset, length, what == What::relaxed_persist);
+            return lane.persist(offset, length, what == What::relaxed_persist);
         case What::deep_persist:
-            return method_.deep_persist(lane, offset, length);
+            return lane.deep_persist(offset, length);
         case What::read:
             return read(offset, length);
         }
@@ -250,7 +216,7 @@ private:
         for (const Recorded& entry : record_) {
             if (entry.mode != PersistMode::inline_data)
                 continue;
-            EXPECT_LE(entry.length, inline_size);
+            EXPECT_LE(entry.length, wire::inline_size_of_0_1);
             EXPECT_TRUE(entry.offset % word_size == 0 ||
                         std::ranges::count(made_, entry.offset, &Call::offset) == 1)
                 << "a message begins at " << entry.offset;
@@ -278,53 +244,48 @@ private:
     Record record_;
 };
 
-void expect_all(const LaneWay& way, bool slow_target) {
+TEST(LaneOrder, IsThatOfTheCalls) {
+    for (const bool slow_target : {false, true})
+        for (const Method* method : {&general, &appliances})
+            for (const Sequence& sequence : sequences) {
+                SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
+                Performance(*method, sequence, slow_target, DirectRanges{}.strict).run();
+            }
+}
+
+// As over sockets, where messages bring no more.
+TEST(LaneOrder, IsThatOfTheCallsWhenLongRangesAreWritten) {
     for (const Method* method : {&general, &appliances})
         for (const Sequence& sequence : sequences) {
             SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
-            Performance(way, *method, sequence, slow_target).run();
+            Performance(*method, sequence, true, wire::inline_size_of_0_1).run();
         }
 }
 
-TEST(LaneOrder, OneByOne) { expect_all(one_by_one, false); }
-
-TEST(LaneOrder, Pipelined) { expect_all(pipelined, false); }
-
-TEST(LaneOrder, Gathering) { expect_all(gathering, false); }
-
-TEST(LaneOrder, ByDevice) { expect_all(by_device, true); }
-
-TEST(LaneOrder, WritesBetweenGatheredRanges) { expect_all(mixed, true); }
-
 // The target copies the older bytes late.
 TEST(LaneOrder, ANewerWriteIsNotOverwritten) {
-    for (const Method* method : {&general, &appliances}) {
-        SCOPED_TRACE(method->name);
-        RecordedLane recorded(mixed, 64 * kibibyte, true);
+    for (const bool appliance : {false, true}) {
+        SCOPED_TRACE(appliance);
+        RecordedLane recorded(appliance, 64 * kibibyte, true);
         auto& pool = recorded.pool();
         for (const std::byte value : {std::byte{1}, std::byte{2}}) {
             std::ranges::fill(pool, value);
             const bool relaxed = value == std::byte{2}; // by a write
-            ASSERT_EQ(method->flush(recorded.lane(), 8192, 5000, relaxed), 0);
+            ASSERT_EQ(recorded.lane().flush(8192, 5000, relaxed), 0);
         }
-        ASSERT_EQ(method->drain(recorded.lane()), 0);
+        ASSERT_EQ(recorded.lane().drain(), 0);
         EXPECT_EQ(std::memcmp(recorded.target().pool().data() + 8192, pool.data() + 8192, 5000), 0);
     }
 }
 
-// The target answers nothing: what may be under way is sent, and nothing beyond it.
-TEST(LaneOrder, NoMoreIsUnderWayThanAgreed) {
-    for (const LaneWay& way : {one_by_one, pipelined}) {
-        const unsigned agreed = way.rules.in_flight;
-        SCOPED_TRACE(agreed);
-        RecordedLane recorded(way, 64 * kibibyte, false, std::chrono::milliseconds(200));
-        recorded.target().withhold_answers(true);
-        for (unsigned i = 0; i < agreed; ++i)
-            ASSERT_EQ(general_purpose::flush(recorded.lane(), i * 64, 64, false), 0) << i;
-        EXPECT_EQ(general_purpose::flush(recorded.lane(), agreed * 64, 64, false), ETIMEDOUT);
-        EXPECT_TRUE(recorded.target().wait_until(
-            [&](const Record& record) { return record.size() == agreed; }));
-    }
+// The target answers nothing: one message is sent, and none beyond it.
+TEST(LaneOrder, OneMessageIsUnderWay) {
+    RecordedLane recorded(false, 64 * kibibyte, false, std::chrono::milliseconds(200));
+    recorded.target().withhold_answers(true);
+    ASSERT_EQ(recorded.lane().flush(0, 64, false), 0);
+    EXPECT_EQ(recorded.lane().flush(64, 64, false), ETIMEDOUT);
+    EXPECT_TRUE(
+        recorded.target().wait_until([&](const Record& record) { return record.size() == 1; }));
 }
 
 } // namespace

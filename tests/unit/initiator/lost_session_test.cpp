@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::chrono::milliseconds short_time(1000);
 
-const std::vector<std::byte> no_answer;
-
 wire::MediumFailure failure() {
     return {"/pools/part7", 123456789, 4096, ENOSPC, "msync came\nback"};
 }
@@ -33,7 +31,7 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
         if (std::string(call.name) == "rpmem_flush" || std::string(call.name) == "rpmem_drain")
             continue; // they wait for nothing
         SCOPED_TRACE(call.name);
-        std::atomic<const BareTarget*> lane = nullptr;
+        std::atomic<const FrameTarget*> lane = nullptr;
         ScriptedPool scripted(
             [&](const DaemonEnd& end) {
                 await_message(*lane.load());
@@ -62,8 +60,8 @@ TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
         end.hear_the_end();
     });
     const Settings settings = daemon.settings();
-    const auto session = value_of(
-        Session::start(value_of(parse_target(loopback)), "rpmemd", false, settings, [] {}));
+    const auto session =
+        value_of(Session::start(value_of(parse_target(loopback)), "rpmemd", false, settings));
     EXPECT_EQ(daemon.wait(), "");
     expect_told(session->set_attributes({}));
 }
@@ -84,7 +82,7 @@ TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
 
 // One thread waits for its lane, another one for an answer that the message takes the place of.
 TEST(FailedMedium, IsToldToAllWhoWait) {
-    std::atomic<const BareTarget*> lane = nullptr;
+    std::atomic<const FrameTarget*> lane = nullptr;
     ScriptedPool scripted(
         [&](const DaemonEnd& end) {
             end.hear_request();
@@ -114,7 +112,7 @@ TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
 
 // Of protocol 0.1, or of an earlier version of this project: its text is all that there is.
 TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
-    std::atomic<const BareTarget*> lane = nullptr;
+    std::atomic<const FrameTarget*> lane = nullptr;
     ScriptedPool scripted(
         [&](const DaemonEnd& end) {
             await_message(*lane.load());
@@ -199,7 +197,7 @@ Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Poo
 
 // A persist waits for an answer when the script begins.
 Result<> persist_during(const ScriptedPool::Script& script) {
-    std::atomic<const BareTarget*> lane = nullptr;
+    std::atomic<const FrameTarget*> lane = nullptr;
     ScriptedPool scripted(
         [&](DaemonEnd& end) {
             await_message(*lane.load());
@@ -253,7 +251,7 @@ std::set<std::string> names_in_manual() {
 
 TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
     // They depend on this process, and are looked at elsewhere.
-    std::set<std::string> names{"EPERM", "ECONNREFUSED", "EMFILE", "ENOMEM"};
+    std::set<std::string> names{"EPERM", "EPROTO", "ECONNREFUSED", "EMFILE", "ENOMEM"};
     for (const Row& row : rows()) {
         SCOPED_TRACE(row.name);
         expect_failed(row.come_about(), row.code, "");

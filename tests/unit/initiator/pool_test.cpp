@@ -15,9 +15,6 @@ using test::RecordingDaemon;
 using wire::PersistMode;
 
 constexpr std::size_t pool_size = std::size_t{64} * 1024;
-constexpr std::uint64_t one_by_one = wire::capability_lane_greeting;
-constexpr std::uint64_t gathering = one_by_one | wire::capability_pipelining |
-                                    wire::capability_late_answers | wire::capability_gathering;
 
 struct LocalMemory {
     struct alignas(4096) Pages {
@@ -38,9 +35,8 @@ Result<std::unique_ptr<Pool>> create(LocalMemory& memory, const Settings& settin
                         rpmem_pool_attr{}, settings);
 }
 
-// Small flushes wait in their lane until somebody drains it.
 TEST(RecordedPool, CloseSendsWhatWasFlushedOnEveryLane) {
-    RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+    RecordingDaemon daemon(pool_size, wire::PersistMethod::general_purpose);
     LocalMemory memory;
     auto pool = create(memory, daemon.settings());
     ASSERT_TRUE(pool) << pool.error().text;
@@ -60,7 +56,7 @@ TEST(RecordedPool, CloseSendsWhatWasFlushedOnEveryLane) {
 
 TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
     for (const unsigned lane : {0U, 1U}) {
-        RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+        RecordingDaemon daemon(pool_size, wire::PersistMethod::general_purpose);
         LocalMemory memory;
         Settings settings = daemon.settings();
         settings.operation_timeout = std::chrono::milliseconds(300);
@@ -77,7 +73,7 @@ TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
 }
 
 TEST(RecordedPool, IsKeptOutOfCoreDumpsWhileItIsOpen) {
-    RecordingDaemon daemon(pool_size, gathering, wire::PersistMethod::general_purpose);
+    RecordingDaemon daemon(pool_size, wire::PersistMethod::general_purpose);
     LocalMemory memory;
     const std::string all = test::dumped(memory.bytes);
     EXPECT_EQ(all, std::string(all.size(), 'd'));
@@ -90,7 +86,7 @@ TEST(RecordedPool, IsKeptOutOfCoreDumpsWhileItIsOpen) {
     EXPECT_EQ(test::dumped(memory.bytes), all);
 }
 
-// A peer of the first kind gets relaxed ranges by writes, which may be cut anywhere, and strict
+// A target gets relaxed ranges by writes, which may be cut anywhere, and strict
 // ones in messages.
 TEST(RecordedPool, StrictRangesGoInMessages) {
     struct Row {
@@ -106,7 +102,7 @@ TEST(RecordedPool, StrictRangesGoInMessages) {
          }}};
     for (const auto method :
          {wire::PersistMethod::general_purpose, wire::PersistMethod::appliance}) {
-        RecordingDaemon daemon(pool_size, one_by_one, method);
+        RecordingDaemon daemon(pool_size, method);
         LocalMemory memory;
         auto pool = create(memory, daemon.settings());
         ASSERT_TRUE(pool) << pool.error().text;

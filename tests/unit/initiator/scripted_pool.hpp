@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pool.hpp"
-#include "support/bare_target.hpp"
+#include "support/frame_target.hpp"
 #include "support/scripted_daemon.hpp"
 #include "wire/medium_failure.hpp"
 
@@ -35,19 +35,12 @@ struct ScriptedMemory {
     }
 };
 
-inline std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
-                                       std::size_t size = sizeof(wire::PersistResponse)) {
-    std::vector<std::byte> bytes(size);
-    std::memcpy(bytes.data(), &answer, std::min(size, sizeof(answer)));
-    return bytes;
-}
-
 inline wire::InBandAttributes in_band_to(std::uint32_t port) {
-    return {port, wire::PersistMethod::general_purpose, 1, 0x10000, 1};
+    return {port, wire::PersistMethod::general_purpose, 0, 0, 1};
 }
 
-// A message has come: the lane is connected, and a call waits for the answer.
-inline void await_message(const BareTarget& lane) {
+// A frame has come: the lane is connected, and a call waits for the answer.
+inline void await_message(const FrameTarget& lane) {
     const Deadline deadline(script_patience);
     while (lane.messages() == 0 && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -58,14 +51,17 @@ class ScriptedPool {
 public:
     using Script = std::function<void(DaemonEnd&)>;
 
-    explicit ScriptedPool(Script then, std::vector<std::byte> lane_answer = bytes_of({1, 0}),
+    explicit ScriptedPool(Script then, LaneAnswer lane_answer = good_answer,
                           std::uint64_t capabilities = wire::all_capabilities)
         : target_(std::move(lane_answer)),
           daemon_([this, capabilities, then = std::move(then)](DaemonEnd& end) {
-              greet(end, capabilities);
-              end.hear_request();
-              end.say(wire::encode(
-                  wire::OpenResponse{wire::Status::success, in_band_to(target_.port()), {}}));
+              auto transcript = greet_over_tcp(end, capabilities);
+              const wire::Bytes request = end.hear_request();
+              const wire::Bytes response = wire::encode(
+                  wire::OpenResponse{wire::Status::success, in_band_to(target_.port()), {}});
+              transcript.add(request, response);
+              target_.secure(value_of(transcript.prove_by(1)));
+              end.say(response);
               then(end);
           }) {}
 
@@ -73,16 +69,17 @@ public:
     Pool& open(std::chrono::milliseconds time = script_patience) {
         Settings settings = daemon_.settings();
         settings.operation_timeout = time;
+        settings.enable_tcp = true;
         pool_ = value_of(Pool::open(memory_.arguments(), nullptr, settings));
         return *pool_;
     }
 
-    [[nodiscard]] BareTarget& lane() { return target_; }
+    [[nodiscard]] FrameTarget& lane() { return target_; }
     std::string problem_of_script() { return daemon_.wait(); }
 
 private:
     ScriptedMemory memory_;
-    BareTarget target_;
+    FrameTarget target_;
     ScriptedDaemon daemon_;
     std::unique_ptr<Pool> pool_;
 };

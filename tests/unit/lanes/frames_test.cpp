@@ -83,7 +83,7 @@ private:
                 return;
         }
         if (!lane_.problem().empty())
-            lane_.tell(wire::ErrorKind::medium, EIO, lane_.problem());
+            lane_.say_why();
         lane_.connection().close();
     }
 
@@ -162,7 +162,8 @@ TEST_P(FramesOnMedia, WhatPersistReturnsForIsDurable) {
     for (const Range& range : ranges) {
         SCOPED_TRACE(range.offset);
         frames.fill(range);
-        ASSERT_EQ(frames.lane.persist(range.offset, range.size), 0) << frames.lane.complaint();
+        ASSERT_EQ(frames.lane.persist(range.offset, range.size, false), 0)
+            << frames.lane.complaint();
         EXPECT_TRUE(frames.is_durable(range));
         frames.fill(range);
         ASSERT_EQ(frames.lane.deep_persist(range.offset, range.size), 0);
@@ -176,7 +177,8 @@ TEST_P(FramesOnMedia, DrainIsForAllThatWasFlushed) {
     for (int round = 0; round < 3; ++round) {
         for (const Range& range : ranges) {
             frames.fill(range);
-            ASSERT_EQ(frames.lane.flush(range.offset, range.size), 0) << frames.lane.complaint();
+            ASSERT_EQ(frames.lane.flush(range.offset, range.size, false), 0)
+                << frames.lane.complaint();
             EXPECT_TRUE(frames.lane.owes());
         }
         ASSERT_EQ(frames.lane.drain(), 0);
@@ -192,9 +194,9 @@ TEST_P(FramesOnMedia, TheOrderOfCallsIsTheOrderOfEffects) {
     for (const Range& earlier : ranges) {
         const Range later{8 * page, 64};
         frames.fill(earlier);
-        ASSERT_EQ(frames.lane.flush(earlier.offset, earlier.size), 0);
+        ASSERT_EQ(frames.lane.flush(earlier.offset, earlier.size, false), 0);
         frames.fill(later);
-        ASSERT_EQ(frames.lane.persist(later.offset, later.size), 0);
+        ASSERT_EQ(frames.lane.persist(later.offset, later.size, false), 0);
         EXPECT_TRUE(frames.is_durable(earlier) && frames.is_durable(later)) << earlier.offset;
     }
 }
@@ -222,7 +224,7 @@ TEST(FramesLane, ReadBringsTheTargetsBytes) {
 TEST(FramesLane, ReadSeesWhatWasFlushedBefore) {
     Frames frames;
     frames.fill({page, 100});
-    ASSERT_EQ(frames.lane.flush(page, 100), 0);
+    ASSERT_EQ(frames.lane.flush(page, 100, false), 0);
     std::vector<std::byte> bytes(100);
     ASSERT_EQ(frames.lane.read(bytes.data(), page, 100), 0);
     EXPECT_EQ(std::memcmp(bytes.data(), frames.memory.data() + page, 100), 0);
@@ -246,8 +248,8 @@ TEST(FramesLane, SmallCreditsHoldNothingUp) {
         }
         frames.fill(range);
         const bool persists = next(2) == 0;
-        ASSERT_EQ(persists ? frames.lane.persist(range.offset, range.size)
-                           : frames.lane.flush(range.offset, range.size),
+        ASSERT_EQ(persists ? frames.lane.persist(range.offset, range.size, false)
+                           : frames.lane.flush(range.offset, range.size, false),
                   0)
             << frames.lane.complaint();
         if (persists) {
@@ -265,10 +267,11 @@ TEST(FramesLane, AnErrorOfTheMediumIsNoAck) {
         Frames frames;
         Recorder::instance().fail({.call = "pmem_msync", .path = "", .number = 0, .code = EIO});
         frames.fill({page, 64});
-        EXPECT_NE(deep ? frames.lane.deep_persist(page, 64) : frames.lane.persist(page, 64), 0);
+        EXPECT_NE(deep ? frames.lane.deep_persist(page, 64) : frames.lane.persist(page, 64, false),
+                  0);
         EXPECT_NE(frames.lane.complaint().find("part pool"), std::string::npos)
             << frames.lane.complaint();
-        EXPECT_NE(frames.lane.persist(0, 8), 0);
+        EXPECT_NE(frames.lane.persist(0, 8, false), 0);
         frames.target.stop();
         EXPECT_NE(frames.target.problem(), "");
     }
@@ -282,7 +285,7 @@ TEST(FramesLane, AReadThatGivesUpLeavesItsMemoryAlone) {
     std::vector<std::byte> bytes(page, std::byte{0x77});
     EXPECT_EQ(frames.lane.read(bytes.data(), 0, page), ECONNRESET);
     EXPECT_EQ(bytes, std::vector<std::byte>(page, std::byte{0x77}));
-    EXPECT_NE(frames.lane.persist(0, 8), 0);
+    EXPECT_NE(frames.lane.persist(0, 8, false), 0);
 }
 
 // A peer that has shown who it is, and breaks the rules: the lane ends, and no byte has changed.

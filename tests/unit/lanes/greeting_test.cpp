@@ -1,168 +1,102 @@
-// Connections to a session that has a token: those who do not know it, or ask for a lane that they
-// cannot have, are turned away, and the lanes that there are go on.
-#include "guarded_pool.hpp"
-#include "lanes/lane_server.hpp"
-#include "serving_thread.hpp"
-#include "support/bare_end.hpp"
-#include "wire/persist_message.hpp"
+// Connections over libfabric to a session: those who do not know its token or its secret, or ask
+// for a lane that they cannot have, are turned away, and the lanes that there are go on.
+#include "fabric_session.hpp"
+#include "wire/hello.hpp"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <thread>
 
-namespace rpmem::target {
+namespace rpmem::target::greeting {
 namespace {
 
-using test::value_of;
 using EventKind = fabric::ConnectionEvent::Kind;
 using Greeting = std::vector<std::byte>;
 
-constexpr unsigned lanes = 2;
+constexpr unsigned lane_count = 2;
 // What the data of a connection request can be; see fabric::Endpoint::connect().
 constexpr std::size_t most_data = 56;
 
-wire::Token sample_token() {
-    wire::Token token;
-    for (std::size_t i = 0; i < token.size(); ++i)
-        token[i] = static_cast<std::byte>(0xa0 + i);
-    return token;
-}
-
 Greeting good_greeting(std::uint32_t lane) {
-    return encode(wire::LaneGreeting{lane, sample_token()});
+    return encode(wire::LaneGreeting{lane, sample_proof(lane_count).keys.token});
 }
 
 // A bare peer that asks for a lane, with these data.
 class Peer {
 public:
-    Peer(const LaneServer& server, const Greeting& greeting)
-        : end_(value_of(fabric::find_to_connect(fabric::ProviderKind::tcp, test::loopback,
+    Peer(const FabricLaneServer& server, const Greeting& greeting)
+        : end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, test::loopback,
                                                 std::to_string(server.port()), {16, 16}))) {
         end_.endpoint = value_of(fabric::Endpoint::open(end_.domain, end_.provider.info.get(),
                                                         *end_.events, end_.completions));
-        if (!end_.endpoint.connect(end_.provider.info->dest_addr, greeting))
+        if (end_.endpoint.post_receive(answer_.data(), answer_.size(), nullptr, nullptr) != 0 ||
+            !end_.endpoint.connect(end_.provider.info->dest_addr, greeting))
             throw std::runtime_error("no request");
     }
 
-    // Waits until the request has an answer, of whatever kind, while SERVE lets the server work.
-    template <typename Serve>
-    EventKind answer(Serve serve) const {
-        const Deadline deadline(test::fabric_patience);
-        while (!deadline.passed()) {
-            serve();
-            const auto event =
-                value_of(end_.events->wait(Deadline(std::chrono::milliseconds(5)), -1));
-            if (event)
-                return event->kind;
-        }
-        throw std::runtime_error("the request was not answered");
+    // Waits until the request has an answer, of whatever kind.
+    [[nodiscard]] EventKind answer() const {
+        const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
+        if (!event)
+            throw std::runtime_error("the request was not answered");
+        return event->kind;
     }
-
-    // Asks for the whole pool to be made durable, and has an answer.
-    bool is_served(const LaneServer& server) {
-        message_ = {static_cast<std::uint32_t>(wire::PersistMode::persist_written), 0,
-                    server.remote_base(), pool_size};
-        const iovec place{&message_, sizeof(message_)};
+    // What the target says to MESSAGE.
+    std::string answer_to(const Greeting& message) {
+        const iovec place{const_cast<std::byte*>(message.data()), message.size()};
         void* descriptor = nullptr;
-        return end_.endpoint.post_receive(&response_, sizeof(response_), nullptr, nullptr) == 0 &&
-               end_.endpoint.post_send({&place, 1}, {&descriptor, 1}) == 0 &&
-               end_.await_completions(1);
+        if (end_.endpoint.post_send({&place, 1}, {&descriptor, 1}) != 0 ||
+            !end_.await_completions(1))
+            return {};
+        return {reinterpret_cast<const char*>(answer_.data()), transport::magic_size};
     }
 
 private:
-    wire::PersistMessage message_{};
-    wire::PersistResponse response_{};
+    std::array<std::byte, 128> answer_{};
     test::BareEnd end_;
-};
-
-// While it lives, FI_CONNECTED is written to QUEUE after FI_SHUTDOWN only, as if the thread that
-// writes it had been kept from running. libfabric calls through a table that can be replaced.
-class LateBeginnings {
-public:
-    explicit LateBeginnings(const fabric::EventQueue& queue)
-        : queue_(queue.get()), usual_(queue_->ops) {
-        instance = this;
-        late_.write = [](fid_eq* eq, std::uint32_t event, const void* entry, std::size_t size,
-                         std::uint64_t flags) {
-            return instance->write(eq, event, entry, size, flags);
-        };
-        queue_->ops = &late_;
-    }
-    ~LateBeginnings() { queue_->ops = usual_; }
-    LateBeginnings(const LateBeginnings&) = delete;
-    LateBeginnings& operator=(const LateBeginnings&) = delete;
-
-private:
-    ssize_t write(fid_eq* eq, std::uint32_t event, const void* entry, std::size_t size,
-                  std::uint64_t flags) {
-        if (event == FI_CONNECTED)
-            for (const Deadline deadline(test::fabric_patience); !ended_ && !deadline.passed();)
-                std::this_thread::yield();
-        const ssize_t written = usual_->write(eq, event, entry, size, flags);
-        ended_ = ended_ || event == FI_SHUTDOWN;
-        return written;
-    }
-
-    fid_eq* queue_;
-    fi_ops_eq* usual_;
-    fi_ops_eq late_ = *usual_;
-    std::atomic<bool> ended_ = false;
-    static inline LateBeginnings* instance = nullptr;
 };
 
 class LaneGreeting : public testing::Test {
 protected:
     LaneGreeting()
         : log_file_(testing::TempDir() + "lane_greeting." + std::to_string(::getpid())),
-          server_(value_of(LaneServer::start({fabric::ProviderKind::tcp,
-                                              test::loopback,
-                                              "",
-                                              lanes,
-                                              {1024, 4, true, false},
-                                              1,
-                                              std::chrono::microseconds(0),
-                                              PagingPolicy::never,
-                                              sample_token(),
-                                              PoolAccess::direct},
-                                             pool_.begin(), pool_size, Persister(pool_.medium()),
-                                             value_of(Log::to_file(log_file_, LogLevel::debug))))),
-          thread_(*server_) {}
+          served_(one_file, PoolAccess::direct, lane_count, false,
+                  value_of(Log::to_file(log_file_, LogLevel::debug))) {}
     ~LaneGreeting() override { std::filesystem::remove(log_file_); }
-
-    void serve() const {
-        if (!server_->handle_events())
-            throw std::runtime_error("the server failed");
-    }
 
     // The server turns away who comes with GREETING, and says WHY.
     void expect_refusal(const Greeting& greeting, const std::string& why) const {
-        const unsigned before = server_->connected();
+        const unsigned before = served_.server->connected();
         std::filesystem::resize_file(log_file_, 0);
-        const Peer peer(*server_, greeting);
-        EXPECT_EQ(peer.answer([this] { serve(); }), EventKind::failed);
-        serve();
-        EXPECT_EQ(server_->connected(), before);
+        const Peer peer(*served_.server, greeting);
+        EXPECT_EQ(peer.answer(), EventKind::failed);
+        EXPECT_EQ(served_.server->connected(), before);
         EXPECT_NE(read_log().find("refused a connection"), std::string::npos) << read_log();
         EXPECT_NE(read_log().find(why), std::string::npos) << read_log();
     }
 
-    // Who comes with GREETING gets a lane, which is served.
-    std::unique_ptr<Peer> expect_lane(const Greeting& greeting) const {
-        const unsigned before = server_->connected();
-        auto peer = std::make_unique<Peer>(*server_, greeting);
-        if (peer->answer([this] { serve(); }) != EventKind::connected)
-            throw std::runtime_error("no lane: " + read_log());
-        for (const Deadline deadline(test::fabric_patience);
-             server_->connected() == before && !deadline.passed();)
-            serve();
-        EXPECT_EQ(server_->connected(), before + 1);
-        EXPECT_TRUE(peer->is_served(*server_));
-        return peer;
+    [[nodiscard]] Result<std::unique_ptr<LaneSet>>
+    connect(const std::function<void(FabricLanesRequest&)>& change = {}) {
+        FabricLanesRequest request = request_for(*served_.server, memory_,
+                                                 wire::PersistMethod::general_purpose, alarm_.fd());
+        if (change)
+            change(request);
+        return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
+    }
+    // An honest initiator is served.
+    void expect_lane() {
+        Result<std::unique_ptr<LaneSet>> lanes = connect();
+        const bool is_served = ServedSession::succeeds_in_time([&] {
+            if (!lanes)
+                lanes = connect();
+            return lanes.has_value();
+        });
+        ASSERT_TRUE(is_served) << lanes.error().text;
+        EXPECT_EQ((*lanes)->lane(0)->persist(0, 8, false), 0);
     }
 
     std::string read_log() const {
@@ -170,25 +104,11 @@ protected:
         return {std::istreambuf_iterator<char>(file), {}};
     }
 
-    const GuardedPool pool_;
     const std::string log_file_;
-    const std::unique_ptr<LaneServer> server_;
-    const ServingThread thread_;
+    const Event alarm_ = value_of(Event::make());
+    std::vector<std::byte> memory_ = std::vector<std::byte>(pool_size);
+    ServedSession served_;
 };
-
-TEST_F(LaneGreeting, GoodOnesAreServedInAnyOrder) {
-    EXPECT_FALSE(server_->ready());
-    const auto second = expect_lane(good_greeting(1));
-    EXPECT_TRUE(server_->ready());
-    const auto first = expect_lane(good_greeting(0));
-    EXPECT_TRUE(second->is_served(*server_));
-}
-
-TEST_F(LaneGreeting, ZerosMayFollow) {
-    Greeting greeting = good_greeting(0);
-    greeting.resize(most_data);
-    expect_lane(greeting);
-}
 
 TEST_F(LaneGreeting, WithoutOrTooShort) {
     expect_refusal({}, "shorter than 20");
@@ -198,7 +118,7 @@ TEST_F(LaneGreeting, WithoutOrTooShort) {
         greeting.resize(size);
         expect_refusal(greeting, "shorter than 20");
     }
-    expect_lane(good_greeting(0));
+    expect_lane();
 }
 
 TEST_F(LaneGreeting, WrongToken) {
@@ -210,65 +130,66 @@ TEST_F(LaneGreeting, WrongToken) {
     }
     expect_refusal(encode(wire::LaneGreeting{0, {}}), "its token is not the one");
     // Who does not know the token is not told which lanes there are.
-    expect_refusal(encode(wire::LaneGreeting{lanes, {}}), "its token is not the one");
-    expect_lane(good_greeting(0));
+    expect_refusal(encode(wire::LaneGreeting{lane_count, {}}), "its token is not the one");
+    expect_lane();
 }
 
 TEST_F(LaneGreeting, LanesThatThereAreNot) {
     constexpr auto most = std::numeric_limits<std::uint32_t>::max();
-    for (const std::uint32_t lane : {lanes, lanes + 1, most}) {
+    for (const std::uint32_t lane : {lane_count, lane_count + 1, most}) {
         SCOPED_TRACE(lane);
         expect_refusal(good_greeting(lane), "there is no such lane");
     }
-    expect_lane(good_greeting(lanes - 1));
+    expect_lane();
 }
 
 TEST_F(LaneGreeting, LanesThatAreConnectedAlready) {
-    const auto first = expect_lane(good_greeting(0));
+    const auto lanes = connect();
+    ASSERT_TRUE(lanes) << lanes.error().text;
     expect_refusal(good_greeting(0), "it is connected already");
-    EXPECT_TRUE(first->is_served(*server_));
-    const auto second = expect_lane(good_greeting(1));
-    expect_refusal(good_greeting(0), "it is connected already");
+    ASSERT_TRUE((*lanes)->use_lane(1));
     expect_refusal(good_greeting(1), "it is connected already");
-    EXPECT_TRUE(first->is_served(*server_));
-    EXPECT_TRUE(second->is_served(*server_));
+    EXPECT_EQ((*lanes)->lane(0)->persist(0, 8, false), 0);
+    EXPECT_EQ((*lanes)->lane(1)->persist(0, 8, false), 0);
 }
 
-// The server hears of it when it looks; a peer that was quicker is turned away, and comes again.
-TEST_F(LaneGreeting, APeerMayComeAgainButNotWithoutEnd) {
-    const auto leave_and_wait = [this](std::unique_ptr<Peer> peer, const std::string& what) {
-        std::filesystem::resize_file(log_file_, 0);
-        peer.reset();
-        for (const Deadline deadline(test::fabric_patience);
-             read_log().find(what) == std::string::npos && !deadline.passed();)
-            serve();
-        EXPECT_NE(read_log().find(what), std::string::npos) << read_log();
-    };
-    auto peer = expect_lane(good_greeting(0));
-    for (unsigned again = 0; again < lanes; ++again) {
+TEST_F(LaneGreeting, APeerMayComeAgain) {
+    for (int again = 0; again < 2; ++again) {
         SCOPED_TRACE(again);
-        leave_and_wait(std::move(peer), "lane 0 was shut down");
-        peer = expect_lane(good_greeting(0));
+        expect_lane();
     }
-    const auto other = expect_lane(good_greeting(1));
-    leave_and_wait(std::move(peer), "lane 0 was shut down");
-    expect_refusal(good_greeting(0), "it is connected already");
-    EXPECT_TRUE(other->is_served(*server_));
 }
 
-// Of a peer that leaves at once a worker's thread may see the end before accept() tells of the
-// beginning.
-TEST_F(LaneGreeting, TheEndMayBeToldBeforeTheBeginning) {
-    const LateBeginnings late(server_->events());
-    std::thread brief([this] { Peer(*server_, good_greeting(0)).answer([] {}); });
-    for (const Deadline deadline(test::fabric_patience);
-         read_log().find("lane 0 was shut down") == std::string::npos && !deadline.passed();)
-        serve();
-    brief.join();
-    EXPECT_EQ(server_->connected(), 1U) << read_log();
-    EXPECT_TRUE(server_->ready());
-    expect_lane(good_greeting(0));
+// The token crosses the network as it is: whoever saw it gets no further.
+TEST_F(LaneGreeting, WhoKnowsTheTokenOnlyGetsNoLane) {
+    for (const std::size_t size : {1U, 32U, 95U, 96U, 97U}) {
+        SCOPED_TRACE(size);
+        Greeting greeting = good_greeting(0);
+        greeting.resize(most_data); // zeros may follow
+        Peer peer(*served_.server, greeting);
+        ASSERT_EQ(peer.answer(), EventKind::connected);
+        EXPECT_EQ(peer.answer_to(Greeting(size, std::byte{0x11})), transport::refusal_magic);
+        EXPECT_EQ(served_.server->connected(), 0U);
+    }
+    EXPECT_TRUE(served_.server->failure().empty());
+    EXPECT_TRUE(served_.pool.is_untouched_but(0, 0));
+    expect_lane();
+}
+
+TEST_F(LaneGreeting, AWrongProofIsRefused) {
+    const auto lanes = connect([](FabricLanesRequest& request) {
+        auto wrong = sample_proof(lane_count, 2);
+        wrong.keys.token = request.proof->keys.token;
+        wrong.keys.id = request.proof->keys.id;
+        request.proof = std::make_shared<const transport::ProofSession>(std::move(wrong));
+    });
+    ASSERT_FALSE(lanes);
+    EXPECT_EQ(lanes.error().code, EACCES) << lanes.error().text;
+    EXPECT_NE(lanes.error().text.find("the proof is wrong"), std::string::npos)
+        << lanes.error().text;
+    EXPECT_EQ(served_.server->connected(), 0U);
+    expect_lane();
 }
 
 } // namespace
-} // namespace rpmem::target
+} // namespace rpmem::target::greeting

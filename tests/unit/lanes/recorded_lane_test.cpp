@@ -45,8 +45,7 @@ struct Range {
 // A lane to a pool of which the recorder keeps an image.
 class RecordedVisit : public Visit {
 public:
-    explicit RecordedVisit(const std::vector<Share>& shares, bool late_answers = false)
-        : Visit(PoolAccess::direct, late_answers, most_data, 1, true, shares) {
+    explicit RecordedVisit(const std::vector<Share>& shares) : Visit(most_data, shares) {
         Recorder::instance().reset();
         Recorder::instance().watch(pool.begin(), pool_size);
     }
@@ -55,20 +54,14 @@ public:
     RecordedVisit& operator=(const RecordedVisit&) = delete;
 
     // Sends a message for RANGE, which it brings, or which the peer has written before.
-    void send_for(PersistMode mode, const Range& range, std::uint32_t flags = 0) {
+    void send_for(PersistMode mode, const Range& range) {
         const bool brings = mode == PersistMode::inline_data;
         if (!brings)
             write(range);
-        send_message_for(mode, range, flags);
+        send(message(mode, range.offset, range.size), message_header + (brings ? range.size : 0));
     }
     // As the peer's device does.
     void write(const Range& range) { std::memset(pool.begin() + range.offset, 1, range.size); }
-    void send_message_for(PersistMode mode, const Range& range, std::uint32_t flags = 0) {
-        const bool brings = mode == PersistMode::inline_data;
-        PersistMessage sent = message(mode, range.offset, range.size);
-        sent.flags |= flags;
-        send(sent, message_header + (brings ? range.size : 0));
-    }
     [[nodiscard]] bool is_durable(const Range& range) const {
         return pool.begin()[range.offset] == std::byte{1} &&
                Recorder::instance().is_durable(range.offset, range.size);
@@ -102,62 +95,6 @@ TEST(RecordedLane, WhatAnAnswerConfirmsIsDurableWhenItComes) {
                 ASSERT_TRUE(visit.is_durable(range)) << range.size << " bytes at " << range.offset;
             }
         }
-}
-
-// Each list is sent with one answer for all of it. Ranges far apart, the later one before the
-// earlier, one inside another, overlapping, the same again.
-const std::vector<std::vector<Range>> lists = {
-    {{0, 64}, {8 * page, 64}, {4 * page, 64}},
-    {{8 * page, 64}, {0, 64}},
-    {{page, 3 * page}, {2 * page, 64}},
-    {{page, 64}, {0, 4 * page}},
-    {{2 * page, 2 * page}, {page, 2 * page}},
-    {{page, 2 * page}, {2 * page, 2 * page}},
-    {{page, 100}, {page, 100}, {page + 100, 5 * page}},
-    {{0, 7}, {7, 9}, {pool_size / 2 - 1, 2}, {16, 3 * page}, {pool_size - 1, 1}}};
-
-TEST(RecordedLane, OneAnswerConfirmsAllThatItCounts) {
-    for (const Medium& medium : media)
-        for (const bool deep_at_last : {false, true})
-            for (std::size_t list = 0; list < lists.size(); ++list) {
-                SCOPED_TRACE(medium.name);
-                SCOPED_TRACE(list);
-                RecordedVisit visit(medium.shares, true);
-                // All is written before the first message: the daemon reads whole pages.
-                const Range last{15 * page, 1};
-                visit.write(last);
-                for (const Range& range : lists[list])
-                    visit.write(range);
-                for (const Range& range : lists[list])
-                    visit.send_message_for(PersistMode::persist_written, range,
-                                           wire::answer_may_wait);
-                visit.send_message_for(
-                    deep_at_last ? PersistMode::deep_persist : PersistMode::persist_written, last);
-                ASSERT_TRUE(visit.is_answered());
-                EXPECT_EQ(visit.count_answered(), lists[list].size() + 1);
-                for (const Range& range : lists[list])
-                    EXPECT_TRUE(visit.is_durable(range))
-                        << range.size << " bytes at " << range.offset;
-            }
-}
-
-TEST(RecordedLane, GatheredMessagesAreDurable) {
-    for (const Medium& medium : media) {
-        SCOPED_TRACE(medium.name);
-        RecordedVisit visit(medium.shares);
-        Recorder::instance().delay(slow);
-        std::vector<PersistMessage> messages;
-        const std::vector<Range> sent{{64, 5}, {9 * page, 64}, {69, 59}, {3 * page - 1, 2}};
-        for (const Range& range : sent) {
-            messages.push_back(visit.message(PersistMode::inline_data, range.offset, range.size));
-            messages.back().flags |= wire::another_follows;
-        }
-        messages.back().flags &= ~wire::another_follows;
-        visit.send_together(messages);
-        ASSERT_TRUE(visit.is_answered());
-        for (const Range& range : sent)
-            EXPECT_TRUE(visit.is_durable(range)) << range.size << " bytes at " << range.offset;
-    }
 }
 
 // Past the caches of the platform: flush and drain are not enough.
@@ -212,7 +149,7 @@ TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
         Recorder::instance().fail({refusal.call, "", 1, EIO});
         visit.send_for(refusal.mode, {pool_size / 2 - 100, 200});
         EXPECT_NE(visit.failure().find(strerror(EIO)), std::string::npos) << visit.failure();
-        EXPECT_EQ(visit.count_answered(), 0U);
+        EXPECT_FALSE(visit.has_answer());
     }
 }
 
@@ -222,7 +159,7 @@ TEST(RecordedLane, AnErrorOfTheSecondPartIsNoAnswer) {
     Recorder::instance().fail({"pmem_msync", "", 2, ENOSPC});
     visit.send_for(PersistMode::persist_written, {pool_size / 2 - 100, 200});
     EXPECT_NE(visit.failure().find(strerror(ENOSPC)), std::string::npos) << visit.failure();
-    EXPECT_EQ(visit.count_answered(), 0U);
+    EXPECT_FALSE(visit.has_answer());
 }
 
 // As a kernel that writes back only pages which the processor has stored to: while this lives, the
@@ -328,7 +265,6 @@ TEST(RecordedLane, AnAnswerThatFindsNoRoomIsSentLater) {
         for (int round = 0; round < 2; ++round) {
             visit.send_for(PersistMode::inline_data, {64, 8});
             ASSERT_TRUE(visit.is_answered());
-            EXPECT_EQ(visit.count_answered(), 1U);
             EXPECT_LT(FullQueue::left, 0);
         }
     }

@@ -243,6 +243,41 @@ TEST_F(FrameConnectionTest, WhatTheReceiverRefusesEndsTheConnection) {
     EXPECT_EQ(collector.frames.size(), 1U) << "what came before is taken";
 }
 
+// Why it ends is told even where the network had no room for it at first; the peer may go on
+// sending meanwhile.
+TEST_F(FrameConnectionTest, APeerThatBrokeTheRulesHearsWhyBehindWhatWasUnsent) {
+    const FrameHeader header{.type = FrameType::data, .length = 8U << 20, .number = 1};
+    const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
+    const Buffer piece = counted(header.length);
+    const Buffer words = counted(3);
+    ASSERT_EQ(connection->post(header, piece, More::none), Posted::yes);
+    ASSERT_TRUE(connection->unsent());
+    say(Buffer(32));
+    connection->poll(collector);
+    ASSERT_EQ(connection->failure().fault, Fault::broke_protocol);
+    EXPECT_EQ(connection->post(error, words, More::none), Posted::yes);
+    connection->close();
+    say(counted(1000));
+
+    std::thread sender([this] {
+        const Deadline deadline(std::chrono::seconds(10));
+        while (connection->unsent() && !deadline.passed())
+            EXPECT_EQ(connection->poll(collector), 0U);
+        EXPECT_FALSE(connection->unsent());
+    });
+    static_cast<void>(hear(32 + piece.size()));
+    EXPECT_EQ(hear(35), frame(error, words));
+    EXPECT_EQ(hear(32), frame({.type = FrameType::bye}));
+    sender.join();
+    std::byte none;
+    EXPECT_EQ(::recv(raw.get(), &none, 1, 0), 0) << "and then the end";
+    EXPECT_GE(connection->fd(), 0);
+    raw.reset();
+    connection->poll(collector);
+    EXPECT_EQ(connection->fd(), -1) << "both have ended";
+    EXPECT_EQ(connection->failure().fault, Fault::broke_protocol);
+}
+
 TEST_F(FrameConnectionTest, AByeAndTheEndAreInOrder) {
     say(frame({.type = FrameType::bye}));
     connection->poll(collector);

@@ -19,7 +19,7 @@ using Time = Slots::Time;
 using Duration = std::chrono::nanoseconds;
 
 constexpr Time opening{1h}; // of the listener
-constexpr unsigned lanes = 1024;
+constexpr unsigned honest_lanes = 1024;
 constexpr Duration cost = 20us; // of a connection, on the listener's processor
 
 struct Load {
@@ -39,19 +39,19 @@ struct Arrival {
 
 class Listener {
 public:
-    explicit Listener(const Load& load) : load_(load), tries_(lanes, 0) {
+    explicit Listener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
         for (Id id = 0; id < most_silent; ++id)
             arrive(id, opening); // strangers hold all of them from the start
         next_id_ = most_silent;
         if (load.strangers_a_second > 0)
             add({.at = opening, .what = What::stranger});
-        for (unsigned lane = 0; lane < lanes; ++lane)
+        for (unsigned lane = 0; lane < honest_lanes; ++lane)
             add({.at = opening, .what = What::connect, .lane = lane});
     }
 
     // How long it takes until all lanes are proven; a minute, if they are not.
     Duration run() {
-        while (proven_ < lanes && !events_.empty() && events_.top().at < opening + 1min) {
+        while (proven_ < honest_lanes && !events_.empty() && events_.top().at < opening + 1min) {
             const Arrival event = events_.top();
             events_.pop();
             // One processor: what comes meanwhile waits in the kernel.
@@ -60,7 +60,7 @@ public:
                 lost(gone->id);
             take(event);
         }
-        return proven_ == lanes ? now_ - opening : Duration(1min);
+        return proven_ == honest_lanes ? now_ - opening : Duration(1min);
     }
 
 private:

@@ -18,27 +18,42 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds long_time(20000);
 
-TEST(SpinPolicy, StopsWhenItIsInVainAndGoesOnAfterAShortWait) {
-    SpinPolicy policy(microseconds(50));
-    for (int i = 0; i < 4; ++i) {
-        EXPECT_EQ(policy.time(), microseconds(50)) << i;
-        policy.ended(milliseconds(5), true);
+// Waits that follow one another, each so long.
+class Waits {
+public:
+    bool looks(std::chrono::nanoseconds taken) {
+        const bool result = policy_.time(now_) > std::chrono::nanoseconds(0);
+        policy_.ended(now_, now_ + taken);
+        now_ += taken;
+        return result;
     }
-    EXPECT_EQ(policy.time(), microseconds(0));
-    policy.ended(milliseconds(5), true);
-    EXPECT_EQ(policy.time(), microseconds(0));
-    policy.ended(microseconds(90), true);
-    EXPECT_EQ(policy.time(), microseconds(50));
+
+private:
+    SpinPolicy policy_{microseconds(50)};
+    SpinPolicy::Clock::time_point now_ = SpinPolicy::Clock::now();
+};
+
+TEST(SpinPolicy, PausesWhenItIsInVainAndTriesAgain) {
+    Waits waits;
+    for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(waits.looks(microseconds(60))) << i;
+    for (int pauses = 0; pauses < 3; ++pauses) {
+        for (int i = 0; i < 9; ++i)
+            EXPECT_FALSE(waits.looks(milliseconds(1))) << i;
+        EXPECT_FALSE(waits.looks(milliseconds(2))) << "which ends after the pause";
+        EXPECT_TRUE(waits.looks(microseconds(60))) << "one try";
+    }
+    EXPECT_FALSE(waits.looks(milliseconds(20)));
+    EXPECT_TRUE(waits.looks(microseconds(10))) << "a try that helps";
+    EXPECT_TRUE(waits.looks(microseconds(60)));
+    EXPECT_TRUE(waits.looks(microseconds(10)));
 }
 
 TEST(SpinPolicy, ALateAnswerNowAndThenChangesNothing) {
-    SpinPolicy policy(microseconds(50));
-    for (int i = 0; i < 100; ++i) {
-        policy.ended(milliseconds(5), true);
-        policy.ended(milliseconds(5), true);
-        policy.ended(microseconds(10), false);
-        EXPECT_EQ(policy.time(), microseconds(50));
-    }
+    Waits waits;
+    for (int i = 0; i < 100; ++i)
+        for (const auto taken : {milliseconds(5), milliseconds(5), milliseconds(0)})
+            EXPECT_TRUE(waits.looks(taken)) << i;
 }
 
 class IgnoresAll : public Receiver {

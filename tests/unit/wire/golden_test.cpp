@@ -84,14 +84,14 @@ TEST(Golden, EveryRequestIsDecodedAndEncodedToTheSameBytes) {
     for (const std::string& name : captures(to_daemon)) {
         SCOPED_TRACE(name);
         const Bytes bytes = read_capture(name + to_daemon);
-        const auto known = malformed_captures.find(name);
+        const auto malformed = malformed_captures.find(name);
         std::span<const std::byte> left(bytes);
         while (!left.empty()) {
             const auto before = left;
             const auto request = next_request(left);
-            if (known != malformed_captures.end()) {
+            if (malformed != malformed_captures.end()) {
                 ASSERT_FALSE(request);
-                EXPECT_EQ(request.error().code, known->second) << request.error().text;
+                EXPECT_EQ(request.error().code, malformed->second) << request.error().text;
                 break;
             }
             ASSERT_TRUE(request) << request.error().text;

@@ -22,33 +22,29 @@ Token sample_token() {
     return token;
 }
 
-// The bytes that the first release sent: later ones must still understand them.
 const auto golden_hello = bytes({
-    0,    0,    0,    48,   0,    1,    0,    0,                            // size, version
-    0,    0,    0,    0,    0,    0,    0,    1,                            // capabilities
-    0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
-    0,    0,    0,    1,    0,    1,    0,    0,                            // messages, inline
-    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, // token
-    0xac, 0xad, 0xae, 0xaf,
+    0, 0, 0, 48, 0, 1, 0, 0,   // size, version
+    0, 0, 0, 0,  0, 0, 0, 128, // capabilities
+    0, 0, 0, 7,  0, 0, 4, 0,   // providers, lanes
+    0, 0, 0, 0,  0, 0, 0, 0,   // reserved
+    0, 0, 0, 0,  0, 0, 0, 0,   //
+    0, 0, 0, 0,  0, 0, 0, 0,   //
 });
-const auto golden_answer = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+const auto golden_answer = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128});
 const auto golden_greeting = bytes({0,    0,    1,    2,    0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5,
                                     0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf});
 
 TEST(Hello, GoldenBytes) {
     Hello hello;
-    hello.capabilities = capability_lane_greeting;
+    hello.capabilities = capability_medium_failure;
     hello.providers = provider_bit(1) | provider_bit(2) | provider_bit(3);
     hello.lanes = 1024;
-    hello.messages = 1;
-    hello.inline_size = 65536;
-    hello.token = sample_token();
     EXPECT_EQ(encode(hello), golden_hello);
     const auto back = decode_hello(golden_hello);
     ASSERT_TRUE(back) << back.error().text;
     EXPECT_EQ(encode(*back), golden_hello);
 
-    EXPECT_EQ(encode(HelloAnswer{1, capability_lane_greeting}), golden_answer);
+    EXPECT_EQ(encode(HelloAnswer{1, capability_medium_failure}), golden_answer);
     const auto answer = decode_hello_answer(golden_answer);
     ASSERT_TRUE(answer) << answer.error().text;
     EXPECT_EQ(encode(*answer), golden_answer);
@@ -65,38 +61,37 @@ TEST(Hello, GoldenBytes) {
 // What today's daemon offers, and the answer of an initiator that takes all of it.
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
-        0,    0,    0,    92,   0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    0,    1,    255,                          // capabilities
+        0,    0,    0,    124,  0,    1,    0,    0,                            // size, version
+        0,    0,    0,    0,    0,    0,    41,   128,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
-        0,    0,    0,    32,   0,    8,    0,    0,                            // messages, inline
-        0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xaa, 0xab, // token
-        0xac, 0xad, 0xae, 0xaf,                                                 //
+        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    // reserved
+        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    //
         0,    0,    0,    2,                                                    // addresses
         0,    0,    0,    4,    192,  0,    2,    7,    0,    0,    0,    0,    // 192.0.2.7
         0,    0,    0,    0,    0,    0,    0,    0,                            //
         0,    0,    0,    6,    0x20, 0x01, 0x0d, 0xb8, 0,    0,    0,    0,    // 2001:db8::9
         0,    0,    0,    0,    0,    0,    0,    9,                            //
+        0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xcb, // secret
+        0xcc, 0xcd, 0xce, 0xcf, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, //
+        0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
     });
+    SessionSecret secret;
+    for (std::size_t i = 0; i < secret.size(); ++i)
+        secret[i] = static_cast<std::byte>(0xc0 + i);
     const std::vector<HostAddress> addresses{*parse_address("192.0.2.7"),
                                              *parse_address("2001:db8::9")};
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 255});
-    EXPECT_EQ(capability_lane_greeting, 1U);
-    EXPECT_EQ(capability_pipelining, 2U);
-    EXPECT_EQ(capability_messages_only, 4U);
-    EXPECT_EQ(capability_late_answers, 8U);
-    EXPECT_EQ(capability_windows, 16U);
-    EXPECT_EQ(capability_processors, 32U);
-    EXPECT_EQ(capability_gathering, 64U);
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 41, 128});
     EXPECT_EQ(capability_medium_failure, 128U);
     EXPECT_EQ(capability_addresses, 256U);
-    EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, 32, 524288, sample_token(), addresses}),
-              golden_offer);
+    EXPECT_EQ(capability_lane_frames, 2048U);
+    EXPECT_EQ(capability_tls, 8192U);
+    EXPECT_EQ(condition_tls_required, 16384U);
+    EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, addresses, secret}), golden_offer);
     const auto offer = decode_hello(golden_offer);
     ASSERT_TRUE(offer) << offer.error().text;
     EXPECT_EQ(offer->capabilities, all_capabilities);
-    EXPECT_EQ(offer->messages, 32U);
-    EXPECT_EQ(offer->inline_size, 524288U);
     EXPECT_EQ(offer->addresses, addresses);
+    EXPECT_EQ(offer->secret, secret);
     EXPECT_EQ(encode(*offer), golden_offer);
 
     EXPECT_EQ(encode(HelloAnswer{1, all_capabilities}), golden_taken);
@@ -113,7 +108,7 @@ TEST(Hello, LongerOnesAreTheFuture) {
     const auto hello = decode_hello(longer);
     ASSERT_TRUE(hello) << hello.error().text;
     EXPECT_EQ(hello->version, 2);
-    EXPECT_EQ(hello->token, sample_token());
+    EXPECT_EQ(hello->lanes, 1024U);
     auto padded = golden_greeting;
     padded.resize(56);
     EXPECT_TRUE(decode_lane_greeting(padded));
@@ -142,25 +137,29 @@ TEST(Hello, SizesAreBoundedBeforeAnythingIsRead) {
 }
 
 TEST(Hello, ZerosThatMakeNoSenseAreRefused) {
-    for (const std::size_t last_byte : {5U, 22U, 27U}) { // version, lanes, messages
+    for (const std::size_t last_byte : {5U, 22U}) { // version, lanes
         auto wrong = golden_hello;
         wrong[last_byte] = std::byte{0};
         EXPECT_FALSE(decode_hello(wrong)) << last_byte;
     }
-    auto tiny_messages = golden_hello;
-    tiny_messages[15] = static_cast<std::byte>(capability_pipelining);
-    EXPECT_TRUE(decode_hello(tiny_messages));
-    tiny_messages[29] = std::byte{0}; // of 65536 bytes: none are left
-    EXPECT_FALSE(decode_hello(tiny_messages));
-    tiny_messages[15] = std::byte{0}; // without pipelining the field means nothing
-    EXPECT_TRUE(decode_hello(tiny_messages));
     auto answer = golden_answer;
     answer[5] = std::byte{0};
     EXPECT_FALSE(decode_hello_answer(answer));
 }
 
+// What they had a meaning for was never released.
+TEST(Hello, ReservedBytesMeanNothing) {
+    for (std::size_t byte = 24; byte < 48; ++byte) {
+        auto other = golden_hello;
+        other[byte] = std::byte{0xff};
+        const auto decoded = decode_hello(other);
+        ASSERT_TRUE(decoded) << byte;
+        EXPECT_EQ(encode(*decoded), golden_hello);
+    }
+}
+
 TEST(Hello, AddressesAreBounded) {
-    Hello hello{1, capability_addresses, 7, 1, 1, 0, sample_token(), {}};
+    Hello hello{1, capability_addresses, 7, 1, {}};
     for (int i = 0; i < 20; ++i)
         hello.addresses.push_back(*parse_address("192.0.2." + std::to_string(i)));
     auto full = encode(hello);
@@ -190,8 +189,7 @@ TEST(Hello, AddressesAreBounded) {
 
 // Found by the fuzz target hello: two addresses of IPv4 that were the same compared as different.
 TEST(Hello, WhatIsBehindAnAddressOfIpv4IsNotKept) {
-    auto bytes = encode(
-        Hello{1, capability_addresses, 7, 1, 1, 0, sample_token(), {*parse_address("192.0.2.7")}});
+    auto bytes = encode(Hello{1, capability_addresses, 7, 1, {*parse_address("192.0.2.7")}});
     bytes.back() = std::byte{1};
     const auto decoded = decode_hello(bytes);
     ASSERT_TRUE(decoded) << decoded.error().text;

@@ -1,0 +1,23 @@
+// What a handler of signals may call: nothing here allocates or locks.
+#pragma once
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace rpmem::signal_safe {
+
+// Writes TEXT to FD, and gives up after PATIENCE_MS without room for more; nothing to FD -1.
+inline void put(int fd, std::string_view text, int patience_ms) {
+    pollfd entry = {fd, POLLOUT, 0};
+    while (!text.empty() && fd >= 0 && ::poll(&entry, 1, patience_ms) == 1) {
+        const ssize_t written = ::write(fd, text.data(), text.size());
+        if (written <= 0)
+            return;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+} // namespace rpmem::signal_safe

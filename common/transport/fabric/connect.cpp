@@ -1,0 +1,175 @@
+#include "transport/fabric/connect.hpp"
+
+#include "base/deadline.hpp"
+#include "wire/hello.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem::transport {
+namespace {
+
+using EventKind = fabric::ConnectionEvent::Kind;
+
+// Of a proof and the welcome, which come one by one.
+constexpr std::size_t opening_receives = 1;
+constexpr std::size_t opening_size = 128;
+
+// Headers of frames, whose payload lies in the pool, and payloads that are quicker copied.
+constexpr std::size_t slot_size = 256;
+
+// Where reads of a lane of protocol 0.1 go whose destination is not registered.
+constexpr std::size_t landing_size = std::size_t{128} * 1024;
+
+// While a lane is connected no frame comes.
+class NoFrames final : public Receiver {
+    bool begin(const wire::FrameHeader&, std::span<std::byte>&, std::string& why) override {
+        why = "sent a frame before the lane was open";
+        return false;
+    }
+    void take(const wire::FrameHeader&, std::size_t, std::span<const std::byte>) override {}
+    bool end(const wire::FrameHeader&, std::string&) override { return false; }
+};
+
+FabricBuffers buffers(std::size_t receives, std::size_t receive_size, std::size_t queue) {
+    return {.receives = receives,
+            .receive_size = receive_size,
+            .sends = std::min<std::size_t>(queue, most_lane_frames),
+            .send_size = slot_size,
+            .queue = queue};
+}
+
+// Proves who this is, and waits for the welcome.
+Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& group,
+                                    InitiatorOpening& opening, const Deadline& deadline,
+                                    const FabricPatience& patience) {
+    NoFrames none;
+    const auto first = opening.start();
+    if (!first.why.empty())
+        return fail(ErrorClass::link_lost, first.code, "{}", first.why);
+    RPMEM_TRY(connection.say(first.send));
+    while (true) {
+        connection.poll(none);
+        if (connection.ended())
+            return fail(ErrorClass::link_lost, connection.failure().code, "{}",
+                        connection.failure().text);
+        if (opening.is_done())
+            return opening.credits();
+        const auto waited =
+            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), patience.wake);
+        if (waited == Waited::woken && patience.is_lost())
+            return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
+        if (deadline.passed())
+            return fail(ErrorClass::link_lost, ETIMEDOUT,
+                        "the target does not open the lane within {} ms (RPMEM_CONNECT_TIMEOUT)",
+                        patience.time.count());
+    }
+}
+
+// Until the connection that was asked for is there.
+Result<> await_connected(const fabric::EventQueue& events, const std::string& where,
+                         const FabricPatience& patience) {
+    const Deadline deadline(patience.time);
+    auto event = events.wait(deadline, patience.wake);
+    while (event && !*event && !deadline.passed() && !patience.is_lost())
+        event = events.wait(deadline, patience.wake);
+    if (!event)
+        return propagate(std::move(event));
+    if (!*event && !deadline.passed())
+        return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
+    if (!*event)
+        return fail(ErrorClass::link_lost, ETIMEDOUT,
+                    "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
+                    "(firewall)?",
+                    where, patience.time.count());
+    if ((*event)->kind != EventKind::connected)
+        return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
+                    "{} failed: {}", where,
+                    (*event)->text.empty() ? "the target refused it" : (*event)->text);
+    return {};
+}
+
+struct Offer {
+    FabricBuffers buffers;
+    wire::LaneEncoding encoding{};
+    std::unique_ptr<Opening> opening{};
+    std::span<const std::byte> greeting{}; // goes with the connection request
+};
+
+Result<OpenedFabricLane> reach(const FabricTarget& target, Offer offer, const std::string& where,
+                               const FabricPatience& patience) {
+    auto group = FabricGroup::open(target.domain, fabric::completions_of(target.provider, 1),
+                                   target.spin_time);
+    if (!group)
+        return propagate(std::move(group));
+    auto connection =
+        FabricConnection::open({.domain = target.domain,
+                                .provider = target.provider,
+                                .info = target.provider.info.get(),
+                                .events = target.events,
+                                .group = **group,
+                                .encoding = offer.encoding},
+                               offer.buffers, target.pool, where, std::move(offer.opening));
+    if (!connection)
+        return propagate(std::move(connection));
+    RPMEM_TRY((*group)->add(**connection));
+    auto started =
+        (*connection)->endpoint().connect(target.provider.info->dest_addr, offer.greeting);
+    if (!started)
+        return Failure(in_context(where, std::move(started).error()));
+    RPMEM_TRY(await_connected(target.events, where, patience));
+    return OpenedFabricLane{std::move(*group), std::move(*connection)};
+}
+
+} // namespace
+
+Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTarget& target,
+                                             const std::string& where,
+                                             const FabricPatience& patience) {
+    Offer offer{.buffers = buffers(1, sizeof(wire::PersistResponse), target.queue),
+                .encoding = wire::LaneEncoding({.end = wire::LaneEnd::initiator,
+                                                .lane = lane,
+                                                .remote_base = target.pool.remote->address})};
+    if (target.provider.local_registration)
+        offer.buffers.landing = landing_size;
+    auto opened = reach(target, std::move(offer), where, patience);
+    if (opened) // one message is under way
+        opened->credits = {.bytes = wire::least_credit_bytes,
+                           .payload = wire::inline_size_of_0_1,
+                           .frames = 1,
+                           .reads = 0};
+    return opened;
+}
+
+Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
+                                             const LaneIdentity& identity,
+                                             const FabricTarget& target, const std::string& where,
+                                             const FabricPatience& patience,
+                                             std::size_t (*read_piece)(std::size_t)) {
+    const Deadline deadline(patience.time);
+    auto made = std::make_unique<InitiatorOpening>(session, identity);
+    InitiatorOpening& opening = *made;
+    const auto greeting = wire::encode(wire::LaneGreeting{identity.lane, session.keys.token});
+    auto opened = reach(target,
+                        {.buffers = buffers(opening_receives, opening_size, target.queue),
+                         .opening = std::move(made),
+                         .greeting = greeting},
+                        where, patience);
+    if (!opened)
+        return opened;
+    auto granted = open_lane(*opened->connection, *opened->group, opening, deadline, patience);
+    if (!granted)
+        return Failure(in_context(where, std::move(granted).error()));
+    const wire::LaneCredits credits = *granted; // the opening goes
+    if (credits.frames > most_lane_frames || credits.payload > target.most_payload)
+        return fail(ErrorClass::link_lost, EBADMSG,
+                    "{}: the target broke the protocol: its credits make no sense", where);
+    const std::size_t reads = std::min<std::size_t>(credits.reads, wire::most_reads);
+    const std::size_t largest = std::max(read_piece(credits.payload), wire::most_error_text);
+    RPMEM_TRY(opened->connection->prepare_for_frames(
+        buffers(credits.frames + reads + 2, wire::frame_header_size + largest, target.queue)));
+    opened->credits = credits;
+    return opened;
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,92 @@
+#include "transport/fabric/endpoint.hpp"
+
+#include <netinet/in.h>
+#include <rdma/fi_cm.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace rpmem::fabric {
+namespace {
+
+Result<std::uint16_t> port_of(fid_t object) {
+    sockaddr_storage name{};
+    std::size_t length = sizeof(name);
+    const int status = fi_getname(object, &name, &length);
+    if (status != 0)
+        return fail_fabric(ErrorClass::bug, status, "asking for the port of a listening endpoint");
+    if (name.ss_family == AF_INET)
+        return ntohs(reinterpret_cast<const sockaddr_in*>(&name)->sin_port);
+    if (name.ss_family == AF_INET6)
+        return ntohs(reinterpret_cast<const sockaddr_in6*>(&name)->sin6_port);
+    return fail(ErrorClass::bug, EAFNOSUPPORT, "the provider listens on an address of family {}",
+                name.ss_family);
+}
+
+} // namespace
+
+Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const EventQueue& events,
+                                const CompletionQueue& completions) {
+    fid_ep* endpoint = nullptr;
+    int status = fi_endpoint(domain.domain.get(), info, &endpoint, nullptr);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status, "cannot open an endpoint");
+    Endpoint opened{Handle<fid_ep>(endpoint)};
+    status = fi_ep_bind(endpoint, &events.get()->fid, 0);
+    if (status == 0)
+        status = fi_ep_bind(endpoint, &completions.get()->fid, FI_RECV);
+    // What is posted says itself whether it completes with an entry.
+    if (status == 0)
+        status =
+            fi_ep_bind(endpoint, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+    if (status == 0)
+        status = fi_enable(endpoint);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status, "cannot set up an endpoint");
+    return opened;
+}
+
+Result<> Endpoint::connect(const void* address, std::span<const std::byte> data) {
+    const int status =
+        fi_connect(endpoint_.get(), address, data.empty() ? nullptr : data.data(), data.size());
+    if (status != 0)
+        return fail_fabric(ErrorClass::link_lost, status, "cannot start to connect a lane");
+    return {};
+}
+
+Result<> Endpoint::accept() {
+    const int status = fi_accept(endpoint_.get(), nullptr, 0);
+    if (status != 0)
+        return fail_fabric(ErrorClass::link_lost, status, "cannot accept the connection of a lane");
+    return {};
+}
+
+void Endpoint::shut_down() {
+    if (endpoint_)
+        fi_shutdown(endpoint_.get(), 0); // fails only where there is no connection any more
+}
+
+Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,
+                                                const EventQueue& events) {
+    fid_pep* endpoint = nullptr;
+    int status = fi_passive_ep(domain.fabric.get(), provider.info.get(), &endpoint, nullptr);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status, "cannot open a listening endpoint");
+    Handle<fid_pep> owned(endpoint);
+    status = fi_pep_bind(endpoint, &events.get()->fid, 0);
+    if (status == 0)
+        status = fi_listen(endpoint);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status,
+                           "cannot listen for lanes with the provider {}", name_of(provider.kind));
+    const Result<std::uint16_t> port = port_of(&endpoint->fid);
+    if (!port)
+        return Failure(port.error());
+    return PassiveEndpoint(std::move(owned), *port);
+}
+
+void PassiveEndpoint::reject(const Info& request) const {
+    fi_reject(endpoint_.get(), request->handle, nullptr, 0);
+}
+
+} // namespace rpmem::fabric

@@ -1,0 +1,400 @@
+#include "transport/fabric/fabric_connection.hpp"
+
+#include "base/cache_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace rpmem::transport {
+namespace {
+
+using wire::FrameHeader;
+using wire::FrameType;
+using Kind = FabricOperation::Kind;
+
+// More than any message of an opening has.
+constexpr std::size_t longest_opening = 128;
+
+// To refer a device to a second place takes longer than to copy so few bytes.
+constexpr std::size_t most_copied = 256 - wire::frame_header_size;
+
+bool is_within(std::span<const std::byte> bytes, std::span<const std::byte> memory) {
+    return !bytes.empty() && !memory.empty() && bytes.data() >= memory.data() &&
+           bytes.data() + bytes.size() <= memory.data() + memory.size();
+}
+
+iovec iovec_of(const std::byte* bytes, std::size_t size) {
+    return {const_cast<std::byte*>(bytes), size};
+}
+
+} // namespace
+
+Result<std::unique_ptr<FabricConnection>>
+FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const FabricPool& pool,
+                       std::string name, std::unique_ptr<Opening> opening) {
+    std::unique_ptr<FabricConnection> made(
+        new FabricConnection(end, pool, std::move(name), std::move(opening)));
+    auto receives = made->make_places(buffers.receives, buffers.receive_size, Kind::receive);
+    if (!receives)
+        return propagate(std::move(receives));
+    made->receives_ = std::move(*receives);
+    auto sends = made->make_places(buffers.sends, buffers.send_size, Kind::send,
+                                   std::max(buffers.landing, unwanted));
+    if (!sends)
+        return propagate(std::move(sends));
+    made->sends_ = std::move(*sends);
+    made->state_->is_open = !made->opening_;
+    made->numbers_.resize(buffers.sends);
+    made->arrived_.resize(buffers.receives);
+    made->queue_ = buffers.queue;
+    auto endpoint =
+        fabric::Endpoint::open(end.domain, end.info, end.events, end.group.completions());
+    if (!endpoint)
+        return propagate(std::move(endpoint));
+    made->endpoint_ = std::move(*endpoint);
+    return made;
+}
+
+Result<FabricConnection::Places> FabricConnection::make_places(std::size_t count, std::size_t size,
+                                                               Kind kind,
+                                                               std::size_t bytes_behind) {
+    Places places;
+    places.size = size;
+    const std::size_t step = up_to_cache_lines(size);
+    const std::size_t all = count * step + bytes_behind;
+    // Not touched: pages that nothing reaches cost nothing where they are not locked.
+    places.memory.reset(new (std::nothrow) std::byte[all]);
+    if (!places.memory)
+        return fail(ErrorClass::resource_limit, ENOMEM,
+                    "no memory for the {} bytes of message buffers of {}", all, name_);
+    auto region = fabric::register_memory(domain_, provider_, places.memory.get(), all,
+                                          fabric::Access::local);
+    if (!region)
+        return propagate(std::move(region));
+    places.region = std::move(*region);
+    places.behind = {places.memory.get() + count * step, bytes_behind};
+    places.operations.resize(count);
+    for (std::size_t i = 0; i < count; ++i)
+        places.operations[i] = {
+            .connection = this, .kind = kind, .place = places.memory.get() + i * step};
+    return places;
+}
+
+FabricConnection::~FabricConnection() {
+    abandon();
+    state_->has_ended = true;
+}
+
+void FabricConnection::abandon() {
+    if (is_the_parents_)
+        return;
+    if (!ended())
+        failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
+    state_->has_ended = true;
+    if (endpoint_) {
+        endpoint_.shut_down();
+        endpoint_.close();
+    }
+    arrived_count_ = 0;
+}
+
+// Once anything is posted, its failure is the connection's, and its owner's to take in order.
+Result<> FabricConnection::start() {
+    RPMEM_TRY(post_all());
+    return accepts_ ? endpoint_.accept() : Result<>();
+}
+
+Result<> FabricConnection::post_all() {
+    for (FabricOperation& operation : receives_.operations)
+        if (const int status = post_receive(operation); status != 0)
+            return fabric::fail_fabric(ErrorClass::resource_limit, status,
+                                       "cannot post a receive buffer of {}", name_);
+    return {};
+}
+
+int FabricConnection::post_receive(FabricOperation& operation) {
+    return endpoint_.post_receive(operation.place, receives_.size, receives_.region.descriptor(),
+                                  &operation);
+}
+
+Result<> FabricConnection::prepare_for_frames(const FabricBuffers& buffers) {
+    opening_.reset();
+    auto receives = make_places(buffers.receives, buffers.receive_size, Kind::receive);
+    if (!receives)
+        return propagate(std::move(receives));
+    first_receives_ = std::exchange(receives_, std::move(*receives));
+    arrived_.assign(buffers.receives, {});
+    first_arrived_ = 0;
+    state_->is_open = true;
+    return post_all();
+}
+
+void FabricConnection::ended_well(FabricOperation& operation, std::size_t size) {
+    has_news_ = true;
+    switch (operation.kind) {
+    case Kind::receive:
+        if (arrived_count_ < arrived_.size())
+            arrived_[(first_arrived_ + arrived_count_++) % arrived_.size()] = {&operation, size};
+        return;
+    case Kind::send:
+        while (open_sends_ > 0) { // those before have ended, too
+            const FabricOperation* const first = &sends_.operations[first_send_];
+            first_send_ = (first_send_ + 1) % numbers_.size();
+            --open_sends_;
+            if (first == &operation)
+                break;
+        }
+        return;
+    case Kind::write:
+        --writes_;
+        ++direct_ended_;
+        return;
+    case Kind::read:
+        --reads_;
+        ++direct_ended_;
+        return;
+    }
+}
+
+void FabricConnection::ended_badly(FabricOperation*, int code) {
+    has_news_ = true;
+    if (send_code_ == 0)
+        send_code_ = code;
+}
+
+bool FabricConnection::can_send() const {
+    return endpoint_ && !is_the_parents_ && send_code_ == 0 && !is_closing_ &&
+           (!ended() || failure_.fault == Fault::broke_protocol);
+}
+
+Posted FabricConnection::posted(int status) {
+    if (status == 0)
+        return Posted::yes;
+    if (status == -FI_EAGAIN) {
+        group_.expect_room();
+        return Posted::full;
+    }
+    send_code_ = -status;
+    has_news_ = true;
+    return Posted::ended;
+}
+
+Posted FabricConnection::post(const FrameHeader& header, std::span<const std::byte> piece, More) {
+    if (!can_send() || opening_)
+        return Posted::ended;
+    wire::FrameBytes place;
+    const std::span<const std::byte> encoded = encoding_.encode(header, place);
+    if (encoded.empty())
+        return Posted::ended;
+    const std::size_t size = encoded.size() + piece.size();
+    // An injected message has no completion. The worker waits for that of the last words.
+    const bool is_last = header.type == FrameType::error || header.type == FrameType::bye;
+    const bool fits = piece.size() <= most_copied && size <= provider_.inject_size;
+    const Posted posted =
+        fits && !is_last ? send_inside(encoded, piece) : send_from_slot(encoded, piece, is_last);
+    if (posted == Posted::yes)
+        ++posted_;
+    return posted;
+}
+
+Posted FabricConnection::send_inside(std::span<const std::byte> header,
+                                     std::span<const std::byte> piece) {
+    std::array<std::byte, wire::frame_header_size + most_copied> frame;
+    std::memcpy(frame.data(), header.data(), header.size());
+    std::copy_n(piece.begin(), piece.size(), frame.data() + header.size());
+    return posted(endpoint_.inject(frame.data(), header.size() + piece.size()));
+}
+
+// To hear of the end of each send would take longer than to send it: some tell for all before.
+Posted FabricConnection::send_from_slot(std::span<const std::byte> header,
+                                        std::span<const std::byte> piece, bool is_last) {
+    if (is_full() || open_sends_ == numbers_.size())
+        return Posted::full;
+    const std::size_t index = (first_send_ + open_sends_) % numbers_.size();
+    FabricOperation& operation = sends_.operations[index];
+    std::byte* const slot = operation.place;
+    std::memcpy(slot, header.data(), header.size());
+    const bool is_copied = piece.size() <= most_copied || !is_within(piece, pool_.memory);
+    if (is_copied && header.size() + piece.size() > sends_.size)
+        return posted(-EMSGSIZE);
+    if (is_copied)
+        std::copy_n(piece.begin(), piece.size(), slot + header.size());
+    const std::array<iovec, 2> places{
+        iovec_of(slot, header.size() + (is_copied ? piece.size() : 0)),
+        iovec_of(piece.data(), piece.size())};
+    std::array<void*, 2> descriptors{sends_.region.descriptor(), pool_.descriptor};
+    const bool tells = is_last || (quiet_sends_ + 1) * 4 >= numbers_.size();
+    const Posted sent =
+        posted(endpoint_.post_send(std::span(places).first(is_copied ? 1 : 2), descriptors,
+                                   tells ? FI_COMPLETION : 0, &operation));
+    if (sent == Posted::yes) {
+        numbers_[index] = posted_ + 1;
+        ++open_sends_;
+        quiet_sends_ = tells ? 0 : quiet_sends_ + 1;
+    }
+    return sent;
+}
+
+Result<> FabricConnection::say(Bytes message) {
+    if (message.empty())
+        return {};
+    // Nothing else is under way yet: there is room.
+    FabricOperation& operation = sends_.operations[(first_send_ + open_sends_) % numbers_.size()];
+    std::copy(message.begin(), message.end(), operation.place);
+    const iovec place = iovec_of(operation.place, message.size());
+    void* descriptor = sends_.region.descriptor();
+    const int status =
+        endpoint_.post_send({&place, 1}, {&descriptor, 1}, FI_COMPLETION, &operation);
+    if (status != 0)
+        return fabric::fail_fabric(ErrorClass::link_lost, status, "{}: cannot send", name_);
+    numbers_[(first_send_ + open_sends_++) % numbers_.size()] = 1;
+    return {};
+}
+
+std::uint64_t FabricConnection::released() const {
+    return open_sends_ == 0 ? posted_ : numbers_[first_send_] - 1;
+}
+
+std::size_t FabricConnection::poll(Receiver& receiver) {
+    const bool is_lost = state_->is_lost.load(std::memory_order_acquire);
+    if (arrived_count_ == 0 || is_lost)
+        group_.look();
+    has_news_ = false;
+    std::size_t bytes = std::exchange(direct_ended_, 0);
+    while (arrived_count_ > 0 && !ended()) {
+        const Arrived arrived = arrived_[first_arrived_];
+        first_arrived_ = (first_arrived_ + 1) % arrived_.size();
+        --arrived_count_;
+        bytes += take(arrived, receiver);
+    }
+    if (ended()) // what a peer that broke the rules still sends is dropped
+        arrived_count_ = 0;
+    if (!ended() && (send_code_ != 0 || is_lost))
+        end_by(Fault::lost, send_code_ != 0 ? send_code_ : ECONNRESET,
+               opening_             ? "ended before it was open"
+               : encoding_.is_0_1() ? "was closed by the peer"
+                                    : "the peer ended it without a bye");
+    return bytes;
+}
+
+std::size_t FabricConnection::take(const Arrived& arrived, Receiver& receiver) {
+    FabricOperation& operation = *arrived.operation;
+    const Bytes message(operation.place, arrived.size);
+    // A buffer is there again before the answer that lets the next message come.
+    if (opening_) {
+        std::array<std::byte, longest_opening> copy;
+        const std::size_t size = std::min(message.size(), copy.size());
+        std::copy_n(message.begin(), size, copy.begin());
+        if (opening_->expects_more())
+            static_cast<void>(posted(post_receive(operation)));
+        take_opening(Bytes(copy).first(size));
+        return size;
+    }
+    take_frame(message, receiver);
+    if (!ended())
+        static_cast<void>(posted(post_receive(operation)));
+    return arrived.size;
+}
+
+void FabricConnection::take_opening(Bytes message) {
+    const Opening::Step step = opening_->take(message);
+    if (!step.why.empty())
+        return end_by(Fault::lost, step.code, step.why);
+    if (const auto said = say(step.send); !said)
+        return end_by(Fault::lost, said.error().code, said.error().text);
+    if (accepts_ && opening_->is_done()) {
+        opening_.reset();
+        state_->is_open = true;
+    }
+}
+
+void FabricConnection::take_frame(Bytes message, Receiver& receiver) {
+    std::string why;
+    const auto broken = [this](std::string_view what) {
+        end_by(Fault::broke_protocol, EBADMSG, what);
+    };
+    Bytes payload = message;
+    const auto header = encoding_.decode(payload, posted_, why);
+    if (!header)
+        return broken(why);
+    if (header->type == FrameType::bye && payload.empty())
+        return end_by(Fault::closed, ECONNRESET, "was closed by the peer");
+    std::span<std::byte> place;
+    if (payload.size() != wire::payload_of(*header))
+        return broken(fmt::format("sent a frame of {} bytes with {} bytes of payload",
+                                  header->length, payload.size()));
+    if (!receiver.begin(*header, place, why) || (!place.empty() && place.size() != payload.size()))
+        return broken(why);
+    if (!place.empty())
+        std::copy(payload.begin(), payload.end(), place.begin());
+    else if (!payload.empty())
+        receiver.take(*header, 0, payload);
+    if (!receiver.end(*header, why))
+        broken(why);
+}
+
+void FabricConnection::close() {
+    if (!can_send())
+        return;
+    static_cast<void>(post({.type = FrameType::bye}, {}, More::none));
+    is_closing_ = true;
+}
+
+void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
+    const bool has_reason = fault == Fault::lost && code != ECONNRESET && !opening_;
+    failure_ = {fault, code,
+                fmt::format("{}: {}{}{}{} ({} of {} frames still to be sent)", name_,
+                            fault == Fault::broke_protocol ? "the peer " : "", what,
+                            has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
+                            posted_ - released(), posted_)};
+    if (fault != Fault::broke_protocol)
+        state_->has_ended = true;
+}
+
+// Whoever broke the rules reads why, and ends the connection, unless nothing can be told.
+int FabricConnection::fd() const {
+    const bool is_over = send_code_ != 0 || state_->is_lost.load(std::memory_order_relaxed) ||
+                         (is_closing_ && encoding_.is_0_1());
+    return !endpoint_ || is_over ? -1 : 0;
+}
+
+bool FabricConnection::reaches(std::span<const std::byte> place) const {
+    return !provider_.local_registration || is_within(place, pool_.memory) ||
+           is_within(place, sends_.behind);
+}
+
+Posted FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
+    if (!can_send())
+        return Posted::ended;
+    if (is_full())
+        return Posted::full;
+    const Posted done =
+        posted(endpoint_.post_write(piece.data(), piece.size(), pool_.descriptor,
+                                    {pool_.remote->address + offset, pool_.remote->key}, &write_));
+    writes_ += done == Posted::yes ? 1 : 0;
+    return done;
+}
+
+Posted FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
+    if (!can_send())
+        return Posted::ended;
+    if (is_full())
+        return Posted::full;
+    if (place.empty())
+        place = sends_.behind.first(unwanted);
+    void* const descriptor = is_within(place, sends_.behind)  ? sends_.region.descriptor()
+                             : is_within(place, pool_.memory) ? pool_.descriptor
+                                                              : nullptr;
+    const Posted done =
+        posted(endpoint_.post_read(place.data(), place.size(), descriptor,
+                                   {pool_.remote->address + offset, pool_.remote->key}, &read_));
+    reads_ += done == Posted::yes ? 1 : 0;
+    return done;
+}
+
+} // namespace rpmem::transport

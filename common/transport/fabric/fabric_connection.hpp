@@ -1,0 +1,178 @@
+// Frames in the messages of a connected endpoint of libfabric, one in each. A peer of protocol 0.1
+// gets messages of its own, see wire/lane_encoding.hpp.
+#pragma once
+
+#include "transport/crypto.hpp"
+#include "transport/fabric/endpoint.hpp"
+#include "transport/fabric/fabric_group.hpp"
+#include "transport/fabric/opening.hpp"
+#include "transport/transport.hpp"
+#include "wire/lane_encoding.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rpmem::transport {
+
+// The libfabric objects that one end of a connection uses.
+struct FabricEnd {
+    const fabric::Domain& domain;
+    const fabric::Provider& provider;
+    fi_info* info; // of the provider, or of the connection request
+    const fabric::EventQueue& events;
+    FabricGroup& group;
+    bool accepts = false; // a target's
+    wire::LaneEncoding encoding{};
+};
+
+// Buffers, which both ends agree on: who keeps the credits finds one for each message.
+struct FabricBuffers {
+    std::size_t receives;
+    std::size_t receive_size;
+    std::size_t sends;
+    std::size_t send_size;   // a payload that is not registered is copied, and must fit
+    std::size_t queue;       // operations under way
+    std::size_t landing = 0; // bytes, see Abilities
+};
+
+struct FabricPool {
+    std::span<std::byte> memory{}; // that is registered at this end
+    void* descriptor = nullptr;
+    std::optional<fabric::RemoteAddress> remote{}; // of offset 0, if the peer's is
+};
+
+// Flags that a connection shares with other threads. They outlive the connection.
+struct FabricState {
+    std::atomic<bool> is_open = false;   // frames may go
+    std::atomic<bool> is_lost = false;   // the event queue says so
+    std::atomic<bool> has_ended = false; // it is of no more use
+};
+
+class FabricConnection final : public Connection {
+public:
+    // NAME: of the lane and its ends, for messages. OPENING: of what comes before frames; null:
+    // nothing.
+    static Result<std::unique_ptr<FabricConnection>> open(const FabricEnd& end,
+                                                          const FabricBuffers& buffers,
+                                                          const FabricPool& pool, std::string name,
+                                                          std::unique_ptr<Opening> opening);
+    ~FabricConnection() override;
+
+    [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
+    [[nodiscard]] const std::shared_ptr<FabricState>& state() const { return state_; }
+    // A message that is no frame.
+    [[nodiscard]] Result<> say(Bytes message);
+    // Frames follow, and need these buffers.
+    [[nodiscard]] Result<> prepare_for_frames(const FabricBuffers& buffers);
+
+    // For the group.
+    [[nodiscard]] Result<> start();
+    void ended_well(FabricOperation& operation, std::size_t size);
+    void ended_badly(FabricOperation* operation, int code);
+    [[nodiscard]] bool has_news() const { return has_news_; }
+
+    Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                More more) override;
+    // Of last words: nothing else waits here.
+    [[nodiscard]] bool unsent() const override {
+        return is_closing_ && send_code_ == 0 && open_sends_ > 0;
+    }
+    [[nodiscard]] std::uint64_t released() const override;
+    std::size_t poll(Receiver& receiver) override;
+    void close() override;
+    void let_go() override { is_the_parents_ = true; }
+    void abandon() override;
+    [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
+    [[nodiscard]] const Fallen& failure() const override { return failure_; }
+    [[nodiscard]] int fd() const override;
+    void receive_in(std::span<std::byte>) override {}
+
+    [[nodiscard]] Abilities abilities() const override {
+        return {.direct = pool_.remote.has_value(),
+                .most_bytes = provider_.max_transfer,
+                .landing =
+                    sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>()};
+    }
+    [[nodiscard]] bool reaches(std::span<const std::byte> place) const override;
+    Posted write(std::uint64_t offset, std::span<const std::byte> piece) override;
+    Posted read(std::uint64_t offset, std::span<std::byte> place) override;
+    [[nodiscard]] std::size_t open_reads() const override { return reads_; }
+
+private:
+    struct Arrived {
+        FabricOperation* operation;
+        std::size_t size;
+    };
+    // Registered memory, cut into places of messages.
+    struct Places {
+        std::unique_ptr<std::byte[]> memory;
+        fabric::MemoryRegion region;
+        std::vector<FabricOperation> operations;
+        std::size_t size = 0; // of a place
+        std::span<std::byte> behind;
+    };
+    // Bytes of a read that nobody wants.
+    static constexpr std::size_t unwanted = 8;
+
+    FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,
+                     std::unique_ptr<Opening> opening)
+        : domain_(end.domain), provider_(end.provider), group_(end.group), accepts_(end.accepts),
+          encoding_(end.encoding), name_(std::move(name)), pool_(pool),
+          opening_(std::move(opening)) {}
+    // With so many BYTES_BEHIND them.
+    Result<Places> make_places(std::size_t count, std::size_t size, FabricOperation::Kind kind,
+                               std::size_t bytes_behind = 0);
+    Result<> post_all();
+    int post_receive(FabricOperation& operation);
+    [[nodiscard]] bool can_send() const;
+    [[nodiscard]] bool is_full() const { return open_sends_ + writes_ + reads_ >= queue_; }
+    Posted send_inside(std::span<const std::byte> header, std::span<const std::byte> piece);
+    Posted send_from_slot(std::span<const std::byte> header, std::span<const std::byte> piece,
+                          bool is_last);
+    Posted posted(int status);
+    std::size_t take(const Arrived& arrived, Receiver& receiver);
+    void take_opening(Bytes message);
+    void take_frame(Bytes message, Receiver& receiver);
+    void end_by(Fault fault, int code, std::string_view what);
+
+    const fabric::Domain& domain_;
+    const fabric::Provider& provider_;
+    FabricGroup& group_;
+    bool accepts_;
+    wire::LaneEncoding encoding_;
+    std::string name_;
+    FabricPool pool_;
+    std::unique_ptr<Opening> opening_; // null: frames come
+    std::shared_ptr<FabricState> state_ = std::make_shared<FabricState>();
+    Fallen failure_;
+    int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
+    bool is_the_parents_ = false;
+    bool is_closing_ = false;
+
+    Places receives_;
+    Places first_receives_; // of the opening
+    Places sends_;          // a ring
+    std::size_t first_send_ = 0;
+    std::size_t open_sends_ = 0;
+    std::size_t quiet_sends_ = 0;        // the last of them, whose ends nobody will tell
+    std::vector<std::uint64_t> numbers_; // of the frames in sends_
+    std::vector<Arrived> arrived_;       // a ring
+    std::size_t first_arrived_ = 0;
+    std::size_t arrived_count_ = 0;
+    FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};
+    FabricOperation read_{.connection = this, .kind = FabricOperation::Kind::read};
+    std::size_t queue_ = 0; // operations that may be under way
+    std::size_t writes_ = 0;
+    std::size_t reads_ = 0;
+    std::size_t direct_ended_ = 0; // since poll() told of it
+    std::uint64_t posted_ = 0;     // frames
+    bool has_news_ = false;
+    fabric::Endpoint endpoint_; // is closed before what it uses
+};
+
+} // namespace rpmem::transport

@@ -1,0 +1,157 @@
+#include "transport/fabric/fabric_group.hpp"
+
+#include "transport/fabric/fabric_connection.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace rpmem::transport {
+namespace {
+
+// So long it may be before somebody who raises WAKE is heard.
+constexpr std::chrono::microseconds longest_blindness(1000);
+
+// So long the provider may take to find room for an operation.
+constexpr std::chrono::milliseconds time_for_room(1);
+
+// Of one look, so that connections whose peers never rest do not keep the thread.
+constexpr unsigned most_rounds = 64;
+
+// Operations of a connection that ends fail one by one. A queue that has nothing but failures is
+// broken.
+constexpr unsigned most_failures = 100000;
+
+} // namespace
+
+Result<std::unique_ptr<FabricGroup>> FabricGroup::open(const fabric::Domain& domain,
+                                                       std::size_t operations,
+                                                       std::chrono::microseconds spin_time) {
+    auto completions = fabric::CompletionQueue::open(domain, operations);
+    if (!completions)
+        return propagate(std::move(completions));
+    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(*completions), spin_time));
+}
+
+Result<> FabricGroup::add(Connection& connection) {
+    auto& added = static_cast<FabricConnection&>(connection);
+    members_.push_back(&added);
+    auto started = added.start();
+    if (!started)
+        remove(connection);
+    return started;
+}
+
+void FabricGroup::remove(Connection& connection) {
+    auto& removed = static_cast<FabricConnection&>(connection);
+    removed.abandon();
+    look(); // no entry is left that names it
+    std::erase(members_, &removed);
+    std::erase(noted_, &removed);
+    std::erase(ready_, &connection);
+}
+
+void FabricGroup::look() {
+    Entries entries;
+    for (unsigned round = 0; round < most_rounds; ++round) {
+        const int got = completions_.read(entries);
+        if (got == 0)
+            return;
+        tell(entries, got);
+    }
+}
+
+void FabricGroup::tell(const Entries& entries, int got) {
+    if (got < 0)
+        return tell_of_failure(-got);
+    failures_ = 0;
+    for (int i = 0; i < got; ++i) {
+        const auto& entry = entries[static_cast<std::size_t>(i)];
+        if (auto* const operation = static_cast<FabricOperation*>(entry.op_context)) {
+            operation->connection->ended_well(*operation, entry.len);
+            note(*operation->connection);
+        }
+    }
+}
+
+void FabricGroup::tell_of_failure(int code) {
+    const bool is_broken = ++failures_ > most_failures;
+    auto* const operation = static_cast<FabricOperation*>(completions_.failed_context());
+    for (FabricConnection* const member : members_)
+        if (is_broken || (operation ? member == operation->connection : members_.size() == 1)) {
+            member->ended_badly(operation, code);
+            note(*member);
+        }
+}
+
+void FabricGroup::note(FabricConnection& connection) {
+    if (std::find(noted_.begin(), noted_.end(), &connection) == noted_.end())
+        noted_.push_back(&connection);
+}
+
+// Those that have been polled meanwhile know it already.
+bool FabricGroup::has_news() {
+    ready_.clear();
+    for (FabricConnection* const connection : noted_)
+        if (connection->has_news())
+            ready_.push_back(connection);
+    noted_.clear();
+    return !ready_.empty();
+}
+
+void FabricGroup::mark_all_ready() { ready_.assign(members_.begin(), members_.end()); }
+
+// As CompletionQueue::read(), but waits until there is something. 0: WAKE was raised. -ETIMEDOUT:
+// nothing came in time.
+int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseconds limit) {
+    if (const int got = completions_.read(entries); got != 0)
+        return got;
+    const auto start = Clock::now();
+    const std::chrono::nanoseconds time =
+        std::min<std::chrono::nanoseconds>(policy_.time(start), limit);
+    auto now = start;
+    for (auto heard = start; now - start < time; now = Clock::now()) {
+        if (const int got = completions_.read(entries); got != 0) {
+            policy_.ended(start, now);
+            return got;
+        }
+        if (now - heard < longest_blindness)
+            continue;
+        if (!completions_.sleep(0, wake))
+            return 0;
+        heard = now;
+    }
+    for (const Deadline deadline(limit);;) {
+        const bool woken = !completions_.sleep(deadline.poll_timeout(), wake);
+        const int got = completions_.read(entries);
+        if (got == 0 && !woken && !deadline.passed())
+            continue; // the peer read or wrote memory, which leaves no entry here
+        policy_.ended(start, Clock::now());
+        return got != 0 || woken ? got : -ETIMEDOUT;
+    }
+}
+
+Waited FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
+    if (has_news())
+        return Waited::look;
+    const auto now = Clock::now();
+    if (!std::exchange(is_waiting_, true))
+        since_ = now;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - (now - since_));
+    if (left <= std::chrono::milliseconds(0))
+        return Waited::timed_out;
+    Entries entries;
+    const bool tries_again = std::exchange(expects_room_, false) && left > time_for_room;
+    const int got = read_in_time(entries, wake, tries_again ? time_for_room : left);
+    if (got == 0 || got == -ETIMEDOUT) {
+        mark_all_ready(); // the event queue may have told of an end
+        if (got == 0)
+            return Waited::woken;
+        return tries_again ? Waited::look : Waited::timed_out;
+    }
+    tell(entries, got);
+    static_cast<void>(has_news());
+    return Waited::look;
+}
+
+} // namespace rpmem::transport

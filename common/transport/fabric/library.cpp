@@ -1,0 +1,107 @@
+#include "transport/fabric/library.hpp"
+
+#include "base/loading_guard.hpp"
+#include "base/shared_symbol.hpp"
+#include "transport/fabric/handle.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+namespace rpmem::fabric {
+namespace {
+
+constexpr const char* file_name = "libfabric.so.1";
+
+struct Functions {
+    decltype(&::fi_getinfo) getinfo = nullptr;
+    decltype(&::fi_freeinfo) freeinfo = nullptr;
+    decltype(&::fi_dupinfo) dupinfo = nullptr;
+    decltype(&::fi_fabric) fabric = nullptr;
+    decltype(&::fi_strerror) strerror = nullptr;
+    decltype(&::fi_version) version = nullptr;
+    std::string problem; // why it could not be loaded
+};
+
+Functions load() {
+    const LoadingGuard guard;
+    Functions functions;
+    // Never closed: it has threads, and destructors that run when the process ends.
+    void* const library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        functions.problem = ::dlerror();
+        return functions;
+    }
+    find_symbol(library, "fi_getinfo", "FABRIC_1.3", functions.getinfo, functions.problem);
+    find_symbol(library, "fi_freeinfo", "FABRIC_1.3", functions.freeinfo, functions.problem);
+    find_symbol(library, "fi_dupinfo", "FABRIC_1.3", functions.dupinfo, functions.problem);
+    find_symbol(library, "fi_fabric", "FABRIC_1.1", functions.fabric, functions.problem);
+    find_symbol(library, "fi_strerror", "FABRIC_1.0", functions.strerror, functions.problem);
+    find_symbol(library, "fi_version", "FABRIC_1.0", functions.version, functions.problem);
+    return functions;
+}
+
+// Never destroyed, as threads may use it while the process ends.
+const Functions& functions() {
+    static const Functions& loaded = *new Functions(load());
+    return loaded;
+}
+
+} // namespace
+
+Result<> load_library() {
+    if (functions().problem.empty())
+        return {};
+    return fail(ErrorClass::resource_limit, ELIBACC,
+                "cannot load {} (version 1.17 or newer): {}; apt-get install libfabric1", file_name,
+                functions().problem);
+}
+
+std::string library_version() {
+    if (!load_library())
+        return {};
+    const std::uint32_t version = functions().version();
+    return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
+}
+
+namespace {
+
+// Of the process, as its environment is. The first question to libfabric sets it, at the latest.
+std::mutex environment_mutex;
+bool environment_is_read = false;
+
+} // namespace
+
+bool set_before_start(const char* variable, const char* value) {
+    const std::lock_guard lock(environment_mutex);
+    return !environment_is_read && ::setenv(variable, value, 1) == 0;
+}
+
+void freeze_environment() {
+    const std::lock_guard lock(environment_mutex);
+    environment_is_read = true;
+}
+
+} // namespace rpmem::fabric
+
+// What the headers of libfabric call. Only after load_library() has succeeded.
+extern "C" {
+
+int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
+               const fi_info* hints, fi_info** info) {
+    rpmem::fabric::freeze_environment();
+    const rpmem::LoadingGuard guard; // it may load providers and drivers
+    return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
+}
+
+void fi_freeinfo(fi_info* info) { rpmem::fabric::functions().freeinfo(info); }
+
+fi_info* fi_dupinfo(const fi_info* info) { return rpmem::fabric::functions().dupinfo(info); }
+
+int fi_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* context) {
+    return rpmem::fabric::functions().fabric(attributes, fabric, context);
+}
+
+const char* fi_strerror(int code) { return rpmem::fabric::functions().strerror(code); }
+}

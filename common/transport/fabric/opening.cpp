@@ -1,0 +1,63 @@
+#include "transport/fabric/opening.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace rpmem::transport {
+
+TargetOpening::TargetOpening(const ProofSession& session, std::uint32_t lane,
+                             const wire::LaneCredits& credits, std::function<void()> opened)
+    : proof_(session, wire::Provider::verbs), lane_(lane), opened_(std::move(opened)) {
+    const auto header = wire::encode(
+        wire::FrameHeader{.type = wire::FrameType::welcome, .length = wire::lane_credits_size});
+    const auto payload = wire::encode(credits);
+    std::ranges::copy(payload, std::ranges::copy(header, welcome_.begin()).out);
+}
+
+// A refused peer gets no further answer; the server ends its connection after ten seconds.
+Opening::Step TargetOpening::take(Bytes message) {
+    const ProofState before = proof_.state();
+    if (before == ProofState::refused)
+        return {};
+    ProofStep step = proof_.advance(message);
+    if (step.state != ProofState::refused && (step.taken != message.size() || step.state == before))
+        step = proof_.refuse(Refusal::another_format, newest_proof_format);
+    if (step.state == ProofState::known)
+        step = proof_.identity().lane == lane_ ? proof_.accept(random_)
+                                               : proof_.refuse(Refusal::proof_wrong);
+    if (step.state != ProofState::proven)
+        return {.send = step.send};
+    opened_();
+    return {.send = welcome_};
+}
+
+Opening::Step InitiatorOpening::refused() const {
+    return {.why = describe(proof_.refused()), .code = errno_of(proof_.refused().why)};
+}
+
+Opening::Step InitiatorOpening::start() {
+    const ProofStep step = proof_.start(random_);
+    return step.state == ProofState::refused ? refused() : Step{.send = step.send};
+}
+
+Opening::Step InitiatorOpening::take(Bytes message) {
+    const ProofStep step = proof_.advance(message);
+    if (step.state == ProofState::refused)
+        return refused();
+    if (step.state == ProofState::welcome && step.taken == message.size())
+        return {.send = step.send};
+    Step senseless{.why = "the target broke the protocol: its credits make no sense",
+                   .code = EBADMSG};
+    if (step.state != ProofState::proven || message.size() != welcome_size)
+        return senseless;
+    const auto header = wire::decode_frame_header(message.first<wire::frame_header_size>());
+    if (!header || header->type != wire::FrameType::welcome ||
+        header->length != wire::lane_credits_size || header->number != 0)
+        return {.why = "the target broke the protocol: its first frame is no welcome",
+                .code = EBADMSG};
+    credits_ = wire::decode_lane_credits(message.last<wire::lane_credits_size>());
+    return credits_ ? Step{} : senseless;
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,78 @@
+// The first messages of a connection over libfabric: those by which both ends prove that they
+// belong to the session, and the welcome. See transport/proof_ends.hpp.
+#pragma once
+
+#include "transport/proof_ends.hpp"
+#include "transport/random.hpp"
+#include "wire/frame.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace rpmem::transport {
+
+inline constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
+
+class Opening {
+public:
+    struct Step {
+        Bytes send{};      // a message; valid until the next call
+        std::string why{}; // the connection is of no use
+        int code = 0;      // a positive errno value, with WHY
+    };
+
+    Opening() = default;
+    virtual ~Opening() = default;
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+
+    // A message comes behind the next one, before frames do.
+    [[nodiscard]] virtual bool expects_more() const = 0;
+    virtual Step take(Bytes message) = 0;
+    // What follows are frames.
+    [[nodiscard]] virtual bool is_done() const = 0;
+};
+
+class TargetOpening final : public Opening {
+public:
+    // LANE: as the connection request has it. SESSION must stay.
+    TargetOpening(const ProofSession& session, std::uint32_t lane, const wire::LaneCredits& credits,
+                  std::function<void()> opened);
+
+    [[nodiscard]] bool expects_more() const override { return true; }
+    Step take(Bytes message) override;
+    [[nodiscard]] bool is_done() const override { return proof_.state() == ProofState::proven; }
+
+private:
+    SystemRandom random_;
+    TargetProof proof_;
+    std::uint32_t lane_;
+    std::array<std::byte, welcome_size> welcome_;
+    std::function<void()> opened_;
+};
+
+class InitiatorOpening final : public Opening {
+public:
+    InitiatorOpening(const ProofSession& session, const LaneIdentity& identity)
+        : proof_(session, identity, false) {}
+
+    // The first message.
+    Step start();
+    [[nodiscard]] bool expects_more() const override {
+        return proof_.state() == ProofState::second;
+    }
+    Step take(Bytes message) override;
+    [[nodiscard]] bool is_done() const override { return credits_.has_value(); }
+    [[nodiscard]] const wire::LaneCredits& credits() const { return *credits_; }
+
+private:
+    Step refused() const;
+
+    SystemRandom random_;
+    InitiatorProof proof_;
+    std::optional<wire::LaneCredits> credits_;
+};
+
+} // namespace rpmem::transport

@@ -1,0 +1,183 @@
+#include "transport/fabric/provider.hpp"
+
+#include "rdma/environment_switch.hpp"
+#include "rdma/on_demand_paging.hpp"
+#include "transport/fabric/library.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace rpmem::fabric {
+namespace {
+
+constexpr std::uint32_t api_version = FI_VERSION(1, 17);
+
+// The address modes of a region that this code can deal with; a provider answers with those that
+// it insists on.
+constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+
+// A remote READ must see what was written before it, and a message must not overtake a WRITE:
+// both are how durability is confirmed.
+constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
+
+// Answers are injected; messages are a header and data.
+constexpr std::size_t least_inject_size = 8;
+constexpr std::size_t pieces_of_a_message = 2;
+
+// Asks for connections from this address of ours.
+void set_source(fi_info& hints, const std::string& address) {
+    addrinfo wanted{};
+    wanted.ai_flags = AI_NUMERICHOST;
+    addrinfo* found = nullptr;
+    if (address.empty() || ::getaddrinfo(address.c_str(), nullptr, &wanted, &found) != 0)
+        return;
+    hints.src_addr = std::malloc(found->ai_addrlen); // freed by fi_freeinfo
+    if (hints.src_addr) {
+        std::memcpy(hints.src_addr, found->ai_addr, found->ai_addrlen);
+        hints.src_addrlen = found->ai_addrlen;
+        hints.addr_format = found->ai_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
+    }
+    ::freeaddrinfo(found);
+}
+
+Info make_hints(const char* name, QueueSizes queues, const Selection& selection) {
+    Info hints(fi_allocinfo());
+    if (!hints)
+        return hints;
+    hints->fabric_attr->prov_name = strdup(name); // freed by fi_freeinfo
+    hints->ep_attr->type = FI_EP_MSG;
+    hints->addr_format = FI_SOCKADDR; // IPv4 and IPv6; unspecified, verbs knows IPv4 only
+    hints->caps = FI_MSG | FI_RMA;
+    hints->domain_attr->mr_mode = understood_modes;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->tx_attr->msg_order = needed_order;
+    hints->rx_attr->msg_order = needed_order;
+    hints->tx_attr->size = queues.send;
+    hints->rx_attr->size = queues.receive;
+    hints->tx_attr->inject_size = least_inject_size;
+    hints->tx_attr->iov_limit = pieces_of_a_message;
+    if (!selection.domain.empty())
+        hints->domain_attr->name = strdup(selection.domain.c_str());
+    set_source(*hints, selection.source_address);
+    return hints;
+}
+
+unsigned lanes_of(const fi_domain_attr& domain) {
+    // An FI_EP_MSG endpoint takes one transmit and one receive context of its domain.
+    const std::size_t lanes = std::min({domain.ep_cnt, domain.tx_ctx_cnt, domain.rx_ctx_cnt});
+    return static_cast<unsigned>(std::clamp<std::size_t>(lanes, 1, 4096));
+}
+
+Provider examine(ProviderKind kind, Info info) {
+    const fi_domain_attr& domain = *info->domain_attr;
+    const int mode = domain.mr_mode;
+    Provider provider{
+        .kind = kind,
+        .info = nullptr,
+        .virtual_addressing = (mode & FI_MR_VIRT_ADDR) != 0,
+        .provider_keys = (mode & FI_MR_PROV_KEY) != 0,
+        .pins_memory = (mode & FI_MR_ALLOCATED) != 0,
+        .pages_on_demand = false,
+        .local_registration = (mode & FI_MR_LOCAL) != 0,
+        .max_lanes = lanes_of(domain),
+        .queues = {info->tx_attr->size, info->rx_attr->size},
+        .max_transfer = info->ep_attr->max_msg_size,
+        .inject_size = info->tx_attr->inject_size,
+        .key_size = domain.mr_key_size,
+    };
+    provider.info = std::move(info);
+    // What libfabric does with this variable, too.
+    provider.pages_on_demand = kind == ProviderKind::verbs &&
+                               rdma::is_switched_on("FI_VERBS_USE_ODP") &&
+                               rdma::paging_device(device_of(provider)).can_page;
+    return provider;
+}
+
+// Whether LIST, the value of FI_PROVIDER, leaves out NAME; see fabric(7): a list of names, or after
+// a ^ of those that are not wanted.
+bool excludes(std::string_view list, std::string_view name) {
+    const bool negated = list.starts_with('^');
+    if (negated)
+        list.remove_prefix(1);
+    bool is_listed = false;
+    while (!list.empty() && !is_listed) {
+        const auto end = std::min(list.find_first_of(",;"), list.size());
+        is_listed = list.substr(0, end) == name;
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return is_listed == negated;
+}
+
+Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
+                      std::uint64_t flags, QueueSizes queues, const Selection& selection) {
+    RPMEM_TRY(load_library());
+    // A queue larger than the device has makes it disappear from the answer: ask again without.
+    int status = 0;
+    for (const std::size_t size : {queues.send, std::size_t{0}}) {
+        const Info hints = make_hints(name_of(kind), {size, queues.receive}, selection);
+        if (!hints)
+            return fail(ErrorClass::resource_limit, ENOMEM,
+                        "no memory to search for the provider {}", name_of(kind));
+        fi_info* found = nullptr;
+        status = fi_getinfo(api_version, node.c_str(), service.empty() ? nullptr : service.c_str(),
+                            flags, hints.get(), &found);
+        if (status == 0)
+            return examine(kind, Info(found));
+    }
+    const char* const allowed = ::secure_getenv("FI_PROVIDER");
+    if (allowed && excludes(allowed, name_of(kind)))
+        return fail(ErrorClass::resource_limit, ENODATA,
+                    "FI_PROVIDER={} keeps libfabric from its provider {}: unset it, or add the "
+                    "name",
+                    allowed, name_of(kind));
+    return fail_fabric(ErrorClass::resource_limit, status,
+                       "the libfabric provider {} does not serve the address {}", name_of(kind),
+                       node);
+}
+
+} // namespace
+
+const char* name_of(ProviderKind kind) {
+    switch (kind) {
+    case ProviderKind::verbs:
+        return "verbs";
+    case ProviderKind::sockets:
+        return "sockets";
+    }
+    return "?";
+}
+
+Result<Provider> find_to_connect(ProviderKind kind, const std::string& node,
+                                 const std::string& service, QueueSizes queues,
+                                 const Selection& selection) {
+    return find(kind, node, service, 0, queues, selection);
+}
+
+Result<Provider> find_to_listen(ProviderKind kind, const std::string& address,
+                                const std::string& service, QueueSizes queues) {
+    return find(kind, address, service, FI_SOURCE, queues, {});
+}
+
+std::size_t completions_of(const Provider& provider, std::size_t endpoints) {
+    return endpoints * (provider.queues.send + provider.queues.receive);
+}
+
+std::string device_of(const Provider& provider) {
+    const char* const name = provider.info->domain_attr->name;
+    const std::string text = name ? name : "";
+    // Libfabric adds the kind of endpoint: mlx5_0-xrc.
+    return provider.kind == ProviderKind::verbs ? text.substr(0, text.find('-')) : text;
+}
+
+std::string describe(const Provider& provider) {
+    return fmt::format("{}, {}", name_of(provider.kind), device_of(provider));
+}
+
+} // namespace rpmem::fabric

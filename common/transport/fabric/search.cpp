@@ -1,0 +1,152 @@
+#include "transport/fabric/search.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace rpmem::fabric {
+namespace {
+
+using rdma::Device;
+using rdma::Fault;
+using rdma::LocalEnd;
+using rdma::Port;
+using rdma::Surroundings;
+
+// What libfabric's own variables add to its silence.
+std::string variables_in_force() {
+    std::string text;
+    for (const char* name : {"FI_VERBS_IFACE", "FI_VERBS_DEVICE_NAME", "FI_VERBS_GID_IDX"})
+        if (const char* value = ::secure_getenv(name))
+            text += fmt::format("; {}={} is in force", name, value);
+    return text;
+}
+
+Failure explain(const Error& error, const Surroundings& surroundings, const LocalEnd& end) {
+    const rdma::Diagnosis diagnosis = rdma::diagnose(surroundings, end);
+    if (diagnosis.fault != Fault::none)
+        return fail(error.kind, error.code, "verbs: {}", diagnosis.text);
+    return fail(error.kind, error.code,
+                "{}, although a device seems to be fit for it; is the package ibverbs-providers "
+                "installed? FI_LOG_LEVEL=info tells more{}",
+                error.text, variables_in_force());
+}
+
+bool is_allowed(const std::string& device, const std::vector<rdma::AllowedDevice>& allowed) {
+    for (const rdma::AllowedDevice& entry : allowed)
+        if (entry.name == device)
+            return true;
+    return false;
+}
+
+bool leads_to(const Port& port, const std::string& interface) {
+    for (const std::string& own : port.interfaces)
+        if (own == interface)
+            return true;
+    return false;
+}
+
+// The addresses from which DEVICE can reach HOST through PORTS. An empty one: the route leads
+// there.
+std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
+                                          const LocalEnd& end, const std::string& host) {
+    std::vector<std::string> addresses;
+    bool are_known = false;
+    for (const Port* port : ports) {
+        if (leads_to(*port, end.interface))
+            return {""};
+        are_known = are_known || !port->interfaces.empty();
+    }
+    if (!are_known)
+        return {""}; // libfabric knows better
+    for (const Port* port : ports)
+        for (const std::string& interface : port->interfaces)
+            if (auto address = rdma::address_like(interface, host);
+                port->is_active() && !address.empty())
+                addresses.push_back(std::move(address));
+    return addresses;
+}
+
+// One allowed device after the other, in the order of the setting.
+Result<Provider> find_among(const Surroundings& surroundings, const LocalEnd& end,
+                            const std::string& host, const std::string& service,
+                            QueueSizes queues) {
+    Error last{
+        ENODATA, ErrorClass::resource_limit,
+        fmt::format("no device of {} reaches {}", rdma::text_of(surroundings.allowed), host)};
+    for (const rdma::AllowedDevice& allowed : surroundings.allowed) {
+        const Device* const device = rdma::find(surroundings.devices.devices, allowed.name);
+        if (!device || rdma::diagnose_device(*device, surroundings).fault != Fault::none)
+            continue;
+        for (const std::string& source :
+             source_addresses(rdma::allowed_ports(*device, {allowed}), end, host)) {
+            auto found =
+                find_to_connect(ProviderKind::verbs, host, service, queues, {device->name, source});
+            if (found)
+                return found;
+            last = std::move(found).error();
+        }
+    }
+    return Failure(std::move(last));
+}
+
+} // namespace
+
+Result<Surroundings> look_around(const DeviceSetting& setting) {
+    auto allowed = rdma::parse_devices(setting.value);
+    if (!allowed)
+        return in_context(setting.name, std::move(allowed).error());
+    const char* const providers = ::secure_getenv("FI_PROVIDER");
+    return Surroundings{rdma::examine_devices(), std::move(*allowed), setting.name,
+                        providers ? providers : ""};
+}
+
+Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
+                                   const std::string& service, QueueSizes queues,
+                                   const DeviceSetting& setting) {
+    if (kind != ProviderKind::verbs)
+        return find_to_connect(kind, host, service, queues);
+    const LocalEnd end = rdma::local_end_to(host);
+    const auto surroundings = look_around(setting);
+    if (!surroundings)
+        return Failure(surroundings.error());
+    // Without a device that may serve, libfabric is not even loaded. Where devices are named, one
+    // may serve by another address than the route's.
+    const bool is_hopeless = setting.value.empty() || surroundings->devices.devices.empty();
+    if (const auto diagnosis = rdma::diagnose(*surroundings, end);
+        is_hopeless && rdma::is_certain(diagnosis, *surroundings))
+        return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}", diagnosis.text);
+    // The kernel resolves loopback addresses to any device, and then no connection comes about.
+    Result<Provider> found = fail(ErrorClass::resource_limit, ENODATA,
+                                  "the libfabric provider verbs does not serve {}", host);
+    if (!end.loopback)
+        found = setting.value.empty() ? find_to_connect(kind, host, service, queues)
+                                      : find_among(*surroundings, end, host, service, queues);
+    return found ? std::move(found) : explain(found.error(), *surroundings, end);
+}
+
+Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
+                                  const std::string& service, QueueSizes queues,
+                                  const DeviceSetting& setting) {
+    auto found = find_to_listen(kind, address, service, queues);
+    if (kind != ProviderKind::verbs || (found && setting.value.empty()))
+        return found;
+    const auto surroundings = look_around(setting);
+    if (!surroundings)
+        return Failure(surroundings.error());
+    const LocalEnd end = rdma::local_end_at(address);
+    if (!found)
+        return explain(found.error(), *surroundings, end);
+    // The address decides which device it is; the setting, whether that one may serve.
+    const auto diagnosis = rdma::diagnose(*surroundings, end);
+    if (!is_allowed(device_of(*found), surroundings->allowed) ||
+        diagnosis.fault == Fault::other_device)
+        return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}",
+                    diagnosis.fault != Fault::none
+                        ? diagnosis.text
+                        : fmt::format("{} is an address of the RDMA device {}, which {}={} does "
+                                      "not allow",
+                                      address, device_of(*found), setting.name, setting.value));
+    return found;
+}
+
+} // namespace rpmem::fabric

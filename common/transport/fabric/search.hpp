@@ -1,0 +1,29 @@
+// find_to_connect() and find_to_listen() with a choice of RDMA devices, and with words for why none
+// of them can be used.
+#pragma once
+
+#include "rdma/diagnosis.hpp"
+#include "transport/fabric/provider.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace rpmem::fabric {
+
+// What the user allows, and under which name.
+struct DeviceSetting {
+    const char* name;  // of the setting
+    std::string value; // see rdma/choice.hpp; empty: all
+};
+
+[[nodiscard]] Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
+                                                 const std::string& service, QueueSizes queues,
+                                                 const DeviceSetting& setting);
+[[nodiscard]] Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
+                                                const std::string& service, QueueSizes queues,
+                                                const DeviceSetting& setting);
+
+// The devices of this machine as they are now. EINVAL: the setting cannot be read.
+[[nodiscard]] Result<rdma::Surroundings> look_around(const DeviceSetting& setting);
+
+} // namespace rpmem::fabric

@@ -1,0 +1,58 @@
+// What all our uses of OpenSSL have in common.
+#pragma once
+
+#include <openssl/err.h>
+
+#include <string>
+#include <vector>
+
+namespace rpmem::transport {
+
+template <auto Free>
+struct FreedBy {
+    template <typename T>
+    void operator()(T* object) const {
+        Free(object);
+    }
+};
+
+// What libcrypto reports goes away with it: the queue of errors is the application's.
+class ErrorMark {
+public:
+    ErrorMark() { ::ERR_set_mark(); }
+    ~ErrorMark() { ::ERR_pop_to_mark(); }
+    ErrorMark(const ErrorMark&) = delete;
+    ErrorMark& operator=(const ErrorMark&) = delete;
+};
+
+// The same for libssl, which empties the queue whenever it shakes hands or changes keys.
+class ErrorQueue {
+public:
+    ErrorQueue() {
+        if (::ERR_peek_error() != 0)
+            save();
+    }
+    ~ErrorQueue() {
+        if (::ERR_peek_error() != 0)
+            ::ERR_clear_error();
+        if (!saved_.empty())
+            restore();
+    }
+    ErrorQueue(const ErrorQueue&) = delete;
+    ErrorQueue& operator=(const ErrorQueue&) = delete;
+
+private:
+    struct Entry {
+        unsigned long code = 0;
+        std::string file;
+        int line = 0;
+        std::string function;
+        std::string data;
+    };
+    void save();
+    void restore() const;
+
+    std::vector<Entry> saved_;
+};
+
+} // namespace rpmem::transport

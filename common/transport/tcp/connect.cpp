@@ -1,0 +1,264 @@
+#include "transport/tcp/connect.hpp"
+
+#include "base/deadline.hpp"
+#include "base/io.hpp"
+#include "base/unique_fd.hpp"
+#include "transport/proof_ends.hpp"
+#include "transport/retry.hpp"
+#include "transport/tcp/frame_connection.hpp"
+#include "transport/tcp/stream.hpp"
+#include "transport/tls/tls_stream.hpp"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace rpmem::transport {
+namespace {
+
+constexpr const char* nobody_answers =
+    "it is connected, and the target says nothing: another program may have the port";
+
+constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
+
+// One try to connect one lane.
+class Attempt {
+public:
+    Attempt(const ProofSession& session, const ConnectOptions& options, const Deadline& deadline)
+        : session_(session), options_(options), deadline_(deadline),
+          name_(fmt::format("lane {} to {} port {}", options.identity.lane, options.address.host,
+                            options.address.port)) {}
+
+    Result<OpenedLane> run(Random& random);
+    // The target may let the lane in a moment later.
+    [[nodiscard]] bool may_pass() const { return may_pass_; }
+    // It may have taken this one for the lane.
+    [[nodiscard]] bool was_proven() const { return was_proven_; }
+    [[nodiscard]] bool is_in_use() const { return is_in_use_; }
+
+private:
+    Result<> open();
+    Result<> prove(Random& random);
+    Result<ProofStep> secure(InitiatorProof& proof, TlsStream& tls);
+    Failure refused(const Refused& why);
+    Result<wire::LaneCredits> take_welcome();
+    Result<> wait(short events, const char* stage);
+    Result<> send(Bytes bytes);
+    Result<std::size_t> receive(std::span<std::byte> place, const char* stage);
+    Failure failed(int code, const std::string& what) const;
+
+    const ProofSession& session_;
+    const ConnectOptions& options_;
+    const Deadline& deadline_;
+    std::string name_;
+    std::unique_ptr<Stream> stream_;
+    std::array<std::byte, 256> buffer_; // what came behind the proof
+    std::size_t buffered_ = 0;
+    bool may_pass_ = false;
+    bool was_proven_ = false;
+    bool is_in_use_ = false;
+};
+
+Failure Attempt::failed(int code, const std::string& what) const {
+    return fail(ErrorClass::link_lost, code, "{}: {}", name_, what);
+}
+
+Result<> Attempt::wait(short events, const char* stage) {
+    while (true) {
+        std::array<pollfd, 2> fds{{{stream_->fd(), events, 0}, {options_.wake, POLLIN, 0}}};
+        const int found = ::poll(fds.data(), fds.size(), deadline_.poll_timeout());
+        if (found > 0 && fds[0].revents != 0)
+            return {};
+        if (found > 0 && options_.is_lost && options_.is_lost())
+            return failed(ECONNRESET, "the session ended");
+        if (deadline_.passed())
+            return failed(ETIMEDOUT, fmt::format("{} (waited {} ms, RPMEM_CONNECT_TIMEOUT)", stage,
+                                                 options_.time.count()));
+    }
+}
+
+Result<> Attempt::open() {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(options_.address.port);
+    if (const int code = ::getaddrinfo(options_.address.host.c_str(), port.c_str(), &hints, &found);
+        code != 0)
+        return failed(EINVAL, ::gai_strerror(code));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, ::freeaddrinfo);
+    UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!made)
+        return failed(errno, fmt::format("no socket: {}{}", strerror(errno),
+                                         limit_behind(errno, "each lane in use takes one")));
+    const int socket = made.get();
+    stream_ = std::make_unique<SocketStream>(std::move(made));
+    prepare_lane_socket(socket, options_.peer_timeout);
+    if (::connect(socket, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS)
+        return failed(errno, strerror(errno));
+    RPMEM_TRY(wait(POLLOUT, "nothing answers there: is the port reachable (firewall)?"));
+    int code = 0;
+    socklen_t size = sizeof(code);
+    static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size));
+    if (code == ECONNREFUSED)
+        return failed(code, "nobody listens there");
+    if (code != 0)
+        return failed(code, strerror(code));
+    return {};
+}
+
+// Messages of a proof fit the buffer of a new socket.
+Result<> Attempt::send(Bytes bytes) {
+    const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const ssize_t sent = bytes.empty() ? 0 : stream_->send({&whole, 1}, false);
+    if (sent == static_cast<ssize_t>(bytes.size()))
+        return {};
+    may_pass_ = true;
+    return failed(sent < 0 ? static_cast<int>(-sent) : EAGAIN, "the target ended the connection");
+}
+
+Result<std::size_t> Attempt::receive(std::span<std::byte> place, const char* stage) {
+    while (true) {
+        const iovec whole{place.data(), place.size()};
+        const ssize_t got = stream_->receive({&whole, 1});
+        if (got > 0)
+            return static_cast<std::size_t>(got);
+        if (got == -EAGAIN || got == -EINTR) {
+            RPMEM_TRY(wait(POLLIN, stage));
+            continue;
+        }
+        may_pass_ = true;
+        return failed(got < 0 ? static_cast<int>(-got) : ECONNRESET,
+                      "the target ended the connection before the lane was open");
+    }
+}
+
+Failure Attempt::refused(const Refused& why) {
+    may_pass_ = transport::may_pass(why.why);
+    is_in_use_ = why.why == Refusal::lane_in_use;
+    return failed(errno_of(why.why), describe(why));
+}
+
+// TLS begins right behind the first message; instead of it the target may refuse that.
+Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
+    static_cast<void>(tls.start()); // advance() tells if it has failed
+    for (bool is_refusal = true; is_refusal;) {
+        RPMEM_TRY(wait(POLLIN, nobody_answers));
+        const ssize_t got = ::recv(tls.fd(), buffer_.data(), buffer_.size(), 0);
+        if (got <= 0) {
+            may_pass_ = true;
+            return failed(got < 0 ? errno : ECONNRESET,
+                          "the target ended the connection before TLS");
+        }
+        const Bytes came = Bytes(buffer_).first(static_cast<std::size_t>(got));
+        const ProofStep step = proof.advance(came);
+        if (proof.state() == ProofState::refused)
+            return refused(proof.refused());
+        is_refusal = step.taken == came.size();
+        if (!tls.give(came.subspan(step.taken)))
+            return failed(EPROTO, tls.error().text);
+    }
+    for (TlsStep handshake = tls.advance(); handshake != TlsStep::done; handshake = tls.advance()) {
+        if (handshake == TlsStep::failed)
+            return failed(tls.error().code, tls.error().text);
+        RPMEM_TRY(wait(handshake == TlsStep::wants_write ? POLLOUT : POLLIN,
+                       "the target does not go on with TLS"));
+    }
+    return proof.secured(tls.exporter());
+}
+
+Result<> Attempt::prove(Random& random) {
+    InitiatorProof proof(session_, options_.identity, options_.tls != nullptr);
+    ProofStep step = proof.start(random);
+    RPMEM_TRY(send(step.send));
+    if (options_.tls && proof.state() == ProofState::securing) {
+        auto tls = TlsStream::make(*options_.tls, std::move(stream_), name_);
+        if (!tls)
+            return propagate(std::move(tls));
+        TlsStream& stream = **tls;
+        stream_ = std::move(*tls);
+        const auto secured = secure(proof, stream);
+        if (!secured)
+            return Failure(secured.error());
+        step = *secured;
+    } else {
+        step.send = {};
+    }
+    while (true) {
+        RPMEM_TRY(send(step.send));
+        if (proof.state() == ProofState::refused)
+            return refused(proof.refused());
+        if (proof.state() == ProofState::proven)
+            return {};
+        if (buffered_ == 0) {
+            const auto got = receive(buffer_, nobody_answers);
+            if (!got)
+                return Failure(got.error());
+            buffered_ = *got;
+        }
+        step = proof.advance(Bytes(buffer_).first(buffered_));
+        was_proven_ = was_proven_ || proof.state() == ProofState::welcome;
+        buffered_ -= step.taken;
+        std::memmove(buffer_.data(), buffer_.data() + step.taken, buffered_);
+    }
+}
+
+Result<wire::LaneCredits> Attempt::take_welcome() {
+    while (buffered_ < welcome_size) {
+        const auto got = receive(std::span(buffer_).subspan(buffered_, welcome_size - buffered_),
+                                 "the target does not open the lane");
+        if (!got)
+            return Failure(got.error());
+        buffered_ += *got;
+    }
+    const auto header = wire::decode_frame_header(Bytes(buffer_).first<wire::frame_header_size>());
+    if (!header || header->type != wire::FrameType::welcome ||
+        header->length != wire::lane_credits_size || header->number != 0)
+        return failed(EBADMSG, "the target broke the protocol: its first frame is no welcome");
+    const auto credits = wire::decode_lane_credits(
+        Bytes(buffer_).subspan(wire::frame_header_size).first<wire::lane_credits_size>());
+    if (!credits || buffered_ > welcome_size)
+        return failed(EBADMSG, "the target broke the protocol: its credits make no sense");
+    return *credits;
+}
+
+Result<OpenedLane> Attempt::run(Random& random) {
+    RPMEM_TRY(open());
+    RPMEM_TRY(prove(random));
+    const auto credits = take_welcome();
+    if (!credits)
+        return Failure(credits.error());
+    return OpenedLane{std::make_unique<FrameConnection>(std::move(stream_), name_), *credits};
+}
+
+} // namespace
+
+Result<OpenedLane> connect_lane(const ProofSession& session, const ConnectOptions& options,
+                                Random& random) {
+    const Deadline deadline(options.time);
+    bool was_proven = false;
+    for (unsigned tries = 1;; ++tries) {
+        Attempt attempt(session, options, deadline);
+        auto lane = attempt.run(random);
+        // The target may not know yet that an earlier try has ended.
+        if (lane || !(attempt.may_pass() || (was_proven && attempt.is_in_use())))
+            return lane;
+        was_proven = was_proven || attempt.was_proven();
+        std::uint32_t bits = 0;
+        RPMEM_TRY(random.fill(std::as_writable_bytes(std::span(&bits, 1))));
+        const auto pause = std::chrono::ceil<std::chrono::milliseconds>(retry_pause(tries, bits));
+        if (deadline.poll_timeout() <= pause.count())
+            return lane;
+        pollfd wake{options.wake, POLLIN, 0};
+        if (::poll(&wake, 1, static_cast<int>(pause.count())) > 0 && options.is_lost &&
+            options.is_lost())
+            return lane;
+    }
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,41 @@
+// The initiator's way to a lane: connect, prove who we are, learn the credits.
+#pragma once
+
+#include "transport/proof.hpp"
+#include "transport/tls/tls_context.hpp"
+#include "transport/transport.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace rpmem::transport {
+
+struct LaneAddress {
+    std::string host; // a number, perhaps with a zone
+    std::uint16_t port = 0;
+};
+
+struct ConnectOptions {
+    LaneAddress address;
+    LaneIdentity identity;
+    std::chrono::milliseconds time; // for all tries together
+    std::chrono::milliseconds peer_timeout;
+    const TlsContext* tls = nullptr; // null: the lane goes without
+    int wake = -1;                   // readable: is_lost() says whether to go on
+    std::function<bool()> is_lost;
+};
+
+struct OpenedLane {
+    std::unique_ptr<Connection> connection;
+    wire::LaneCredits credits;
+};
+
+// ETIMEDOUT, ECONNREFUSED, EACCES (the proof), EPROTO (TLS), ECONNRESET (the session ended), or
+// what the kernel says; the text tells how far it came.
+[[nodiscard]] Result<OpenedLane> connect_lane(const ProofSession& session,
+                                              const ConnectOptions& options, Random& random);
+
+} // namespace rpmem::transport

@@ -1,0 +1,320 @@
+#include "transport/tcp/listener.hpp"
+
+#include "transport/tcp/stream.hpp"
+#include "wire/frame.hpp"
+
+#include <netdb.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace rpmem::transport {
+namespace {
+
+// What epoll(7) says of a socket that listens: this and its number; of a stranger, its place.
+constexpr std::uint64_t listens = std::uint64_t{1} << 32;
+
+// Connections that are taken before others are looked after.
+constexpr int most_at_once = 64;
+constexpr std::size_t most_arrivals = 64;
+
+// While there are no descriptors, nobody is accepted: their connections wait in the backlog.
+constexpr std::chrono::milliseconds pause_without_descriptors(100);
+
+// What a lane may have under way, see docs/transport.md. The buffer is what an honest initiator can
+// fill while the medium stalls; the kernel takes memory only for what has come.
+constexpr int receive_buffer = 4 << 20; // bytes
+constexpr std::uint32_t most_frames = 256;
+constexpr std::uint32_t payload_unit = 4096;
+
+wire::LaneCredits credits_of(int socket) {
+    const std::uint32_t bytes = credit_bytes(socket, receive_buffer);
+    return {.bytes = bytes,
+            .payload = (bytes / 2 - static_cast<std::uint32_t>(wire::frame_header_size)) /
+                       payload_unit * payload_unit,
+            .frames = most_frames,
+            .reads = static_cast<std::uint32_t>(wire::most_reads)};
+}
+
+std::string name_of_peer(int socket) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    std::array<char, NI_MAXHOST> host{};
+    std::array<char, NI_MAXSERV> port{};
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0)
+        return "a peer";
+    // To look up the name of an interface takes a socket, which a confined daemon cannot have.
+    if (peer.ss_family == AF_INET6)
+        reinterpret_cast<sockaddr_in6*>(&peer)->sin6_scope_id = 0;
+    if (::getnameinfo(reinterpret_cast<sockaddr*>(&peer), size, host.data(), host.size(),
+                      port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return "a peer";
+    return fmt::format("{} port {}", host.data(), port.data());
+}
+
+bool send_all(int socket, Bytes bytes) {
+    return bytes.empty() ||
+           ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+               static_cast<ssize_t>(bytes.size());
+}
+
+} // namespace
+
+Result<std::unique_ptr<Listener>> Listener::listen(const ListenOptions& options, Random& random) {
+    std::unique_ptr<Listener> listener(new Listener(options, random));
+    RPMEM_TRY(listener->open(options));
+    return listener;
+}
+
+Listener::~Listener() {
+    for (Stranger& each : strangers_)
+        if (each.is_here() && each.proof->state() != ProofState::first)
+            end(each, each.proof->refuse(Refusal::ending));
+}
+
+Result<> Listener::open(const ListenOptions& options) {
+    epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll_)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
+    for (const std::string& address : options.addresses) {
+        const bool is_first = sockets_.empty() && warnings_.empty();
+        const PortRange same{port_, port_};
+        auto bound = bind(address, is_first ? options.ports : same);
+        if (!bound && is_first)
+            return bound;
+        if (!bound)
+            warnings_.push_back(std::move(bound).error().text);
+    }
+    return {};
+}
+
+// On the first free port of the range.
+Result<> Listener::bind(const std::string& address, PortRange ports) {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (const int code = ::getaddrinfo(address.c_str(), nullptr, &hints, &list); code != 0)
+        return fail(ErrorClass::caller_fault, EINVAL, "cannot listen at {}: {}", address,
+                    ::gai_strerror(code));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+    int code = EADDRINUSE;
+    for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
+        UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!socket)
+            return fail_errno(ErrorClass::resource_limit, errno, "no socket to listen at {}",
+                              address);
+        // Lanes of a session that has just ended keep nobody from a port of a small range.
+        const int on = 1;
+        static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
+        sockaddr_storage name{};
+        std::memcpy(&name, found->ai_addr, found->ai_addrlen);
+        // The port is at the same place in both families.
+        reinterpret_cast<sockaddr_in*>(&name)->sin_port = htons(static_cast<std::uint16_t>(port));
+        socklen_t size = found->ai_addrlen;
+        auto* const generic = reinterpret_cast<sockaddr*>(&name);
+        if (::bind(socket.get(), generic, size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0 ||
+            ::getsockname(socket.get(), generic, &size) != 0) {
+            code = errno;
+            continue;
+        }
+        port_ = ntohs(reinterpret_cast<sockaddr_in*>(&name)->sin_port);
+        epoll_event event{.events = EPOLLIN, .data = {.u64 = listens + sockets_.size()}};
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
+            return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for lanes (epoll)");
+        sockets_.push_back(std::move(socket));
+        return {};
+    }
+    return fail_errno(ErrorClass::resource_limit, code, "cannot listen at {} on ports {} to {}",
+                      address, ports.first, ports.last);
+}
+
+std::optional<Listener::Time> Listener::deadline() const {
+    const auto of_slots = slots_.deadline();
+    if (!paused_until_ || !of_slots)
+        return paused_until_ ? paused_until_ : of_slots;
+    return std::min(*paused_until_, *of_slots);
+}
+
+void Listener::set_paused(std::optional<Time> until) {
+    paused_until_ = until;
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+        epoll_event event{.events = until ? 0U : EPOLLIN, .data = {.u64 = listens + i}};
+        static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, sockets_[i].get(), &event));
+    }
+}
+
+ssize_t Listener::Stranger::receive(std::span<std::byte> place) {
+    const iovec whole{place.data(), place.size()};
+    if (tls)
+        return tls->receive({&whole, 1});
+    const ssize_t got = ::recv(socket.get(), place.data(), place.size(), 0);
+    return got < 0 ? -errno : got;
+}
+
+// False: it does not take what fits the buffer of a new socket.
+bool Listener::Stranger::send(Bytes bytes) {
+    if (!tls)
+        return send_all(socket.get(), bytes);
+    const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    return bytes.empty() ||
+           (tls->send({&whole, 1}, false) == static_cast<ssize_t>(bytes.size()) && !tls->pending());
+}
+
+void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOwner& owner,
+                      Time now) {
+    tls_ = tls;
+    if (paused_until_ && now >= *paused_until_)
+        set_paused(std::nullopt);
+    while (const auto expired = slots_.expired(now)) {
+        Stranger& stranger = strangers_[expired->id];
+        end(stranger, expired->known ? stranger.proof->refuse(Refusal::too_late) : ProofStep{});
+    }
+    std::array<epoll_event, most_arrivals> events;
+    const int found = ::epoll_wait(epoll_.get(), events.data(), most_arrivals, 0);
+    for (int i = 0; i < found; ++i) {
+        const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
+        if (what >= listens)
+            accept_from(sockets_[what - listens].get(), session, owner, now);
+        else if (strangers_[what].is_here()) // not ended meanwhile
+            advance(what, owner, now);
+    }
+}
+
+void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& owner, Time now) {
+    for (int i = 0; i < most_at_once; ++i) {
+        UniqueFd arrived(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!arrived) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                set_paused(now + pause_without_descriptors);
+            if (errno != ECONNABORTED && errno != EINTR)
+                return;
+            continue;
+        }
+        // There is one place more than slots.
+        const auto place =
+            std::ranges::find_if(strangers_, [](const Stranger& each) { return !each.is_here(); });
+        const auto id = static_cast<Slots::Id>(place - strangers_.begin());
+        if (const auto evicted = slots_.arrived(id, now))
+            end(strangers_[*evicted], {});
+        prepare_lane_socket(arrived.get(), peer_timeout_);
+        epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
+        place->socket = std::move(arrived);
+        place->proof.emplace(session, wire::Provider::tcp);
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, place->socket.get(), &event) != 0) {
+            slots_.left(id);
+            end(*place, {});
+            continue;
+        }
+        advance(id, owner, now); // what an honest one says is there already
+    }
+}
+
+// Moves bytes between the proof and the connection.
+void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
+    Stranger& stranger = strangers_[id];
+    ProofStep step{.state = ProofState::known};
+    bool goes_on = true;
+    if (stranger.tls && !stranger.is_secured) {
+        step = shake_hands(stranger);
+    } else {
+        std::array<std::byte, first_message_size> bytes;
+        const ssize_t got = stranger.receive(bytes);
+        if (got == -EAGAIN || got == -EINTR)
+            return;
+        const Bytes came = Bytes(bytes).first(got > 0 ? static_cast<std::size_t>(got) : 0);
+        step = stranger.proof->advance(came);
+        const Bytes behind = came.subspan(step.taken);
+        // An initiator waits for each answer: whoever says more is none. TLS begins at once.
+        goes_on = got > 0 && (behind.empty() || (tls_ && step.state == ProofState::known));
+        if (goes_on && step.state == ProofState::known)
+            step = admit(id, behind, now);
+    }
+    if (goes_on && step.state == ProofState::proven) {
+        slots_.left(id);
+        return welcome(stranger, owner);
+    }
+    if (goes_on && step.state != ProofState::refused && stranger.send(step.send))
+        return;
+    slots_.left(id);
+    end(stranger, step.state == ProofState::refused ? step : ProofStep{});
+}
+
+// Its first message was right; what has come behind it is TLS's.
+ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
+    Stranger& stranger = strangers_[id];
+    const auto admission = slots_.recognised(id, now);
+    if (admission.ended)
+        end(strangers_[*admission.ended],
+            strangers_[*admission.ended].proof->refuse(Refusal::too_late));
+    if (!admission.admitted)
+        return stranger.proof->refuse(Refusal::busy);
+    if (!tls_)
+        return stranger.proof->accept(random_);
+    auto stream = TlsStream::make(*tls_, std::make_unique<SocketStream>(std::move(stranger.socket)),
+                                  fmt::format("lane {}", stranger.proof->identity().lane));
+    if (!stream || !(*stream)->give(behind_first))
+        return {.state = ProofState::refused};
+    stranger.tls = std::move(*stream);
+    stranger.is_secured = false;
+    return shake_hands(stranger);
+}
+
+// Nothing to send: the handshake goes on. Refused, without words: it has failed.
+ProofStep Listener::shake_hands(Stranger& stranger) {
+    switch (stranger.tls->advance()) {
+    case TlsStep::wants_read:
+        return {.state = ProofState::known};
+    case TlsStep::done:
+        stranger.is_secured = true;
+        return stranger.proof->accept(random_, stranger.tls->exporter());
+    case TlsStep::wants_write: // what it sends fits the buffer of a new socket
+    case TlsStep::failed:
+        break;
+    }
+    return {.state = ProofState::refused};
+}
+
+void Listener::welcome(Stranger& stranger, LaneOwner& owner) {
+    const LaneIdentity identity = stranger.proof->identity();
+    if (const auto refused = owner.admit(identity))
+        return end(stranger, stranger.proof->refuse(refused->why, refused->number));
+    const int socket = stranger.fd();
+    const wire::LaneCredits credits = credits_of(socket);
+    const auto header =
+        wire::encode({.type = wire::FrameType::welcome, .length = wire::lane_credits_size});
+    const auto payload = wire::encode(credits);
+    std::array<std::byte, header.size() + payload.size()> frame;
+    std::ranges::copy(payload, std::ranges::copy(header, frame.begin()).out);
+    // Its owner finds out like that of any other lane that has gone, and the initiator tries again.
+    if (!stranger.send(frame))
+        static_cast<void>(::shutdown(socket, SHUT_WR));
+    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr));
+    stranger.proof.reset();
+    std::string name = fmt::format("lane {} of {}", identity.lane, name_of_peer(socket));
+    std::unique_ptr<Stream> stream = std::move(stranger.tls);
+    if (!stream)
+        stream = std::make_unique<SocketStream>(std::move(stranger.socket));
+    owner.take(identity, std::move(stream), std::move(name), credits);
+}
+
+// With LAST_WORDS, or, if there are none, by a reset.
+void Listener::end(Stranger& stranger, const ProofStep& last_words) {
+    ++ended_;
+    if (!last_words.send.empty())
+        static_cast<void>(stranger.send(last_words.send));
+    else if (stranger.tls)
+        stranger.tls->reset();
+    else
+        SocketStream(std::move(stranger.socket)).reset();
+    stranger.tls.reset();
+    stranger.socket.reset();
+    stranger.proof.reset();
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,110 @@
+#include "transport/tls/tls_context.hpp"
+
+#include "transport/crypto.hpp"
+#include "transport/openssl.hpp"
+
+#include <openssl/ssl.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace rpmem::transport {
+namespace {
+
+constexpr std::string_view psk_identity = "rpmem 1";
+constexpr char suite_name[] = "TLS_AES_128_GCM_SHA256";
+constexpr unsigned char suite_number[] = {0x13, 0x01};
+constexpr char groups[] = "X25519:P-256";
+constexpr int security_level = 2;          // 112 bits, which both groups and the suite have
+constexpr long most_certificate_bytes = 1; // nobody sends one
+
+using PskSession = std::unique_ptr<SSL_SESSION, FreedBy<&::SSL_SESSION_free>>;
+
+// OpenSSL wants a PSK in the form of a session that is resumed, and overwrites the key in it.
+PskSession psk_session(SSL* ssl) {
+    const auto* const psk =
+        static_cast<const Secret*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(ssl)));
+    PskSession session(::SSL_SESSION_new());
+    const SSL_CIPHER* const suite = ::SSL_CIPHER_find(ssl, suite_number);
+    const auto* const key = reinterpret_cast<const unsigned char*>(psk->bytes().data());
+    if (!session || !suite ||
+        ::SSL_SESSION_set1_master_key(session.get(), key, psk->bytes().size()) != 1 ||
+        ::SSL_SESSION_set_cipher(session.get(), suite) != 1 ||
+        ::SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) != 1)
+        return nullptr;
+    return session;
+}
+
+int use_psk(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* size,
+            SSL_SESSION** session) {
+    PskSession made = psk_session(ssl);
+    if (!made)
+        return 0;
+    *identity = reinterpret_cast<const unsigned char*>(psk_identity.data());
+    *size = psk_identity.size();
+    *session = made.release();
+    return 1;
+}
+
+int find_psk(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESSION** session) {
+    *session = nullptr; // then TLS goes on without a PSK, and fails because there is no certificate
+    if (std::string_view(reinterpret_cast<const char*>(identity), size) != psk_identity)
+        return 1;
+    PskSession made = psk_session(ssl);
+    if (!made)
+        return 0;
+    *session = made.release();
+    return 1;
+}
+
+// Whatever certificate a target has: it does not replace the PSK.
+int refuse_certificate(int, X509_STORE_CTX*) { return 0; }
+
+// What openssl.cnf(5) says of all programs may have been set already: all is set here.
+bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
+    ::SSL_CTX_clear_options(context, ::SSL_CTX_get_options(context));
+    ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    ::SSL_CTX_set_security_level(context, security_level);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_max_cert_list(context, most_certificate_bytes);
+    SSL_CTX_set_app_data(context, const_cast<Secret*>(&psk)); // is only read
+    bool well = SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
+                SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
+                ::SSL_CTX_set_ciphersuites(context, suite_name) == 1 &&
+                SSL_CTX_set1_groups_list(context, groups) == 1 &&
+                SSL_CTX_set_max_send_fragment(context, SSL3_RT_MAX_PLAIN_LENGTH) == 1 &&
+                ::SSL_CTX_set_block_padding(context, 0) == 1 &&
+                ::SSL_CTX_set_num_tickets(context, 0) == 1 &&
+                ::SSL_CTX_set_max_early_data(context, 0) == 1 &&
+                ::SSL_CTX_set_recv_max_early_data(context, 0) == 1;
+    if (role == TlsRole::initiator) {
+        ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER, refuse_certificate);
+        ::SSL_CTX_set_psk_use_session_callback(context, use_psk);
+    } else {
+        ::SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+        ::SSL_CTX_set_psk_find_session_callback(context, find_psk);
+    }
+    return well;
+}
+
+} // namespace
+
+void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
+
+Result<TlsContext> TlsContext::make(TlsRole role, const Secret& psk) {
+    const ErrorQueue queue;
+    OSSL_LIB_CTX* const library = library_context();
+    // Without a library context of our own it would be the application's.
+    TlsContext made(role, library
+                              ? ::SSL_CTX_new_ex(library, nullptr,
+                                                 role == TlsRole::initiator ? ::TLS_client_method()
+                                                                            : ::TLS_server_method())
+                              : nullptr);
+    if (made.context_ && set_up(made.get(), role, psk))
+        return made;
+    const char* const reason = ::ERR_reason_error_string(::ERR_peek_last_error());
+    return fail(ErrorClass::resource_limit, ENOMEM, "cannot prepare TLS: {}",
+                reason ? reason : "OpenSSL has no memory");
+}
+
+} // namespace rpmem::transport

@@ -1,0 +1,34 @@
+// What all lanes of a session share of TLS: the settings and the pre-shared key (PSK).
+#pragma once
+
+#include "base/result.hpp"
+#include "transport/secret.hpp"
+
+#include <memory>
+
+struct ssl_ctx_st; // SSL_CTX
+
+namespace rpmem::transport {
+
+enum class TlsRole { initiator, target };
+
+// Nothing of it changes: streams may be made of it in several threads at once, and may live longer.
+class TlsContext {
+public:
+    // PSK stays where it is while a stream of this context does its handshake.
+    [[nodiscard]] static Result<TlsContext> make(TlsRole role, const Secret& psk);
+
+    [[nodiscard]] TlsRole role() const { return role_; }
+    [[nodiscard]] ssl_ctx_st* get() const { return context_.get(); }
+
+private:
+    struct Free {
+        void operator()(ssl_ctx_st* context) const;
+    };
+    TlsContext(TlsRole role, ssl_ctx_st* context) : role_(role), context_(context) {}
+
+    TlsRole role_;
+    std::unique_ptr<ssl_ctx_st, Free> context_;
+};
+
+} // namespace rpmem::transport

@@ -1,0 +1,107 @@
+// TLS 1.3 upon another stream. First the handshake is advanced until it is done; from then on this
+// is a stream as others are. Nothing here waits, or allocates once the handshake is done.
+#pragma once
+
+#include "transport/proof.hpp"
+#include "transport/tcp/stream.hpp"
+#include "transport/tls/tls_bytes.hpp"
+#include "transport/tls/tls_context.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rpmem::transport {
+
+enum class TlsStep {
+    wants_read,  // go on when fd() is readable
+    wants_write, // go on when fd() is writable
+    done,        // the peer has the PSK of the session
+    failed,      // error() tells why; the peer was told if the network took it at once
+};
+
+// AES-GCM is safe for more records of one key; some are left for the messages of TLS itself.
+inline constexpr std::uint64_t most_records_of_a_key = (std::uint64_t{1} << 23) - 64;
+
+class TlsStream final : public Stream {
+public:
+    // NAME: of the lane and its peer, for messages.
+    [[nodiscard]] static Result<std::unique_ptr<TlsStream>>
+    make(const TlsContext& context, std::unique_ptr<Stream> lower, std::string name,
+         std::uint64_t records_of_a_key = most_records_of_a_key);
+
+    // What was received before, and is TLS's. False: it is more than a handshake has.
+    [[nodiscard]] bool give(Bytes received);
+    // The initiator's first message goes, and nothing is received: what comes next may be a
+    // refusal, which InitiatorProof::advance() takes. What it does not take is for give().
+    TlsStep start() { return shake_hands(false); }
+    TlsStep advance() { return shake_hands(true); }
+    // When it is done: the same at both ends of this connection, and at no other.
+    [[nodiscard]] const Exporter& exporter() const { return exporter_; }
+    // When it has failed, or send() or receive() have.
+    [[nodiscard]] Error error() const;
+
+    // One record of at most 16 KiB, from a copy: PIECES may change meanwhile. While an earlier one
+    // is pending() it is sent instead, also by receive().
+    ssize_t send(std::span<const iovec> pieces, bool more) override;
+    // 0 only if the peer has said that this is the end. Otherwise the end is ECONNRESET, and EPROTO
+    // is what breaks the rules of TLS.
+    ssize_t receive(std::span<const iovec> places) override;
+    ssize_t receive_kept(std::span<const iovec> places) override;
+    [[nodiscard]] bool has_kept() const override { return ended_ || has_something(); }
+    void finish() override;
+    void reset() override { lower_->reset(); }
+    [[nodiscard]] int fd() const override { return lower_->fd(); }
+    [[nodiscard]] bool pending() const override;
+    [[nodiscard]] std::string_view reason() const override { return reason_; }
+
+private:
+    enum class State { handshake, open, failed };
+    enum class Ending { no, wanted, said, done };
+    class Places;
+
+    TlsStream(TlsRole role, std::unique_ptr<Stream> lower, std::string name,
+              std::uint64_t records_of_a_key)
+        : role_(role), lower_(std::move(lower)), name_(std::move(name)),
+          records_of_a_key_(records_of_a_key) {}
+    bool set_up(const TlsContext& context);
+    static void heard(int is_ours, int version, int type, const void* bytes, std::size_t size,
+                      ssl_st* ssl, void* stream);
+    TlsStep shake_hands(bool receives);
+    void check_handshake();
+    bool refill();
+    [[nodiscard]] bool has_something() const;
+    void decrypt(Places& places);
+    ssize_t outcome(const Places& places) const;
+    std::size_t gather(std::span<const iovec> pieces, std::size_t position);
+    bool encrypt(std::size_t size);
+    void flush(bool more);
+    void go_on_ending();
+    void end(int code, std::string reason);
+    void fail_tls();
+
+    struct Free {
+        void operator()(ssl_st* ssl) const;
+    };
+
+    TlsRole role_;
+    std::unique_ptr<Stream> lower_;
+    std::string name_;
+    std::uint64_t records_of_a_key_;
+    State state_ = State::handshake;
+    Exporter exporter_{};
+    std::uint64_t records_ = 0;          // sent with the key that is in use
+    unsigned messages_ = 0;              // of TLS itself, received since the last data
+    std::optional<unsigned char> alert_; // that the peer sent
+    std::optional<int> ended_;           // what receive() says from now on: 0 or an errno value
+    int send_code_ = 0;                  // why nothing can be sent any more
+    std::string reason_;
+    Ending ending_ = Ending::no;
+    TlsBytes bytes_;
+    std::unique_ptr<ssl_st, Free> ssl_; // goes before its bytes
+    std::array<std::byte, most_plain_bytes> plain_;
+};
+
+} // namespace rpmem::transport

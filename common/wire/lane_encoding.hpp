@@ -1,0 +1,56 @@
+// How the frames of a lane travel in messages over libfabric: as they are, or, to and from peers of
+// protocol 0.1, as theirs. Those have neither numbers nor credits: each message is answered before
+// the next one may come.
+#pragma once
+
+#include "wire/frame.hpp"
+#include "wire/persist_message.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace rpmem::wire {
+
+enum class LaneEnd { initiator, target };
+
+// What a lane of protocol 0.1 is told apart by, and what its messages address.
+struct MessageTerms {
+    LaneEnd end{};                 // this one
+    std::uint32_t lane = 0;        // index, in the order of connection
+    std::uint64_t remote_base = 0; // the target's address of offset 0
+    std::uint64_t pool_size = 0;
+};
+
+class LaneEncoding {
+public:
+    // Frames as they are.
+    LaneEncoding() = default;
+    explicit LaneEncoding(const MessageTerms& terms) : terms_(terms) {}
+
+    [[nodiscard]] bool is_0_1() const { return terms_.has_value(); }
+    // Bytes of a request before its payload.
+    [[nodiscard]] std::size_t header_size() const {
+        return is_0_1() ? sizeof(PersistMessage) : frame_header_size;
+    }
+    // What goes before the payload, in PLACE. Empty: such a peer is not told of such a frame.
+    [[nodiscard]] std::span<const std::byte> encode(const FrameHeader& header, FrameBytes& place);
+    // The frame that MESSAGE is, of which the payload is left. Nothing: it breaks the rules, and
+    // WHY. POSTED: frames that this end has sent.
+    [[nodiscard]] std::optional<FrameHeader> decode(std::span<const std::byte>& message,
+                                                    std::uint64_t posted, std::string& why);
+
+private:
+    std::optional<FrameHeader> decode_request(std::span<const std::byte>& message,
+                                              std::string& why);
+    std::optional<FrameHeader> decode_response(std::span<const std::byte>& message,
+                                               std::uint64_t posted, std::string& why);
+
+    std::optional<MessageTerms> terms_;
+    std::uint64_t taken_ = 0;      // messages of protocol 0.1
+    std::uint32_t last_flags_ = 0; // of the last request, which its answer repeats
+};
+
+} // namespace rpmem::wire

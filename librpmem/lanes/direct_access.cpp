@@ -1,0 +1,118 @@
+// What a lane does without the target's processor, where the connection can and the target lets it.
+#include "lanes/frame_lane.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace rpmem {
+namespace {
+
+using transport::More;
+using transport::Posted;
+using wire::FrameType;
+
+// Large, because each costs a frame, and may cost the target an msync(2); yet the target makes one
+// durable while the next is on its way.
+constexpr std::size_t most_written = std::size_t{1024} * 1024;
+
+// Large ones are quick, and the next should follow before it has ended.
+constexpr std::size_t most_read = std::size_t{1024} * 1024;
+
+} // namespace
+
+// Starts an operation as soon as there is room for it.
+template <typename Post>
+int FrameLane::post_directly(Post post_operation) {
+    while (post_operation() != Posted::yes)
+        if (const int code = make_progress())
+            return code;
+    return 0;
+}
+
+// A direct write is in the pool as soon as it arrives, which may be before the target has copied
+// what an earlier frame brought: older bytes would come on top of newer ones, and the later range
+// would be durable first.
+int FrameLane::let_data_arrive() {
+    if (responses_.acknowledged() >= last_data_)
+        return 0;
+    if (const int code = ask_for_ack())
+        return code;
+    gathered_ = 0;
+    while (responses_.acknowledged() < last_data_)
+        if (const int code = make_progress())
+            return code;
+    return 0;
+}
+
+int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8_t last_flags) {
+    if (const int code = let_data_arrive())
+        return code;
+    const std::size_t most = std::min(most_written, connection_->abilities().most_bytes);
+    while (length > 0) {
+        const std::size_t size = std::min(length, most);
+        if (const int code = post_directly([&] {
+                return connection_->write(offset, {pool_ + offset, size});
+            }))
+            return code;
+        // Of a range of several pieces an answer to each shows that the target goes on.
+        const std::uint8_t flags = size == length && length < most
+                                       ? last_flags
+                                       : std::uint8_t{wire::frame_flag::answer_wanted};
+        if (is_appliance_)
+            has_unconfirmed_writes_ = true;
+        else if (const int code = post(FrameType::persist, flags, offset,
+                                       static_cast<std::uint32_t>(size), More::none))
+            return code;
+        offset += size;
+        length -= size;
+    }
+    return 0;
+}
+
+int FrameLane::confirm_writes() {
+    if (const int code = post_directly([&] { return connection_->read(0, {}); }))
+        return code;
+    while (connection_->open_reads() > 0)
+        if (const int code = make_progress())
+            return code;
+    has_unconfirmed_writes_ = false;
+    return 0;
+}
+
+// The device answers by itself: it does not wait until the target has copied what frames brought.
+int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::size_t length) {
+    if (const int code = let_data_arrive())
+        return code;
+    const std::size_t most = std::min(most_read, connection_->abilities().most_bytes);
+    while (length > 0) {
+        const std::size_t size = std::min(length, most);
+        if (const int code = post_directly([&] {
+                return connection_->read(offset, {destination, size});
+            }))
+            return code;
+        destination += size;
+        offset += size;
+        length -= size;
+    }
+    while (connection_->open_reads() > 0)
+        if (const int code = make_progress())
+            return code;
+    return 0;
+}
+
+int FrameLane::read_by_landing(std::byte* destination, std::size_t offset, std::size_t length) {
+    const std::span<std::byte> landing = connection_->abilities().landing;
+    while (length > 0) {
+        const std::size_t size = std::min(length, landing.size());
+        if (const int code = read_directly(landing.data(), offset, size))
+            return code;
+        std::memcpy(destination, landing.data(), size);
+        destination += size;
+        offset += size;
+        length -= size;
+    }
+    return 0;
+}
+
+} // namespace rpmem

@@ -1,0 +1,118 @@
+#include "lanes/fabric_lanes.hpp"
+
+#include "lanes/frame_lane.hpp"
+#include "transport/fabric/connect.hpp"
+#include "transport/fabric/search.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem {
+namespace {
+
+// A message and its answer, a read, and a write: less and a lane cannot work.
+constexpr std::size_t least_queue_size = 4;
+
+std::size_t queue_size_of(const Settings& settings) {
+    return std::max<std::size_t>(settings.work_queue_size, least_queue_size);
+}
+
+// 1.12.1's library leaves longer strict ranges to RDMA over sockets: its daemon answers each
+// message before the next may come.
+DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
+    DirectRanges ranges{.relaxed = 0};
+    if (provider == fabric::ProviderKind::sockets)
+        ranges.strict = wire::inline_size_of_0_1;
+    return ranges;
+}
+
+} // namespace
+
+Result<std::unique_ptr<LaneSet>> FabricLanes::open(const FabricLanesRequest& request,
+                                                   const Settings& settings,
+                                                   std::chrono::milliseconds first_time) {
+    std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
+    RPMEM_TRY(lanes->set_up());
+    const Way way{*lanes->events_, first_time, {request.session_fd, [] { return true; }}};
+    // Peers of protocol 0.1 number the lanes in the order in which they come.
+    const unsigned now = request.proof ? 1 : request.lanes;
+    for (unsigned index = 0; index < now; ++index) {
+        auto lane = lanes->connect_by(index, way);
+        if (!lane)
+            return propagate(std::move(lane));
+        lanes->put(index, std::move(*lane));
+    }
+    return lanes;
+}
+
+FabricLanes::~FabricLanes() { end_all(); }
+
+Result<> FabricLanes::set_up() {
+    const std::size_t received = request_.proof ? transport::most_lane_messages : 1;
+    auto provider = fabric::search_to_connect(
+        request_.kind, request_.host, std::to_string(request_.port),
+        {queue_size_of(settings_), received}, {"RPMEM_DEVICE", settings_.device});
+    if (!provider)
+        return propagate(std::move(provider));
+    provider_ = std::move(*provider);
+    auto domain = fabric::open_domain(provider_);
+    if (!domain)
+        return propagate(std::move(domain));
+    domain_ = std::move(*domain);
+    auto events = fabric::EventQueue::open(domain_);
+    if (!events)
+        return propagate(std::move(events));
+    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+    auto region = fabric::register_memory(domain_, provider_, request_.pool, request_.pool_size,
+                                          fabric::Access::local);
+    if (!region)
+        return propagate(std::move(region));
+    pool_region_ = std::move(*region);
+    return {};
+}
+
+Result<std::unique_ptr<Lane>> FabricLanes::connect(unsigned index) {
+    const std::lock_guard lock(connecting_);
+    auto events = fabric::EventQueue::open(domain_);
+    if (!events)
+        return propagate(std::move(events));
+    own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(*events)));
+    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout, request_.alarm});
+    if (!lane)
+        own_events_.pop_back();
+    return lane;
+}
+
+Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index, const Way& way) {
+    const transport::FabricTarget target{
+        .domain = domain_,
+        .provider = provider_,
+        .events = way.events,
+        .spin_time = settings_.spin_time,
+        .pool = {.memory = {request_.pool, request_.pool_size},
+                 .descriptor = pool_region_.descriptor(),
+                 .remote = request_.remote},
+        .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
+        .most_payload = request_.inline_size};
+    const transport::FabricPatience patience{way.time, way.alarm.fd, way.alarm.is_lost};
+    const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
+                                          request_.host, request_.port);
+    auto opened = request_.proof
+                      ? transport::connect_fabric_lane(
+                            *request_.proof, {.lane = index, .transport = wire::Provider::verbs},
+                            target, where, patience, most_read_piece)
+                      : transport::connect_lane_of_0_1(index, target, where, patience);
+    if (!opened)
+        return propagate(std::move(opened));
+    const wire::LaneTerms terms{.credits = opened->credits,
+                                .pool_size = request_.pool_size,
+                                .read_only = request_.read_only,
+                                .direct = request_.remote.has_value(),
+                                .appliance = request_.method == wire::PersistMethod::appliance};
+    return std::make_unique<FrameLane>(
+        std::move(opened->connection), std::move(opened->group), terms, request_.pool,
+        request_.alarm, settings_.operation_timeout,
+        request_.proof ? DirectRanges{} : ranges_of_0_1(provider_.kind));
+}
+
+} // namespace rpmem

@@ -1,0 +1,30 @@
+#include "lanes/lane_set.hpp"
+
+namespace rpmem {
+
+Result<Lane*> LaneSet::use_lane(unsigned index) {
+    if (Lane* const connected = lane(index))
+        return connected;
+    const std::lock_guard lock(slots_[index].connecting);
+    if (!slots_[index].lane) {
+        auto connected = connect(index);
+        if (!connected)
+            return propagate(std::move(connected));
+        put(index, std::move(*connected));
+    }
+    return slots_[index].lane.get();
+}
+
+void LaneSet::put(unsigned index, std::unique_ptr<Lane> lane) {
+    Slot& slot = slots_[index];
+    slot.lane = std::move(lane);
+    slot.ready.store(slot.lane.get(), std::memory_order_release);
+}
+
+void LaneSet::let_go() {
+    for (unsigned index = 0; index < count_; ++index)
+        if (Lane* const connected = lane(index))
+            connected->let_go();
+}
+
+} // namespace rpmem

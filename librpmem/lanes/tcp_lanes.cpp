@@ -1,0 +1,70 @@
+#include "lanes/tcp_lanes.hpp"
+
+#include "base/host_address.hpp"
+#include "lanes/frame_lane.hpp"
+#include "transport/tcp/connect.hpp"
+#include "transport/tcp/socket_group.hpp"
+
+#include <cerrno>
+
+namespace rpmem {
+namespace {
+
+// What one call receives at most of acks and of the beginning of data, the rest of which goes
+// straight to where it belongs.
+constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
+
+} // namespace
+
+Result<std::unique_ptr<LaneSet>> TcpLanes::open(const TcpLanesRequest& request,
+                                                const Settings& settings,
+                                                std::chrono::milliseconds first_time) {
+    const auto numbers = resolve(request.host);
+    if (numbers.empty())
+        return fail(ErrorClass::link_lost, EHOSTUNREACH,
+                    "this machine knows no address of {}, where lanes should go", request.host);
+    std::unique_ptr<TcpLanes> lanes(new TcpLanes(request, settings));
+    lanes->request_.host = numbers.front();
+    if (request.tls) {
+        auto tls =
+            transport::TlsContext::make(transport::TlsRole::initiator, request.proof->keys.tls);
+        if (!tls)
+            return propagate(std::move(tls));
+        lanes->tls_.emplace(std::move(*tls));
+    }
+    auto first =
+        lanes->connect(0, first_time, {.fd = request.session_fd, .is_lost = [] { return true; }});
+    if (!first)
+        return propagate(std::move(first));
+    lanes->put(0, std::move(*first));
+    return lanes;
+}
+
+Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index) {
+    return connect(index, settings_.connect_timeout, request_.alarm);
+}
+
+Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
+                                                const Alarm& alarm) const {
+    transport::SystemRandom random;
+    auto opened = transport::connect_lane(*request_.proof,
+                                          {.address = {request_.host, request_.port},
+                                           .identity = {.lane = index},
+                                           .time = time,
+                                           .peer_timeout = settings_.peer_timeout,
+                                           .tls = tls_ ? &*tls_ : nullptr,
+                                           .wake = alarm.fd,
+                                           .is_lost = alarm.is_lost},
+                                          random);
+    if (!opened)
+        return propagate(std::move(opened));
+    auto group = std::make_unique<transport::SocketGroup>(settings_.spin_time, receive_buffer_size);
+    RPMEM_TRY(group->add(*opened->connection));
+    const wire::LaneTerms terms{.credits = opened->credits,
+                                .pool_size = request_.pool_size,
+                                .read_only = request_.read_only};
+    return std::make_unique<FrameLane>(std::move(opened->connection), std::move(group), terms,
+                                       request_.pool, request_.alarm, settings_.operation_timeout);
+}
+
+} // namespace rpmem

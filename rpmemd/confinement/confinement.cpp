@@ -1,0 +1,53 @@
+#include "confinement/confinement.hpp"
+
+#include "confinement/landlock.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <ctime>
+
+namespace rpmem::target {
+namespace {
+
+#ifdef RPMEM_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+void add(std::string& list, const std::string& text, const char* separator) {
+    list += list.empty() ? text : separator + text;
+}
+
+} // namespace
+
+std::string why_not_confined() {
+    if (sanitized)
+        return "this rpmemd was built with a sanitizer, which needs more of the system";
+    return landlock_version() == 0 ? no_landlock().text : "";
+}
+
+Confinement confine(Reach reach) {
+    Confinement result;
+    if (sanitized) {
+        result.is_missing = why_not_confined();
+        return result;
+    }
+    ::tzset(); // reads /etc/localtime, for the times in the log
+    static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); // it has done so already
+    std::vector<int> directories;
+    for (const UniqueFd& directory : reach.directories)
+        directories.push_back(directory.get());
+    if (const auto done = restrict_by_landlock(directories, reach.may_remove); done)
+        add(result.holds, fmt::format("Landlock {}", landlock_version()), ", ");
+    else
+        add(result.is_missing, done.error().text, "; ");
+    if (const auto done = restrict_system_calls(reach.may_remove, std::move(reach.log)); done)
+        add(result.holds, "system calls", ", ");
+    else
+        add(result.is_missing, done.error().text, "; ");
+    return result;
+}
+
+} // namespace rpmem::target

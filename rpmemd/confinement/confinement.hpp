@@ -1,0 +1,32 @@
+// What a session gives up once its pool is open: see docs/confinement.md.
+#pragma once
+
+#include "base/unique_fd.hpp"
+#include "confinement/seccomp.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// What the session needs besides what is open already.
+struct Reach {
+    std::vector<UniqueFd> directories; // of the parts: to be synced
+    bool may_remove = false;           // files in and below them
+    RefusalLog log;
+};
+
+// For people.
+struct Confinement {
+    std::string holds;      // empty: nothing does
+    std::string is_missing; // and why; empty: nothing is
+};
+
+// Why there will be something missing, whatever is tried; empty: nothing is known of.
+[[nodiscard]] std::string why_not_confined();
+
+// As far as this kernel can, for good, for all of the process. Before it starts threads, and behind
+// all that opens files, loads libraries, connects, listens, or looks up names.
+[[nodiscard]] Confinement confine(Reach reach);
+
+} // namespace rpmem::target

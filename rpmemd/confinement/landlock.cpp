@@ -1,0 +1,110 @@
+#include "confinement/landlock.hpp"
+
+#include "base/deadline.hpp"
+#include "base/unique_fd.hpp"
+
+#include <linux/landlock.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+// As landlock_ruleset_attr of newer kernels than those whose <linux/landlock.h> we build with. An
+// older kernel takes it as long as what it does not know is zero.
+struct Ruleset {
+    std::uint64_t files;
+    std::uint64_t ports;
+    std::uint64_t scopes;
+};
+
+// What can be restricted, and the version that can do it first.
+struct Right {
+    unsigned version;
+    std::uint64_t bit;
+};
+constexpr Right of_files[] = {{1, 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1}, // all up to this
+                              {2, LANDLOCK_ACCESS_FS_REFER},
+                              {3, 1ULL << 14},  // LANDLOCK_ACCESS_FS_TRUNCATE
+                              {5, 1ULL << 15}}; // LANDLOCK_ACCESS_FS_IOCTL_DEV
+constexpr Right of_ports[] = {{4, 1ULL << 0},   // LANDLOCK_ACCESS_NET_BIND_TCP
+                              {4, 1ULL << 1}};  // LANDLOCK_ACCESS_NET_CONNECT_TCP
+constexpr Right of_scopes[] = {{6, 1ULL << 0},  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+                               {6, 1ULL << 1}}; // LANDLOCK_SCOPE_SIGNAL
+
+std::uint64_t known(std::span<const Right> rights, unsigned version) {
+    std::uint64_t bits = 0;
+    for (const Right& right : rights)
+        if (right.version <= version)
+            bits |= right.bit;
+    return bits;
+}
+
+// A thread that was joined is listed a little longer.
+bool is_the_only_thread() {
+    constexpr nlink_t links_without_threads = 2;
+    const Deadline deadline(std::chrono::seconds(1));
+    while (true) {
+        struct stat status {};
+        if (::stat("/proc/self/task", &status) != 0)
+            return false;
+        if (status.st_nlink == links_without_threads + 1)
+            return true;
+        if (deadline.passed())
+            return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+Failure failure(const char* call) {
+    return fail_errno(ErrorClass::resource_limit, errno, "Landlock does not work ({})", call);
+}
+
+} // namespace
+
+unsigned landlock_version() {
+    const long version =
+        ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    return version > 0 ? static_cast<unsigned>(version) : 0;
+}
+
+Error no_landlock() {
+    return {ENOSYS, ErrorClass::resource_limit,
+            "this kernel has no Landlock: it needs Linux 5.13 or newer, and \"landlock\" in what "
+            "/sys/kernel/security/lsm lists (lsm= on the kernel's command line)"};
+}
+
+Result<> restrict_by_landlock(std::span<const int> directories, bool may_remove) {
+    const unsigned version = landlock_version();
+    if (version == 0)
+        return Failure(no_landlock());
+    if (!is_the_only_thread())
+        return fail(ErrorClass::bug, EBUSY,
+                    "Landlock would not hold for threads that the daemon has started already");
+    const Ruleset all{known(of_files, version), known(of_ports, version),
+                      known(of_scopes, version)};
+    const UniqueFd rules(
+        static_cast<int>(::syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0)));
+    if (!rules)
+        return failure("landlock_create_ruleset");
+    for (const int directory : directories) {
+        const landlock_path_beneath_attr beneath = {
+            .allowed_access =
+                LANDLOCK_ACCESS_FS_READ_DIR | (may_remove ? LANDLOCK_ACCESS_FS_REMOVE_FILE : 0),
+            .parent_fd = directory};
+        if (::syscall(SYS_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath,
+                      0) != 0)
+            return failure("landlock_add_rule");
+    }
+    if (::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0)
+        return failure("landlock_restrict_self");
+    return {};
+}
+
+} // namespace rpmem::target

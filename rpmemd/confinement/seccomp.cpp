@@ -1,0 +1,239 @@
+#include "confinement/seccomp.hpp"
+
+#include "base/signal_safe.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace rpmem::target {
+namespace {
+
+// clang-format off
+constexpr int allowed[] = {
+    // What lanes wait for comes first: kernels before 5.11 look for every call in this order, newer
+    // ones only for those of which arguments are looked at.
+    SCMP_SYS(recvfrom), SCMP_SYS(futex), SCMP_SYS(epoll_wait), SCMP_SYS(msync),
+    SCMP_SYS(epoll_pwait), SCMP_SYS(recvmsg),
+    // Waiting
+    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(epoll_create1),
+    SCMP_SYS(epoll_ctl), SCMP_SYS(eventfd2), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
+    SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
+    // Threads, signals and memory
+    SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(getcpu), SCMP_SYS(rseq),
+    SCMP_SYS(set_robust_list), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigpending),
+    SCMP_SYS(rt_sigtimedwait), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+    SCMP_SYS(mincore), SCMP_SYS(brk),
+    // Lanes that connect to a listener that is there
+    SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(getsockname),
+    SCMP_SYS(getpeername),
+    // Parts, their headers and their names
+    SCMP_SYS(close), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(fsync), SCMP_SYS(fdatasync),
+    SCMP_SYS(sync_file_range), SCMP_SYS(fadvise64), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
+    SCMP_SYS(fstatfs), SCMP_SYS(readlinkat), SCMP_SYS(getxattr),
+    // What the process asks of itself
+    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getrandom),
+    SCMP_SYS(sysinfo)};
+
+// Nothing in the daemon asks for these: whoever does is not the daemon any more.
+constexpr int deadly[] = {
+    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd), SCMP_SYS(bpf), SCMP_SYS(userfaultfd),
+    SCMP_SYS(io_uring_setup), SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(init_module),
+    SCMP_SYS(finit_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load)};
+// clang-format on
+
+// The numbers of system calls are below this.
+constexpr std::size_t most_numbers = 512;
+// A log that is a pipe, and that nobody reads, holds nobody up.
+constexpr int patience_ms = 100;
+
+struct Lines {
+    UniqueFd file;
+    std::array<std::string, most_numbers + 1> text; // the last one is for all that are higher
+    std::array<std::atomic_flag, most_numbers + 1> told{};
+};
+// For the handler of the signal. Not deleted: what was given up stays so until the process ends.
+std::atomic<Lines*> lines = nullptr;
+
+std::unique_ptr<Lines> make_lines(RefusalLog log) {
+    auto made = std::make_unique<Lines>();
+    made->file = std::move(log.file);
+    const pid_t self = ::getpid();
+    for (std::size_t number = 0; number <= most_numbers; ++number) {
+        const std::unique_ptr<char, decltype(&std::free)> name(
+            seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)),
+            &std::free);
+        made->text[number] =
+            fmt::format("{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which "
+                        "the daemon does "
+                        "not need: it has a fault, or runs somebody else's code; report it\n",
+                        log.prefix, self, name ? name.get() : "without a name", number,
+                        number == most_numbers ? " or higher" : "");
+    }
+    return made;
+}
+
+void set_result(void* context, int code) {
+    auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    registers.gregs[REG_RAX] = -code;
+#elif defined(__aarch64__)
+    registers.regs[0] = static_cast<std::uint64_t>(-std::int64_t{code});
+#else
+#error "where does this processor have the result of a system call?"
+#endif
+}
+
+// If the kernel let a call fail by itself, only its own log could have a line, which belongs to
+// root. So it sends the thread a signal in place of the call.
+void refuse(int, siginfo_t* information, void* context) {
+    Lines& known = *lines.load();
+    const std::size_t number =
+        std::min<std::size_t>(static_cast<unsigned>(information->si_syscall), most_numbers);
+    const int code = errno;
+    if (!known.told[number].test_and_set())
+        signal_safe::put(known.file.get(), known.text[number], patience_ms);
+    errno = code;
+    set_result(context, EPERM);
+}
+
+void handle_refusals(RefusalLog log) {
+    lines = make_lines(std::move(log)).release();
+    struct sigaction action {};
+    action.sa_sigaction = &refuse;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    ::sigaction(SIGSYS, &action, nullptr);
+}
+
+// The bits MASK of an argument are VALUE.
+scmp_arg_cmp bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+    return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+}
+
+// An argument that is an int, of which the kernel looks at 32 bits.
+scmp_arg_cmp is(unsigned argument, int value) {
+    return bits(argument, UINT32_MAX, static_cast<std::uint32_t>(value));
+}
+
+// Collects rules, until the first error.
+class Filter {
+public:
+    Filter() : context_(seccomp_init(SCMP_ACT_TRAP), &seccomp_release) {}
+    // Several rules for one call: one of them is enough.
+    void rule(std::uint32_t action, int call, const std::vector<scmp_arg_cmp>& conditions = {}) {
+        keep(seccomp_rule_add_array(context_.get(), action, call,
+                                    static_cast<unsigned>(conditions.size()), conditions.data()));
+    }
+    void allow(int call, const std::vector<scmp_arg_cmp>& conditions = {}) {
+        rule(SCMP_ACT_ALLOW, call, conditions);
+    }
+    void prefer(int call, std::uint8_t priority) {
+        keep(seccomp_syscall_priority(context_.get(), call, priority));
+    }
+    void set(scmp_filter_attr attribute, std::uint32_t value) {
+        keep(seccomp_attr_set(context_.get(), attribute, value));
+    }
+    // 0 or a positive errno value.
+    int load() {
+        if (code_ == 0)
+            keep(seccomp_load(context_.get()));
+        return -code_;
+    }
+
+private:
+    void keep(int code) { code_ = code_ == 0 ? code : code_; }
+
+    std::unique_ptr<void, decltype(&seccomp_release)> context_;
+    int code_ = 0;
+};
+
+void allow_files(Filter& filter, bool may_remove) {
+    constexpr unsigned flags = 2; // the number of the argument
+    // A descriptor that says where a file is, and a directory to be synced: no file is read or
+    // written that is not open already.
+    constexpr std::uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    filter.allow(SCMP_SYS(openat), {bits(flags, O_PATH, O_PATH)});
+    filter.allow(SCMP_SYS(openat), {bits(flags, writing | O_DIRECTORY, O_DIRECTORY)});
+    if (may_remove)
+        filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no directory
+    // Not F_SETOWN, by which a descriptor sends signals to other processes.
+    for (const int command : {F_DUPFD_CLOEXEC, F_GETFL, F_SETFL})
+        filter.allow(SCMP_SYS(fcntl), {is(1, command)});
+}
+
+void allow_sockets(Filter& filter) {
+    // What is sent names nobody, and TCP Fast Open connects nothing.
+    filter.allow(SCMP_SYS(sendto), {{.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
+    filter.allow(SCMP_SYS(sendmsg), {bits(2, MSG_FASTOPEN, 0)});
+    for (const int call : {SCMP_SYS(sendto), SCMP_SYS(sendmsg)}) // of each acknowledgement
+        filter.prefer(call, UINT8_MAX);
+    filter.allow(SCMP_SYS(shutdown), {is(1, SHUT_WR)});
+    for (const int option : {TCP_NODELAY, TCP_USER_TIMEOUT, TCP_THIN_LINEAR_TIMEOUTS, TCP_KEEPIDLE,
+                             TCP_KEEPINTVL, TCP_KEEPCNT})
+        filter.allow(SCMP_SYS(setsockopt), {is(1, IPPROTO_TCP), is(2, option)});
+    for (const int option : {SO_KEEPALIVE, SO_LINGER, SO_RCVLOWAT})
+        filter.allow(SCMP_SYS(setsockopt), {is(1, SOL_SOCKET), is(2, option)});
+}
+
+void allow_threads(Filter& filter) {
+    constexpr std::uint64_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                                         CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+    constexpr std::uint64_t thread = CLONE_VM | CLONE_THREAD;
+    filter.allow(SCMP_SYS(clone), {bits(0, thread | namespaces, thread)});
+    // The C library has another way for these two. It may ask while it holds back all signals, when
+    // that of a refusal would end the process. The flags of clone3 are where no filter sees them.
+    filter.rule(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
+    filter.rule(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), {is(0, PR_SET_VMA)});
+    filter.allow(SCMP_SYS(tgkill), {is(0, ::getpid())}); // of abort(3)
+    // No memory becomes code, and no library is loaded.
+    for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
+        filter.allow(call, {bits(2, PROT_EXEC, 0)});
+}
+
+} // namespace
+
+Result<> restrict_system_calls(bool may_remove, RefusalLog log) {
+    handle_refusals(std::move(log));
+    Filter filter;
+    filter.set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    filter.set(SCMP_FLTATR_CTL_TSYNC, 1);
+    // Else kernels before 5.16 make the whole process slower, against code that spies on its own
+    // process: the daemon runs no such code.
+    filter.set(SCMP_FLTATR_CTL_SSB, 1);
+    std::uint8_t priority = UINT8_MAX - 1;
+    for (const int call : allowed) {
+        filter.allow(call);
+        filter.prefer(call, priority--);
+    }
+    allow_files(filter, may_remove);
+    allow_sockets(filter);
+    allow_threads(filter);
+    for (const int call : deadly)
+        filter.rule(SCMP_ACT_KILL_PROCESS, call);
+    if (const int code = filter.load(); code != 0)
+        return fail_errno(ErrorClass::resource_limit, code,
+                          "the kernel takes no list of system calls (seccomp)");
+    return {};
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,292 @@
+#include "lanes/fabric_lane_server.hpp"
+
+#include "base/cache_line.hpp"
+#include "wire/hello.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace rpmem::target {
+namespace {
+
+using transport::FabricConnection;
+using EventKind = fabric::ConnectionEvent::Kind;
+
+// More under way on a lane gains nothing, and there is a buffer for each.
+constexpr std::uint32_t most_frames = 32;
+constexpr std::uint32_t most_reads = 4;
+constexpr std::size_t receives = most_frames + most_reads + 1; // a bye
+
+// Data of reads, acks, and last words.
+constexpr std::size_t sends = 16;
+
+// Of one frame, whose buffer may be locked in memory.
+constexpr std::size_t most_payload = std::size_t{32} * 1024;
+// So much there is wherever it is wanted, and as much as the buffers of all lanes may take beyond.
+constexpr std::size_t sure_payload = 8192;
+constexpr std::size_t budget = std::size_t{64} << 20;
+constexpr std::size_t most_data_bytes = std::size_t{1} << 30;
+
+// Connections that have not proven themselves, and since when; as over tcp.
+constexpr std::size_t most_unproven = 64;
+constexpr std::chrono::seconds longest_unproven(10);
+
+// Providers without a thread of their own connect lanes only while they are asked.
+constexpr std::chrono::milliseconds connecting_tick(50);
+
+std::uint32_t payload_for(unsigned lanes, std::size_t wanted) {
+    const std::size_t best = std::clamp(wanted, cache_line, most_payload) & ~(cache_line - 1);
+    const std::size_t affordable = budget / (std::size_t{lanes} * receives) & ~(cache_line - 1);
+    return static_cast<std::uint32_t>(std::clamp(affordable, std::min(sure_payload, best), best));
+}
+
+wire::LaneCredits credits_for(std::uint32_t payload, std::uint32_t frames, std::uint32_t reads) {
+    const auto each = static_cast<std::uint32_t>(
+        wire::weight_of({.type = wire::FrameType::write, .length = payload}));
+    return {.bytes = std::max(wire::least_credit_bytes, frames * each),
+            .payload = payload,
+            .frames = frames,
+            .reads = reads};
+}
+
+} // namespace
+
+Result<std::unique_ptr<FabricLaneServer>>
+FabricLaneServer::start(const FabricServerOptions& options, std::span<std::byte> pool,
+                        Persister persister, Log log) {
+    auto failed = Event::make();
+    if (!failed)
+        return propagate(std::move(failed));
+    std::unique_ptr<FabricLaneServer> server(
+        new FabricLaneServer(options, pool, persister, std::move(*failed), std::move(log)));
+    RPMEM_TRY(server->set_up(options));
+    return server;
+}
+
+Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
+    receives_ = is_0_1_ ? 1 : receives;
+    auto listener = FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_}, pool_, log_);
+    if (!listener)
+        return propagate(std::move(listener));
+    listener_ = std::move(*listener);
+    // A peer of protocol 0.1 takes what it asked for as granted, and has one message under way.
+    const auto payload = is_0_1_ ? static_cast<std::uint32_t>(options.inline_size)
+                                 : payload_for(options.lanes, options.inline_size);
+    lane_count_ = static_cast<unsigned>(std::min<std::size_t>(
+        {options.lanes, listener_->provider().max_lanes,
+         most_data_bytes / (receives_ * std::max<std::size_t>(payload, cache_line))}));
+    credits_ = is_0_1_ ? credits_for(payload, 1, 0) : credits_for(payload, most_frames, most_reads);
+    arrivals_.resize(lane_count_);
+    return make_workers(options);
+}
+
+Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
+    const unsigned count = fabric_workers(options.workers, lane_count_);
+    // A lane that comes again may do so before its former connection has gone.
+    const std::size_t lanes_each = std::size_t{2} * ((lane_count_ + count - 1) / count);
+    for (unsigned i = 0; i < count; ++i) {
+        auto group = transport::FabricGroup::open(
+            listener_->domain(), fabric::completions_of(listener_->provider(), lanes_each),
+            options.spin_time);
+        if (!group)
+            return propagate(std::move(group));
+        transport::FabricGroup* const own_group = group->get();
+        auto worker = FrameWorker::make(
+            std::move(*group), [this](unsigned, const std::string& how, std::string problem) {
+                lane_ended(how, std::move(problem));
+            });
+        if (!worker)
+            return propagate(std::move(worker));
+        workers_.push_back({own_group, std::move(*worker)});
+    }
+    return {};
+}
+
+// Nobody comes any more; then the workers end, who use what is destroyed behind.
+FabricLaneServer::~FabricLaneServer() {
+    if (listener_)
+        listener_->close();
+    workers_.clear();
+}
+
+void FabricLaneServer::end(const std::string& why) {
+    if (is_0_1_)
+        return; // the control channel tells it all
+    for (const Worker& worker : workers_)
+        worker.frames->end(why);
+}
+
+Result<> FabricLaneServer::secure(transport::ProofSession session) {
+    session_.emplace(std::move(session));
+    return {};
+}
+
+Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds limit) {
+    if (!listener_->events().prepare_sleep())
+        limit = std::chrono::milliseconds(0);
+    else if (!ready())
+        limit = std::min(limit, connecting_tick);
+    for (const Arrival& arrival : arrivals_)
+        if (arrival.state && !arrival.state->is_open && !arrival.state->has_ended)
+            limit = std::clamp(
+                std::chrono::ceil<std::chrono::milliseconds>(arrival.deadline - Clock::now()),
+                std::chrono::milliseconds(0), limit);
+    if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) < 0 && errno != EINTR)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot wait for the client and the lanes (poll)");
+    return {};
+}
+
+Result<> FabricLaneServer::handle_events() {
+    while (true) {
+        auto event = listener_->events().read();
+        if (!event)
+            return propagate(std::move(event));
+        if (!*event)
+            break;
+        handle(std::move(**event));
+    }
+    end_unproven();
+    return {};
+}
+
+void FabricLaneServer::handle(fabric::ConnectionEvent event) {
+    if (event.kind == EventKind::requested)
+        return accept(std::move(event));
+    if (event.kind == EventKind::failed)
+        log_.warning("a connection failed: {}", event.text);
+    for (unsigned lane = 0; lane < lane_count_; ++lane) {
+        Arrival& arrival = arrivals_[lane];
+        if (!arrival.state || arrival.endpoint != event.object)
+            continue;
+        if (is_0_1_ && event.kind != EventKind::failed)
+            note_connected(arrival); // the end may be seen before the beginning is told
+        if (arrival.state->has_ended)
+            continue;
+        if (event.kind == EventKind::connected)
+            arrival.is_connected = true;
+        // Or it is the end of a former endpoint, which was in the same place.
+        else if (event.kind == EventKind::failed || arrival.is_connected)
+            lose(arrival, lane);
+    }
+}
+
+void FabricLaneServer::note_connected(Arrival& arrival) {
+    if (!std::exchange(arrival.is_connected, true))
+        ++connected_;
+}
+
+// Its worker ends it.
+void FabricLaneServer::lose(Arrival& arrival, unsigned lane) {
+    arrival.state->is_lost.store(true, std::memory_order_release);
+    workers_[lane % workers_.size()].frames->look();
+}
+
+void FabricLaneServer::end_unproven() {
+    const auto now = Clock::now();
+    for (unsigned lane = 0; lane < lane_count_; ++lane) {
+        Arrival& arrival = arrivals_[lane];
+        if (!arrival.state || arrival.state->is_open || arrival.state->has_ended ||
+            arrival.state->is_lost || now < arrival.deadline)
+            continue;
+        log_.warning("lane {} did not prove itself in time", lane);
+        lose(arrival, lane);
+    }
+}
+
+tl::expected<unsigned, std::string>
+FabricLaneServer::lane_of(const fabric::ConnectionEvent& request) const {
+    if (is_0_1_ && accepted_ == lane_count_)
+        return tl::unexpected(fmt::format("this session has {} lanes", lane_count_));
+    if (is_0_1_)
+        return accepted_;
+    const auto greeting = wire::decode_lane_greeting(request.data);
+    if (!greeting)
+        return tl::unexpected(greeting.error().text);
+    if (!session_ || greeting->token != session_->keys.token)
+        return tl::unexpected(std::string("its token is not the one of this session"));
+    if (greeting->lane >= lane_count_)
+        return tl::unexpected(fmt::format("lane {}: there is no such lane", greeting->lane));
+    const auto& state = arrivals_[greeting->lane].state;
+    if (state && state->is_open && !state->has_ended && !state->is_lost)
+        return tl::unexpected(fmt::format("lane {}: it is connected already", greeting->lane));
+    const auto unproven = std::count_if(arrivals_.begin(), arrivals_.end(), [](const auto& each) {
+        return each.state && !each.state->is_open && !each.state->has_ended;
+    });
+    if (static_cast<std::size_t>(unproven) >= most_unproven)
+        return tl::unexpected(fmt::format("lane {}: {} others have to prove themselves first",
+                                          greeting->lane, unproven));
+    return greeting->lane;
+}
+
+void FabricLaneServer::accept(fabric::ConnectionEvent request) {
+    const auto lane = lane_of(request);
+    if (!lane) {
+        log_.warning("refused a connection: {}", lane.error());
+        return listener_->reject(request.info);
+    }
+    Arrival& arrival = arrivals_[*lane];
+    if (arrival.state && !arrival.state->has_ended)
+        lose(arrival, *lane); // the peer has given up an earlier attempt
+    auto connection = open_connection(*lane, request.info.get());
+    if (!connection) { // the lanes that there are go on
+        log_.error("cannot serve lane {}: {}", *lane, connection.error().text);
+        return listener_->reject(request.info);
+    }
+    ++accepted_;
+    arrival = {(*connection)->endpoint().id(), (*connection)->state(),
+               Clock::now() + longest_unproven};
+    const wire::LaneTerms terms{.credits = credits_,
+                                .pool_size = pool_.size(),
+                                .read_only = read_only_,
+                                .direct = is_direct()};
+    const auto taken = workers_[*lane % workers_.size()].frames->take(std::make_unique<ServedLane>(
+        *lane, std::move(*connection), terms, pool_.data(), persister_));
+    if (!taken)
+        fail_by(fmt::format("lane {}: {}", *lane, taken.error().text));
+}
+
+Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsigned lane,
+                                                                            fi_info* info) {
+    transport::FabricPool pool;
+    if (is_direct())
+        pool = {.memory = pool_, .descriptor = listener_->region()->descriptor()};
+    std::unique_ptr<transport::Opening> opening;
+    wire::LaneEncoding encoding;
+    if (is_0_1_)
+        encoding = wire::LaneEncoding({.end = wire::LaneEnd::target,
+                                       .lane = lane,
+                                       .remote_base = remote_base(),
+                                       .pool_size = pool_.size()});
+    else
+        opening = std::make_unique<transport::TargetOpening>(*session_, lane, credits_,
+                                                             [this] { ++connected_; });
+    const std::size_t copied = is_direct() ? wire::most_error_text : credits_.payload;
+    return FabricConnection::open(
+        {.domain = listener_->domain(),
+         .provider = listener_->provider(),
+         .info = info,
+         .events = listener_->events(),
+         .group = *workers_[lane % workers_.size()].group,
+         .accepts = true,
+         .encoding = encoding},
+        {.receives = receives_,
+         .receive_size = encoding.header_size() + credits_.payload,
+         .sends = is_0_1_       ? 1
+                  : is_direct() ? sends
+                                : std::size_t{2} * most_reads,
+         .send_size = wire::frame_header_size + std::max(copied, wire::most_error_text),
+         .queue = sends},
+        pool, fmt::format("lane {}", lane), std::move(opening));
+}
+
+// From a worker's thread.
+void FabricLaneServer::lane_ended(const std::string& how, std::string problem) {
+    log_.info("{}", how);
+    if (!problem.empty())
+        fail_by(std::move(problem));
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,107 @@
+// Lanes over libfabric: connections that know the session's token are handed to workers, to whom
+// they prove themselves. Those of peers of protocol 0.1, who have neither, are the session's lanes
+// in the order in which they come.
+#pragma once
+
+#include "base/io.hpp"
+#include "base/log.hpp"
+#include "lanes/fabric_listener.hpp"
+#include "lanes/frame_worker.hpp"
+#include "lanes/lane_server.hpp"
+#include "lanes/persister.hpp"
+#include "transport/fabric/fabric_connection.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+class FabricLaneServer final : public LaneServer {
+public:
+    // POOL is registered before anything listens. Its memory must outlive the server.
+    static Result<std::unique_ptr<FabricLaneServer>> start(const FabricServerOptions& options,
+                                                           std::span<std::byte> pool,
+                                                           Persister persister, Log log);
+    ~FabricLaneServer() override;
+
+    [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
+    [[nodiscard]] unsigned lanes() const override { return lane_count_; }
+    [[nodiscard]] unsigned workers() const override {
+        return static_cast<unsigned>(workers_.size());
+    }
+    [[nodiscard]] std::string describe() const override {
+        return fabric::describe(listener_->provider());
+    }
+    [[nodiscard]] std::uint64_t key() const override {
+        return listener_->region() ? listener_->region()->key() : 0;
+    }
+    [[nodiscard]] std::uint64_t remote_base() const override {
+        return listener_->region() ? listener_->region()->remote_base() : 0;
+    }
+    [[nodiscard]] bool is_direct() const override { return listener_->region().has_value(); }
+
+    Result<> secure(transport::ProofSession session) override;
+    void end(const std::string& why) override;
+    [[nodiscard]] unsigned connected() const override { return connected_; }
+    // The others come when they are used, but for peers of protocol 0.1.
+    [[nodiscard]] bool ready() const override { return connected_ >= (is_0_1_ ? lane_count_ : 1U); }
+
+    [[nodiscard]] int events_fd() const override { return listener_->events().fd(); }
+    Result<> handle_events() override;
+    Result<> wait(std::span<pollfd> fds, std::chrono::milliseconds limit) override;
+
+private:
+    using Clock = std::chrono::steady_clock;
+    // The last connection for a lane.
+    struct Arrival {
+        fid_t endpoint = nullptr;
+        std::shared_ptr<transport::FabricState> state;
+        Clock::time_point deadline; // of its proof
+        bool is_connected = false;
+    };
+    struct Worker {
+        transport::FabricGroup* group;
+        std::unique_ptr<FrameWorker> frames;
+    };
+
+    FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
+                     Persister persister, Event failed, Log log)
+        : LaneServer(std::move(failed)), read_only_(options.read_only), is_0_1_(options.is_0_1),
+          pool_(pool), persister_(persister), log_(std::move(log)) {}
+    Result<> set_up(const FabricServerOptions& options);
+    Result<> make_workers(const FabricServerOptions& options);
+    void handle(fabric::ConnectionEvent event);
+    void accept(fabric::ConnectionEvent request);
+    // Why a connection request is refused, or the lane that it is for.
+    tl::expected<unsigned, std::string> lane_of(const fabric::ConnectionEvent& request) const;
+    Result<std::unique_ptr<transport::FabricConnection>> open_connection(unsigned lane,
+                                                                         fi_info* info);
+    void end_unproven();
+    void note_connected(Arrival& arrival);
+    void lose(Arrival& arrival, unsigned lane);
+    void lane_ended(const std::string& how, std::string problem);
+
+    bool read_only_;
+    bool is_0_1_; // the peer
+    std::span<std::byte> pool_;
+    Persister persister_;
+    Log log_;
+    std::unique_ptr<FabricListener> listener_;
+    unsigned lane_count_ = 0;
+    wire::LaneCredits credits_;
+    std::size_t receives_ = 0; // messages of a lane that may be under way
+    unsigned accepted_ = 0;    // lanes of a peer of protocol 0.1
+    std::optional<transport::ProofSession> session_;
+    std::vector<Arrival> arrivals_;       // by lane
+    std::atomic<unsigned> connected_ = 0; // so far
+    std::vector<Worker> workers_;
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,116 @@
+#include "lanes/fabric_listener.hpp"
+
+#include "transport/fabric/paging.hpp"
+#include "transport/fabric/search.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+// The kernel pins no such memory, whoever asks: files on persistent memory, or since Linux 6.5 of
+// ordinary file systems.
+bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
+
+// How lanes can arrive at ADDRESS.
+Result<fabric::Provider> search(const FabricServerOptions& options, const std::string& address,
+                                const std::string& port, fabric::QueueSizes queues) {
+    return fabric::search_to_listen(options.provider, address, port, queues,
+                                    {"device", options.device});
+}
+
+Result<fabric::Provider> search_all(const FabricServerOptions& options, fabric::QueueSizes queues) {
+    auto provider = search(options, options.address, "0", queues);
+    if (options.provider == fabric::ProviderKind::verbs)
+        for (auto further = options.further_addresses.begin();
+             !provider && further != options.further_addresses.end(); ++further)
+            if (auto found = search(options, *further, "0", queues))
+                return found;
+    return provider;
+}
+
+} // namespace
+
+unsigned fabric_workers(unsigned wanted, unsigned lanes) {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp(wanted == 0 ? cores : wanted, 1U, lanes);
+}
+
+Result<std::unique_ptr<FabricListener>> FabricListener::open(const FabricServerOptions& options,
+                                                             fabric::QueueSizes queues,
+                                                             std::span<std::byte> pool, Log& log) {
+    std::unique_ptr<FabricListener> listener(new FabricListener);
+    RPMEM_TRY(listener->set_up(options, queues, pool, log));
+    return listener;
+}
+
+Result<> FabricListener::set_up(const FabricServerOptions& options, fabric::QueueSizes queues,
+                                std::span<std::byte> pool, Log& log) {
+    if (options.provider == fabric::ProviderKind::verbs)
+        if (const auto note = fabric::ask_for_paging(options.paging, pool.data(), pool.size());
+            !note.empty())
+            log.notice("{}", note);
+    auto provider = search_all(options, queues);
+    if (!provider)
+        return propagate(std::move(provider));
+    provider_ = std::move(*provider);
+    RPMEM_TRY(fabric::check_paging(options.paging, provider_));
+    auto domain = fabric::open_domain(provider_);
+    if (!domain)
+        return propagate(std::move(domain));
+    domain_ = std::move(*domain);
+    auto events = fabric::EventQueue::open(domain_);
+    if (!events)
+        return propagate(std::move(events));
+    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+    RPMEM_TRY(expose(options, pool, log));
+    auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
+    if (!passive)
+        return propagate(std::move(passive));
+    passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
+    if (options.provider != fabric::ProviderKind::verbs)
+        listen_further(options, queues, log);
+    return {};
+}
+
+Result<> FabricListener::expose(const FabricServerOptions& options, std::span<std::byte> pool,
+                                Log& log) {
+    if (options.access == PoolAccess::frames)
+        return {};
+    auto region = fabric::register_memory(domain_, provider_, pool.data(), pool.size(),
+                                          options.read_only ? fabric::Access::remote_read
+                                                            : fabric::Access::remote);
+    if (region)
+        region_ = std::move(*region);
+    else if (options.access == PoolAccess::direct || !is_unfit(region.error()))
+        return propagate(std::move(region));
+    else
+        log.notice("the pool is served by frames only: {}", region.error().text);
+    return {};
+}
+
+// Clients may come elsewhere, so what fails here ends nothing.
+void FabricListener::listen_further(const FabricServerOptions& options, fabric::QueueSizes queues,
+                                    Log& log) {
+    for (const std::string& address : options.further_addresses) {
+        if (address == options.address)
+            continue;
+        const auto provider = search(options, address, std::to_string(port()), queues);
+        auto passive = provider ? fabric::PassiveEndpoint::listen(domain_, *provider, *events_)
+                                : Result<fabric::PassiveEndpoint>(Failure(provider.error()));
+        if (passive)
+            further_.push_back(std::move(*passive));
+        else
+            log.warning("no lanes are served at {} (setting address): {}", address,
+                        passive.error().text);
+    }
+}
+
+void FabricListener::close() {
+    further_.clear();
+    passive_.reset();
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,184 @@
+#include "lanes/frame_worker.hpp"
+
+#include "base/quiet_thread.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// Nothing depends on it: frames wake a worker that sleeps, and so does whoever wants it to stop.
+constexpr std::chrono::minutes longest_sleep(10);
+
+// An initiator has this long to read why its session ends, and to end its lane.
+constexpr std::chrono::seconds leaving_time(3);
+constexpr std::chrono::milliseconds leaving_tick(50);
+
+// Nothing more comes or goes. One whose peer broke the rules has ended, and is still to be told.
+bool has_closed(const transport::Connection& connection) {
+    return connection.fd() < 0 ||
+           (connection.ended() && connection.failure().fault != transport::Fault::broke_protocol);
+}
+
+} // namespace
+
+Result<std::unique_ptr<FrameWorker>> FrameWorker::make(std::unique_ptr<transport::Group> group,
+                                                       Ended ended) {
+    auto wake = Event::make();
+    if (!wake)
+        return propagate(std::move(wake));
+    return std::unique_ptr<FrameWorker>(
+        new FrameWorker(std::move(group), std::move(*wake), std::move(ended)));
+}
+
+FrameWorker::~FrameWorker() { stop(); }
+
+void FrameWorker::add(std::unique_ptr<ServedLane> lane) {
+    {
+        const std::lock_guard lock(arriving_);
+        arrived_.push_back(std::move(lane));
+    }
+    wake_.raise();
+}
+
+Result<> FrameWorker::take(std::unique_ptr<ServedLane> lane) {
+    add(std::move(lane));
+    if (thread_.joinable())
+        return {};
+    try {
+        thread_ = start_without_signals([this] { run(); });
+    } catch (const std::system_error& error) {
+        Failure failure = fail_errno(ErrorClass::resource_limit, error.code().value(),
+                                     "cannot start a thread (see the limit 'ulimit -u')");
+        arrived_.back()->say(wire::ErrorKind::resources, error.code().value(),
+                             failure.value().text);
+        return failure;
+    }
+    return {};
+}
+
+void FrameWorker::end(std::string why) {
+    {
+        const std::lock_guard lock(arriving_);
+        last_words_ = std::move(why);
+    }
+    stopping_ = true;
+    wake_.raise();
+}
+
+void FrameWorker::stop() {
+    stopping_ = true;
+    wake_.raise();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void FrameWorker::run() {
+    take_arrived();
+    while (turn()) {
+    }
+}
+
+bool FrameWorker::turn() {
+    const auto limit = leaving_.empty() ? std::chrono::milliseconds(longest_sleep) : leaving_tick;
+    const transport::Waited waited = group_->wait(limit, wake_.fd());
+    if (waited == transport::Waited::woken) {
+        wake_.clear();
+        take_arrived();
+    }
+    if (waited == transport::Waited::timed_out)
+        group_->progressed(); // the next one waits as long, and does not return at once
+    serve_ready();
+    if (stopping_)
+        take_leave();
+    look_after_leaving();
+    return !stopping_ || !leaving_.empty();
+}
+
+void FrameWorker::take_arrived() {
+    std::vector<std::unique_ptr<ServedLane>> arrived;
+    {
+        const std::lock_guard lock(arriving_);
+        arrived.swap(arrived_);
+    }
+    for (auto& lane : arrived) {
+        transport::Connection& connection = lane->connection();
+        if (const auto added = group_->add(connection); !added) {
+            lane->say(wire::ErrorKind::resources, added.error().code, added.error().text);
+            ended_(lane->index(), added.error().text, {});
+            continue;
+        }
+        lanes_.emplace(&connection, std::move(lane));
+        ready_.push_back(&connection); // its first frames may be there
+    }
+}
+
+void FrameWorker::serve_ready() {
+    ready_.insert(ready_.end(), group_->ready().begin(), group_->ready().end());
+    std::size_t served = 0;
+    for (transport::Connection* const connection : std::exchange(ready_, {})) {
+        const auto lane = lanes_.find(connection);
+        if (lane == lanes_.end())
+            continue; // it leaves, or came up twice
+        const bool goes_on = lane->second->serve();
+        served += lane->second->served_bytes();
+        if (goes_on)
+            continue;
+        std::unique_ptr<ServedLane> ended = std::move(lane->second);
+        lanes_.erase(lane);
+        end_lane(std::move(ended));
+    }
+    if (served > 0)
+        group_->progressed();
+}
+
+void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
+    const std::string problem = lane->problem();
+    if (!problem.empty())
+        lane->say_why();
+    ended_(lane->index(), lane->connection().failure().text, problem);
+    if (!problem.empty() && !has_closed(lane->connection()))
+        leaving_.push_back({std::move(lane), Clock::now() + leaving_time, true});
+    else
+        group_->remove(lane->connection());
+}
+
+// In the same order each time, which a simulation repeats.
+void FrameWorker::take_leave() {
+    std::vector<std::unique_ptr<ServedLane>> lanes;
+    for (auto& [connection, lane] : std::exchange(lanes_, {}))
+        lanes.push_back(std::move(lane));
+    std::ranges::sort(lanes, {}, &ServedLane::index);
+    std::string why;
+    {
+        const std::lock_guard lock(arriving_);
+        why = last_words_;
+    }
+    for (auto& lane : lanes) {
+        if (why.empty()) {
+            group_->remove(lane->connection());
+        } else if (!lane->serve()) {
+            end_lane(std::move(lane));
+        } else {
+            lane->say(wire::ErrorKind::ending, ECONNRESET, why);
+            leaving_.push_back({std::move(lane), Clock::now() + leaving_time, false});
+        }
+    }
+}
+
+void FrameWorker::look_after_leaving() {
+    std::erase_if(leaving_, [this](Leaving& each) {
+        static_cast<void>(each.lane->serve());
+        transport::Connection& connection = each.lane->connection();
+        const bool is_done = has_closed(connection) || (!each.awaits_peer && !connection.unsent());
+        if (!is_done && Clock::now() < each.until)
+            return false;
+        group_->remove(connection);
+        return true;
+    });
+}
+
+} // namespace rpmem::target

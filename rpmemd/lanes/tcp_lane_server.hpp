@@ -1,0 +1,81 @@
+// Lanes over tcp: those who prove that they belong to the session are handed to workers. The
+// control loop's thread never touches the pool, so that it hears the initiator while a medium
+// stalls.
+#pragma once
+
+#include "base/log.hpp"
+#include "lanes/frame_worker.hpp"
+#include "lanes/lane_server.hpp"
+#include "lanes/persister.hpp"
+#include "transport/tcp/listener.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+struct TcpServerOptions {
+    std::vector<std::string> addresses; // to listen on; the first must do
+    transport::PortRange ports;
+    unsigned lanes;
+    unsigned workers; // 0: as many as there are processors
+    std::chrono::microseconds spin_time;
+    std::chrono::milliseconds peer_timeout;
+    bool tls = false;
+    bool read_only = false; // the pool is mapped so
+};
+
+class TcpLaneServer final : public LaneServer, private transport::LaneOwner {
+public:
+    // The memory of POOL must outlive the server.
+    static Result<std::unique_ptr<LaneServer>>
+    start(const TcpServerOptions& options, std::span<std::byte> pool, Persister persister, Log log);
+    ~TcpLaneServer() override;
+
+    [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
+    [[nodiscard]] unsigned lanes() const override { return options_.lanes; }
+    [[nodiscard]] unsigned workers() const override {
+        return static_cast<unsigned>(workers_.size());
+    }
+    [[nodiscard]] std::string describe() const override {
+        return options_.tls ? "tcp with TLS" : "tcp";
+    }
+    Result<> secure(transport::ProofSession session) override;
+    void end(const std::string& why) override;
+    [[nodiscard]] unsigned connected() const override { return connected_; }
+    // The others come when they are used.
+    [[nodiscard]] bool ready() const override { return connected_ > 0; }
+    [[nodiscard]] int events_fd() const override { return listener_->fd(); }
+    Result<> handle_events() override;
+    Result<> wait(std::span<pollfd> fds, std::chrono::milliseconds limit) override;
+
+private:
+    TcpLaneServer(const TcpServerOptions& options, std::span<std::byte> pool, Persister persister,
+                  Event failed, Log log)
+        : LaneServer(std::move(failed)), options_(options), pool_(pool), persister_(persister),
+          log_(std::move(log)), in_use_(std::make_unique<std::atomic<bool>[]>(options.lanes)) {}
+    Result<> set_up();
+    std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;
+    void take(const transport::LaneIdentity& identity, std::unique_ptr<transport::Stream> stream,
+              std::string name, const wire::LaneCredits& credits) override;
+    void lane_ended(unsigned lane, const std::string& how, std::string problem);
+
+    TcpServerOptions options_;
+    std::span<std::byte> pool_;
+    Persister persister_;
+    Log log_;
+    transport::SystemRandom random_;
+    std::optional<transport::ProofSession> session_;
+    std::optional<transport::TlsContext> tls_;
+    std::unique_ptr<transport::Listener> listener_; // refers to those before
+    std::unique_ptr<std::atomic<bool>[]> in_use_;   // by lane
+    unsigned connected_ = 0;                        // so far
+    std::vector<std::unique_ptr<FrameWorker>> workers_;
+};
+
+} // namespace rpmem::target

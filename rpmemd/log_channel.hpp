@@ -1,0 +1,20 @@
+// The log, for handlers of signals.
+#pragma once
+
+#include "base/unique_fd.hpp"
+#include "configuration/configuration.hpp"
+
+#include <string>
+
+namespace rpmem::target {
+
+struct LogChannel {
+    UniqueFd file;      // -1: there is none
+    std::string prefix; // of each line
+};
+
+// A descriptor of our own: the logger and syslog(3) take locks, which a handler may not. PRIORITY:
+// as syslog(3) has it.
+[[nodiscard]] LogChannel open_log_channel(const Configuration& configuration, int priority);
+
+} // namespace rpmem::target

@@ -1,0 +1,41 @@
+#!/bin/bash
+# two_hosts.sh SOURCES BUILD: rpmem-bench between two networks, where the end that answers is started
+# through ssh; and where it cannot be.
+set -eu
+export RPMEM_BENCH_BUILD=$2
+export RPMEM_ENABLE_VERBS=0
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+
+# between OPTION...: 77 where there are no networks to be made.
+between() {
+    "$1/tools/bench/run" --two-hosts --rounds 2 --time 1 --sizes 64 --lanes 1 --cases persist,memory \
+        "${@:2}" >"$output/table" 2>"$output/error"
+}
+
+# expect COUNT PATTERN FILE
+expect() {
+    [ "$(grep -cE "$2" "$output/$3")" = "$1" ] || {
+        echo "not $1 times in $3: $2"
+        cat "$output/table" "$output/error"
+        exit 1
+    }
+}
+
+status=0
+between "$1" || status=$?
+[ "$status" != 77 ] || {
+    cat "$output/error"
+    exit 77
+}
+[ "$status" = 0 ] || {
+    cat "$output/error"
+    exit "$status"
+}
+expect 2 '^persist .* tcp_spinning [0-9.]+ us \(.*, medium [0-9.]+ us' table
+expect 2 '^memory .* private_kib [1-9]' table
+expect 0 'note' error
+
+between "$1" --answer-program "$output/nothing"
+expect 2 '^persist [^|]*$' table
+expect 1 'note: no limits of the network to .*@203\.0\.113\.2:[0-9]+: .*/nothing.*--answer-program' error

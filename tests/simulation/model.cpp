@@ -1,0 +1,142 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace rpmem::simulation {
+namespace {
+
+constexpr std::uint8_t last_version = 250;
+constexpr std::size_t word_size = 8;
+constexpr std::size_t words = pool_size / word_size;
+// So many more than what is remembered that hardly two of them have the same place.
+constexpr std::size_t places = std::size_t{1} << 20;
+
+// What a byte is at version 0.
+constexpr std::array<std::uint8_t, pool_size> make_salts() {
+    std::array<std::uint8_t, pool_size> salts{};
+    for (std::size_t i = 0; i < pool_size; ++i)
+        salts[i] = static_cast<std::uint8_t>((i * 0x9e3779b97f4a7c15) >> 40);
+    return salts;
+}
+const std::array<std::uint8_t, pool_size> salts = make_salts();
+
+std::uint8_t version_of(std::byte byte, std::size_t offset) {
+    return static_cast<std::uint8_t>(std::to_integer<unsigned>(byte) - salts[offset]);
+}
+
+template <typename Visit>
+void for_each_word(const Range& range, Visit visit) {
+    const std::size_t end = (range.offset + range.length + word_size - 1) / word_size;
+    for (std::size_t word = range.offset / word_size; word < end; ++word)
+        visit(word);
+}
+
+} // namespace
+
+Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable)
+    : world_(world), lanes_(lanes), pool_(pool), durable_(durable), memory_(pool_size),
+      flushed_(pool_size), acknowledged_(pool_size), versions_(most_lanes), pending_(most_lanes),
+      words_seen_(places), is_under_way_(words), is_unknown_(words) {
+    std::ranges::transform(salts, memory_.begin(),
+                           [](std::uint8_t salt) { return std::byte{salt}; });
+    std::ranges::copy(memory_, pool_.begin());
+    std::ranges::copy(memory_, durable_.begin());
+    for (std::size_t word = 0; word < lanes * region_size / word_size; ++word)
+        remember(word);
+}
+
+std::size_t Model::place_of(std::size_t word, std::span<const std::byte> bytes) const {
+    std::uint64_t content;
+    std::memcpy(&content, bytes.data() + word * word_size, word_size);
+    return Random::mixed(content + word) % places;
+}
+
+void Model::remember(std::size_t word) { words_seen_[place_of(word, memory_)] = true; }
+
+bool Model::store(unsigned lane, const Range& range) {
+    if (versions_[lane] == last_version)
+        return false;
+    const unsigned version = ++versions_[lane];
+    for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
+        memory_[i] = static_cast<std::byte>(salts[i] + version);
+    for_each_word(range, [this](std::size_t word) {
+        remember(word);
+        is_unknown_[word] = is_unknown_[word] || is_under_way_[word];
+        is_under_way_[word] = true;
+    });
+    return true;
+}
+
+void Model::flushed(unsigned lane, const Range& range) {
+    for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
+        flushed_[i] = version_of(memory_[i], i);
+    pending_[lane].push_back(range);
+}
+
+void Model::acknowledged(unsigned lane) {
+    for (const Range& range : pending_[lane]) {
+        const auto versions = std::span(flushed_).subspan(range.offset, range.length);
+        std::ranges::copy(versions,
+                          acknowledged_.begin() + static_cast<std::ptrdiff_t>(range.offset));
+        check(durable_.subspan(range.offset, range.length), versions, range,
+              "was acknowledged and is not durable");
+        for_each_word(range, [this](std::size_t word) { is_under_way_[word] = false; });
+    }
+    pending_[lane].clear();
+}
+
+// What the processor has stored and not flushed may become durable as well, word by word.
+void Model::check_power_cut() {
+    const Range all{0, lanes_ * region_size};
+    check(durable_.first(all.length), acknowledged_, all, "was lost with the power");
+    check(pool_.first(all.length), acknowledged_, all, "was overwritten by something older");
+    check_words();
+}
+
+void Model::check_words() {
+    for (std::size_t word = 0; word < lanes_ * region_size / word_size; ++word)
+        if (!words_seen_[place_of(word, pool_)] && !is_unknown_[word])
+            return world_.find(fmt::format("the word at {} of the pool, lane {}, is torn",
+                                           word * word_size, word * word_size / region_size));
+}
+
+std::vector<std::uint8_t> Model::oldest_answer(unsigned lane, const Range& range) const {
+    const bool is_own = range.offset / region_size == lane;
+    const auto from =
+        (is_own ? flushed_ : acknowledged_).begin() + static_cast<std::ptrdiff_t>(range.offset);
+    return {from, from + static_cast<std::ptrdiff_t>(range.length)};
+}
+
+void Model::check_answer(const Range& range, std::span<const std::uint8_t> oldest,
+                         std::span<const std::byte> answer) {
+    check(answer, oldest, range, "was not what a read brought");
+}
+
+void Model::check(std::span<const std::byte> bytes, std::span<const std::uint8_t> oldest,
+                  const Range& range, const char* what) {
+    // Without a branch, so that the compiler takes many bytes at a time.
+    std::uint8_t wrong = 0;
+    const std::byte* const newest = memory_.data() + range.offset;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const std::uint8_t version = version_of(bytes[i], range.offset + i);
+        const bool is_right =
+            version >= oldest[i] && version <= version_of(newest[i], range.offset + i);
+        wrong = static_cast<std::uint8_t>(wrong | (is_right ? 0 : 1));
+    }
+    if (wrong == 0)
+        return;
+    std::size_t i = 0;
+    while (version_of(bytes[i], range.offset + i) >= oldest[i] &&
+           version_of(bytes[i], range.offset + i) <=
+               version_of(memory_[range.offset + i], range.offset + i))
+        ++i;
+    const std::size_t place = range.offset + i;
+    world_.find(
+        fmt::format("byte {} of the pool, lane {}, {}: it has version {}, {} to {} are right",
+                    place, place / region_size, what, version_of(bytes[i], place), oldest[i],
+                    version_of(memory_[place], place)));
+}
+
+} // namespace rpmem::simulation

@@ -1,0 +1,41 @@
+// One seed, from its plan to what was found.
+#pragma once
+
+#include "application.hpp"
+#include "plan.hpp"
+#include "simulated_medium.hpp"
+#include "transport/proof.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace rpmem::simulation {
+
+// What simulations use one after the other.
+struct Arena {
+    Stacks stacks;
+    PoolFile pool;
+    transport::ProofSession session = make_session(); // of all of them
+
+private:
+    [[nodiscard]] static transport::ProofSession make_session();
+};
+
+struct Options {
+    std::uint64_t seed = 0;
+    Planted planted = Planted::none;
+    bool tells = false; // prints what happens
+};
+
+struct Outcome {
+    std::string finding;    // empty: all was as it must be
+    std::uint64_t hash = 0; // of what happened
+    Trouble trouble = Trouble::none;
+    bool troubled = false; // it has happened
+    Tally tally;
+    std::uint64_t syncs = 0;
+};
+
+[[nodiscard]] Outcome simulate(Arena& arena, const Options& options);
+
+} // namespace rpmem::simulation

@@ -1,0 +1,132 @@
+// A target's end of lanes over tcp, on loopback, that does with each frame what a test says and
+// nothing else: for answers that break the rules, and for those that never come.
+#pragma once
+
+#include "support/bare_end.hpp"
+#include "transport/tcp/listener.hpp"
+#include "wire/frame.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace rpmem::test {
+
+// What comes back for each frame: an ack or the data of a read, nothing, or the same bytes each
+// time.
+struct LaneAnswer {
+    bool is_good = true;
+    std::vector<std::byte> bytes{};
+};
+inline const LaneAnswer good_answer{};
+inline const LaneAnswer no_answer{.is_good = false};
+
+class FrameTarget final : private transport::LaneOwner {
+public:
+    explicit FrameTarget(LaneAnswer answer)
+        : listener_(value_of(transport::Listener::listen(
+              {.addresses = {loopback}, .peer_timeout = fabric_patience}, random_))),
+          answer_(std::move(answer)), thread_([this] { run(); }) {}
+    ~FrameTarget() override {
+        stopping_ = true;
+        thread_.join();
+    }
+    FrameTarget(const FrameTarget&) = delete;
+    FrameTarget& operator=(const FrameTarget&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return listener_->port(); }
+    // Frames that have come.
+    [[nodiscard]] unsigned messages() const { return messages_; }
+    // Lanes come in from now on, if they know this.
+    void secure(transport::ProofSession session) {
+        const std::lock_guard lock(mutex_);
+        session_.emplace(std::move(session));
+    }
+
+private:
+    struct Lane {
+        std::unique_ptr<transport::Stream> stream;
+        std::vector<std::byte> come;
+    };
+
+    std::optional<transport::Refused> admit(const transport::LaneIdentity&) override {
+        return std::nullopt;
+    }
+    void take(const transport::LaneIdentity&, std::unique_ptr<transport::Stream> stream,
+              std::string, const wire::LaneCredits&) override {
+        lanes_.push_back({std::move(stream), {}});
+    }
+
+    void run() {
+        while (!stopping_) {
+            {
+                const std::lock_guard lock(mutex_);
+                if (session_)
+                    listener_->handle(*session_, nullptr, *this, std::chrono::steady_clock::now());
+            }
+            for (Lane& lane : lanes_)
+                serve(lane);
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+    }
+
+    void serve(Lane& lane) {
+        std::vector<std::byte> more(65536);
+        const iovec place{more.data(), more.size()};
+        const ssize_t got = lane.stream->receive({&place, 1});
+        if (got > 0)
+            lane.come.insert(lane.come.end(), more.begin(), more.begin() + got);
+        while (lane.come.size() >= wire::frame_header_size) {
+            const auto header =
+                wire::decode_frame_header(std::span(lane.come).first<wire::frame_header_size>());
+            const std::size_t size = wire::frame_header_size + wire::payload_of(*header);
+            if (lane.come.size() < size)
+                return;
+            lane.come.erase(lane.come.begin(),
+                            lane.come.begin() + static_cast<std::ptrdiff_t>(size));
+            if (header->type == wire::FrameType::bye)
+                continue;
+            answer(lane, *header);
+            ++messages_;
+        }
+    }
+
+    void answer(Lane& lane, const wire::FrameHeader& header) {
+        if (!answer_.is_good)
+            return say(lane, answer_.bytes);
+        if (header.type != wire::FrameType::read) {
+            const auto ack = wire::encode({.type = wire::FrameType::ack, .number = header.number});
+            return say(lane, ack);
+        }
+        wire::FrameHeader data = header;
+        data.type = wire::FrameType::data;
+        say(lane, wire::encode(data));
+        say(lane, std::vector<std::byte>(header.length));
+    }
+
+    static void say(Lane& lane, std::span<const std::byte> bytes) {
+        const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
+        if (!bytes.empty())
+            static_cast<void>(lane.stream->send({&whole, 1}, false));
+    }
+
+    transport::SystemRandom random_;
+    std::unique_ptr<transport::Listener> listener_;
+    LaneAnswer answer_;
+    std::mutex mutex_;
+    std::optional<transport::ProofSession> session_;
+    std::vector<Lane> lanes_;
+    std::atomic<bool> stopping_ = false;
+    std::atomic<unsigned> messages_ = 0;
+    std::thread thread_;
+};
+
+} // namespace rpmem::test

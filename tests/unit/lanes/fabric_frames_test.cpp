@@ -1,0 +1,251 @@
+// Lanes over libfabric that carry frames, with direct access and without: what a call of the
+// initiator has returned for is durable at the target, and calls take effect in their order.
+#include "fabric_session.hpp"
+#include "support/recorder/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace rpmem::target::fabric_frames {
+namespace {
+
+using test::Recorder;
+using wire::PersistMethod;
+
+constexpr std::size_t page = 4096;
+
+const std::vector<Share> one_pmem{{pool_size, true}};
+
+struct Way {
+    const char* name;
+    PoolAccess access;
+    PersistMethod method;
+    const std::vector<Share>& shares;
+};
+
+struct Range {
+    std::size_t offset;
+    std::size_t size;
+};
+
+// On both sides of what goes in frames, and at odd places.
+const std::vector<Range> ranges = {{0, 8},
+                                   {130, 13},
+                                   {page - 3, 7},
+                                   {3 * page + 53, 1024},
+                                   {5, 4096},
+                                   {7, 4097},
+                                   {pool_size / 2 - 600, 6001},
+                                   {1, pool_size - 1},
+                                   {0, pool_size},
+                                   {pool_size - 1, 1}};
+
+class FabricFrames : public ::testing::TestWithParam<Way> {
+protected:
+    FabricFrames()
+        : served(GetParam().shares, GetParam().access, 2),
+          lanes(value_of(
+              FabricLanes::open(request_for(*served.server, memory, GetParam().method, alarm.fd()),
+                                fabric_settings(), test::fabric_patience))) {
+        Recorder::instance().reset();
+        Recorder::instance().watch(served.pool.begin(), pool_size);
+        Recorder::instance().delay(std::chrono::milliseconds(2)); // what does not wait comes before
+    }
+    ~FabricFrames() override {
+        lanes.reset();
+        Recorder::instance().reset();
+    }
+
+    [[nodiscard]] Lane& lane(unsigned index = 0) const { return *value_of(lanes->use_lane(index)); }
+    void fill(const Range& range) {
+        for (std::size_t i = 0; i < range.size; ++i)
+            memory[range.offset + i] = static_cast<std::byte>(++byte_);
+    }
+    [[nodiscard]] bool is_there(const Range& range) const {
+        return std::memcmp(served.pool.begin() + range.offset, memory.data() + range.offset,
+                           range.size) == 0;
+    }
+    // By the appliance method what is there is durable.
+    [[nodiscard]] bool is_durable(const Range& range, bool relaxed) const {
+        if (relaxed && GetParam().method == PersistMethod::appliance)
+            return is_there(range);
+        const auto image = Recorder::instance().image(range.offset, range.size);
+        return std::memcmp(image.data(), memory.data() + range.offset, range.size) == 0;
+    }
+
+    Event alarm = value_of(Event::make());
+    std::vector<std::byte> memory = std::vector<std::byte>(pool_size);
+    ServedSession served;
+    std::unique_ptr<LaneSet> lanes;
+
+private:
+    unsigned byte_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , FabricFrames,
+    ::testing::Values(
+        Way{"DirectFile", PoolAccess::direct, PersistMethod::general_purpose, one_file},
+        Way{"DirectPmem", PoolAccess::direct, PersistMethod::general_purpose, one_pmem},
+        Way{"Appliance", PoolAccess::direct, PersistMethod::appliance, one_pmem},
+        Way{"FramesOnly", PoolAccess::frames, PersistMethod::general_purpose, one_file}),
+    [](const auto& way) { return std::string(way.param.name); });
+
+TEST_P(FabricFrames, WhatPersistReturnsForIsDurable) {
+    for (const bool relaxed : {false, true})
+        for (const Range& range : ranges) {
+            SCOPED_TRACE(std::to_string(range.size) + (relaxed ? " relaxed" : " strict"));
+            fill(range);
+            ASSERT_EQ(lane().persist(range.offset, range.size, relaxed), 0) << lane().complaint();
+            EXPECT_TRUE(is_durable(range, relaxed));
+            EXPECT_FALSE(lane().owes());
+            fill(range);
+            ASSERT_EQ(lane().deep_persist(range.offset, range.size), 0) << lane().complaint();
+            EXPECT_TRUE(is_durable(range, false));
+        }
+}
+
+TEST_P(FabricFrames, DrainIsForAllThatWasFlushed) {
+    for (const bool relaxed : {false, true})
+        for (const Range& range : ranges) {
+            fill({0, pool_size});
+            const Range first{0, range.offset};
+            if (first.size > 0) {
+                ASSERT_EQ(lane().flush(first.offset, first.size, !relaxed), 0);
+            }
+            ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
+            EXPECT_TRUE(lane().owes());
+            ASSERT_EQ(lane().drain(), 0) << lane().complaint();
+            EXPECT_FALSE(lane().owes());
+            EXPECT_TRUE(is_durable(range, relaxed));
+            EXPECT_TRUE(is_durable(first, !relaxed));
+        }
+}
+
+// The target copies late what a frame brought: what is written directly behind it is newer.
+TEST_P(FabricFrames, ANewerWriteIsNotOverwritten) {
+    Recorder::instance().delay(std::chrono::milliseconds(20));
+    const Range small{page + 8, 192}; // is copied when it is posted
+    const Range large{page, 8 * page};
+    for (int round = 0; round < 5; ++round) {
+        for (int i = 0; i < 8; ++i) { // the worker is busy with what it makes durable
+            fill(small);
+            ASSERT_EQ(lane().flush(small.offset, small.size, false), 0);
+        }
+        fill(large);
+        ASSERT_EQ(lane().persist(large.offset, large.size, true), 0) << lane().complaint();
+        ASSERT_EQ(lane().drain(), 0);
+        EXPECT_TRUE(is_there(large)) << round;
+    }
+}
+
+TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
+    std::vector<std::byte> elsewhere(pool_size);
+    for (const bool relaxed : {false, true})
+        for (const Range& range : ranges) {
+            fill(range);
+            ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
+            const std::vector<std::byte> sent(
+                memory.begin() + static_cast<std::ptrdiff_t>(range.offset),
+                memory.begin() + static_cast<std::ptrdiff_t>(range.offset + range.size));
+            ASSERT_EQ(lane().read(elsewhere.data(), range.offset, range.size), 0)
+                << lane().complaint();
+            EXPECT_EQ(std::memcmp(elsewhere.data(), sent.data(), sent.size()), 0) << range.size;
+            ASSERT_EQ(lane().drain(), 0);
+            // And back into its own place.
+            std::fill_n(memory.begin() + static_cast<std::ptrdiff_t>(range.offset), range.size,
+                        std::byte{0});
+            ASSERT_EQ(lane().read(memory.data() + range.offset, range.offset, range.size), 0);
+            EXPECT_EQ(std::memcmp(memory.data() + range.offset, sent.data(), sent.size()), 0);
+        }
+}
+
+TEST_P(FabricFrames, AnyMixtureOfCallsComesToAnEnd) {
+    Recorder::instance().delay(std::chrono::milliseconds(0));
+    unsigned random = 7;
+    const auto next = [&random](std::size_t below) {
+        random = random * 1103515245 + 12345;
+        return (random >> 8) % below;
+    };
+    fill({0, pool_size});
+    ASSERT_EQ(lane(0).persist(0, pool_size, false), 0);
+    for (int step = 0; step < 600; ++step) {
+        // Each lane has its half: ranges that overlap on two lanes are the application's to order.
+        const auto index = static_cast<unsigned>(next(2));
+        const std::size_t size = 1 + next(next(2) == 0 ? 100 : 9000);
+        const Range range{index * pool_size / 2 + next(pool_size / 2 - size), size};
+        const bool relaxed = next(2) == 0;
+        fill(range);
+        switch (next(4)) {
+        case 0:
+            ASSERT_EQ(lane(index).persist(range.offset, range.size, relaxed), 0);
+            ASSERT_TRUE(is_durable(range, relaxed)) << step;
+            break;
+        case 1: {
+            ASSERT_EQ(lane(index).flush(range.offset, range.size, relaxed), 0);
+            std::vector<std::byte> bytes(size);
+            ASSERT_EQ(lane(index).read(bytes.data(), range.offset, size), 0);
+            EXPECT_EQ(std::memcmp(bytes.data(), memory.data() + range.offset, size), 0) << step;
+            break;
+        }
+        default:
+            ASSERT_EQ(lane(index).flush(range.offset, range.size, relaxed), 0);
+        }
+    }
+    ASSERT_EQ(lane(0).drain(), 0);
+    ASSERT_EQ(lane(1).drain(), 0);
+    EXPECT_TRUE(is_there({0, pool_size}));
+}
+
+TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
+    if (GetParam().method == PersistMethod::appliance)
+        return; // the target's processor does nothing
+    Recorder::instance().fail(
+        {.call = GetParam().shares[0].is_pmem ? "pmem2_deep_flush" : "pmem_msync",
+         .path = "",
+         .number = 0,
+         .code = EIO});
+    fill({page, 64});
+    EXPECT_NE(lane().deep_persist(page, 64), 0);
+    EXPECT_NE(lane().complaint().find("part pool"), std::string::npos) << lane().complaint();
+    EXPECT_NE(lane().persist(0, 8, false), 0);
+    EXPECT_TRUE(
+        value_of(wait_readable(served.server->failure_fd(), Deadline(test::fabric_patience))));
+    EXPECT_NE(served.server->failure(), "");
+}
+
+TEST_P(FabricFrames, AnAlarmEndsAWaitingCall) {
+    Recorder::instance().delay(std::chrono::seconds(2)); // the target is busy
+    alarm.raise();
+    EXPECT_EQ(lane().deep_persist(0, 64), ECONNRESET);
+    Recorder::instance().delay(std::chrono::milliseconds(0));
+}
+
+// Where a target has several addresses, the first lane has a share of the time for each. It shows
+// which one is right, and the other lanes have all of the time.
+TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
+    ServedSession served(one_file, PoolAccess::direct, 2);
+    std::vector<std::byte> memory(pool_size);
+    const Event alarm = value_of(Event::make());
+    Settings settings = fabric_settings();
+    settings.connect_timeout = std::chrono::milliseconds(2321);
+    const auto lanes = value_of(FabricLanes::open(
+        request_for(*served.server, memory, PersistMethod::general_purpose, alarm.fd()), settings,
+        test::fabric_patience));
+    served.sleep(true);
+    const auto second = lanes->use_lane(1);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ETIMEDOUT) << second.error().text;
+    EXPECT_NE(second.error().text.find("2321 ms"), std::string::npos) << second.error().text;
+    served.sleep(false);
+    // The lane can be connected later.
+    ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));
+    EXPECT_EQ(lanes->lane(1)->persist(page, 64, false), 0);
+    EXPECT_TRUE(served.pool.is_untouched_but(page, 64));
+}
+
+} // namespace
+} // namespace rpmem::target::fabric_frames

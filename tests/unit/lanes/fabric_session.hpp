@@ -1,0 +1,128 @@
+// Both ends of a session over libfabric whose lanes carry frames: the daemon's server and the
+// library's lanes, over the provider sockets, which stands for RDMA.
+#pragma once
+
+#include "guarded_pool.hpp"
+#include "lanes/fabric_lane_server.hpp"
+#include "lanes/fabric_lanes.hpp"
+#include "support/bare_end.hpp"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace rpmem::target {
+
+using test::value_of;
+
+inline transport::ProofSession sample_proof(unsigned lanes, int first = 1) {
+    std::array<std::byte, 32> secret;
+    for (std::byte& byte : secret)
+        byte = static_cast<std::byte>(first++);
+    const auto bytes = [](std::string_view text) { return transport::bytes_of(text); };
+    return {.keys = value_of(transport::derive_keys(value_of(transport::Secret::copy_of(secret)))),
+            .transcript = value_of(transport::transcript_of(bytes("hello"), bytes("answer"),
+                                                            bytes("request"), bytes("response"))),
+            .lanes = lanes};
+}
+
+// A server, and a thread that looks after its connections, as the control loop does.
+class ServedSession {
+public:
+    ServedSession(const std::vector<Share>& shares, PoolAccess access, unsigned lanes,
+                  bool read_only = false, Log log = {})
+        : pool(shares),
+          server(value_of(FabricLaneServer::start({.provider = fabric::ProviderKind::sockets,
+                                                   .address = test::loopback,
+                                                   .device = "",
+                                                   .lanes = lanes,
+                                                   .inline_size = inline_size,
+                                                   .workers = 1,
+                                                   .spin_time = std::chrono::microseconds(0),
+                                                   .paging = PagingPolicy::never,
+                                                   .access = access,
+                                                   .read_only = read_only},
+                                                  {pool.begin(), pool_size},
+                                                  Persister(pool.medium()), std::move(log)))) {
+        if (!server->secure(sample_proof(lanes)))
+            throw std::runtime_error("no proof");
+        thread_ = std::thread([this] { run(); });
+    }
+    ~ServedSession() {
+        stopping_ = true;
+        changed_.raise();
+        thread_.join();
+    }
+    ServedSession(const ServedSession&) = delete;
+    ServedSession& operator=(const ServedSession&) = delete;
+
+    // While it is asleep no connection is accepted.
+    void sleep(bool asleep) {
+        asleep_ = asleep;
+        changed_.raise();
+    }
+    // Tries again what takes its time, until it succeeds.
+    [[nodiscard]] static bool succeeds_in_time(const std::function<bool()>& attempt) {
+        const Deadline deadline(test::fabric_patience);
+        bool done = attempt();
+        while (!done && !deadline.passed())
+            done = attempt();
+        return done;
+    }
+
+    static constexpr std::size_t inline_size = 16 * 1024;
+    GuardedPool pool;
+    std::unique_ptr<FabricLaneServer> server;
+
+private:
+    void run() {
+        while (!stopping_) {
+            if (asleep_) {
+                static_cast<void>(wait_readable(changed_.fd(), Deadline(test::fabric_patience)));
+            } else {
+                std::array<pollfd, 2> fds{
+                    {{changed_.fd(), POLLIN, 0}, {server->events_fd(), POLLIN, 0}}};
+                if (!server->wait(fds, test::fabric_patience) || !server->handle_events())
+                    return;
+            }
+            changed_.clear();
+        }
+    }
+
+    Event changed_ = test::value_of(Event::make());
+    std::atomic<bool> stopping_ = false;
+    std::atomic<bool> asleep_ = false;
+    std::thread thread_;
+};
+
+inline Settings fabric_settings() {
+    Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+    settings.operation_timeout = test::fabric_patience;
+    settings.connect_timeout = test::fabric_patience;
+    settings.spin_time = std::chrono::microseconds(0);
+    return settings;
+}
+
+// How the library comes to SERVER. FD: readable when the session is lost.
+inline FabricLanesRequest request_for(const FabricLaneServer& server, std::span<std::byte> memory,
+                                      wire::PersistMethod method, int fd) {
+    FabricLanesRequest request{
+        .kind = fabric::ProviderKind::sockets,
+        .host = test::loopback,
+        .port = server.port(),
+        .pool = memory.data(),
+        .pool_size = memory.size(),
+        .remote = std::nullopt,
+        .method = method,
+        .lanes = server.lanes(),
+        .alarm = {fd, [] { return true; }},
+        .session_fd = fd,
+        .proof = std::make_shared<const transport::ProofSession>(sample_proof(server.lanes())),
+        .inline_size = ServedSession::inline_size};
+    if (server.is_direct())
+        request.remote = {server.remote_base(), server.key()};
+    return request;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,146 @@
+// Frames as messages of protocol 0.1, and back.
+#include "wire/lane_encoding.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace rpmem::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::uint64_t base = 0x7f0000001000;
+constexpr std::uint64_t large_pool = std::uint64_t{6} << 30;
+
+LaneEncoding make_end(LaneEnd end) {
+    return LaneEncoding({.end = end, .lane = 7, .remote_base = base, .pool_size = large_pool});
+}
+
+template <typename Message>
+Bytes bytes_of(const Message& message, std::size_t more = 0) {
+    Bytes bytes(sizeof(message) + more);
+    std::memcpy(bytes.data(), &message, sizeof(message));
+    return bytes;
+}
+
+Bytes encoded(LaneEncoding& encoding, const FrameHeader& header) {
+    FrameBytes place;
+    const auto bytes = encoding.encode(header, place);
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(LaneEncoding, AnInitiatorSendsMessagesOfItsLane) {
+    LaneEncoding encoding = make_end(LaneEnd::initiator);
+    EXPECT_EQ(encoded(encoding, {.type = FrameType::write, .length = 64, .offset = 8, .number = 1}),
+              bytes_of(PersistMessage{2, 7, base + 8, 64}));
+    EXPECT_EQ(encoded(encoding, {.type = FrameType::persist,
+                                 .flags = frame_flag::answer_wanted,
+                                 .length = 4096,
+                                 .number = 2}),
+              bytes_of(PersistMessage{0, 7, base, 4096}));
+    EXPECT_EQ(
+        encoded(
+            encoding,
+            {.type = FrameType::persist, .flags = frame_flag::deep, .length = 4096, .number = 3}),
+        bytes_of(PersistMessage{1, 7, base, 4096}));
+}
+
+TEST(LaneEncoding, WhatAPeerOf01DoesNotKnowIsNotSent) {
+    for (const LaneEnd end : {LaneEnd::initiator, LaneEnd::target}) {
+        LaneEncoding encoding = make_end(end);
+        for (const FrameType type : {FrameType::read, FrameType::bye, FrameType::data,
+                                     FrameType::error, FrameType::welcome})
+            EXPECT_TRUE(encoded(encoding, {.type = type}).empty()) << static_cast<unsigned>(type);
+    }
+}
+
+TEST(LaneEncoding, ATargetTakesMessagesAsFramesThatWantAnAnswer) {
+    LaneEncoding encoding = make_end(LaneEnd::target);
+    const auto taken = [&](const Bytes& message, std::size_t payload) {
+        std::span<const std::byte> left(message);
+        std::string why;
+        const auto header = encoding.decode(left, 0, why);
+        EXPECT_TRUE(header) << why;
+        EXPECT_EQ(left.size(), payload);
+        return header.value_or(FrameHeader{});
+    };
+    constexpr std::uint8_t wanted = frame_flag::answer_wanted;
+    EXPECT_EQ(taken(bytes_of(PersistMessage{2, 0, base + 8, 64}, 64), 64),
+              (FrameHeader{FrameType::write, wanted, 64, 8, 1}));
+    // Longer than a frame may say.
+    EXPECT_EQ(taken(bytes_of(PersistMessage{0, 0, base, large_pool}), 0),
+              (FrameHeader{FrameType::persist, wanted, large_pool, 0, 2}));
+    EXPECT_EQ(taken(bytes_of(PersistMessage{1, 0, base + large_pool, 0}), 0),
+              (FrameHeader{FrameType::persist, wanted | frame_flag::deep, 0, large_pool, 3}));
+    // A frame that writes nothing is none; and what follows other modes has no meaning.
+    EXPECT_EQ(taken(bytes_of(PersistMessage{2, 0, base, 0}), 0),
+              (FrameHeader{FrameType::persist, wanted, 0, 0, 4}));
+    EXPECT_EQ(taken(bytes_of(PersistMessage{0, 0, base, 8}, 16), 0),
+              (FrameHeader{FrameType::persist, wanted, 8, 0, 5}));
+}
+
+TEST(LaneEncoding, AnAnswerRepeatsTheFlagsOfItsMessage) {
+    LaneEncoding encoding = make_end(LaneEnd::target);
+    const Bytes message = bytes_of(PersistMessage{0xf0, 0, base, 8});
+    std::span<const std::byte> left(message);
+    std::string why;
+    ASSERT_TRUE(encoding.decode(left, 0, why)) << why;
+    EXPECT_EQ(encoded(encoding, {.type = FrameType::ack, .number = 1}),
+              bytes_of(PersistResponse{0xf0, 7}));
+}
+
+std::string refused(LaneEnd end, const Bytes& message, std::uint64_t posted = 0) {
+    LaneEncoding encoding = make_end(end);
+    std::span<const std::byte> left(message);
+    std::string why;
+    EXPECT_FALSE(encoding.decode(left, posted, why));
+    return why;
+}
+
+TEST(LaneEncoding, MessagesThatBreakTheRulesAreRefused) {
+    constexpr auto most = ~std::uint64_t{0};
+    const auto target = [](const PersistMessage& message, std::size_t more = 0) {
+        return refused(LaneEnd::target, bytes_of(message, more));
+    };
+    const PersistMessage outside[] = {
+        {0, 0, base - 1, 8},          {0, 0, base + large_pool, 1},
+        {0, 0, base + 8, large_pool}, {1, 0, base, most},
+        {2, 0, base + 8, most - 7},   {0, 0, 0, 8},
+        {0, 0, base + most / 2, 8},   {0, 0, most, 8},
+    };
+    for (const PersistMessage& message : outside)
+        EXPECT_NE(target(message).find("not within the pool"), std::string::npos) << message.addr;
+    EXPECT_NE(target({3, 0, base, 8}).find("unknown persist mode"), std::string::npos);
+    EXPECT_NE(target({2, 0, base, 8}, 16).find("announces 8 bytes of data and carries 16"),
+              std::string::npos);
+    EXPECT_NE(refused(LaneEnd::target, Bytes(23)).find("shorter"), std::string::npos);
+}
+
+TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
+    LaneEncoding encoding = make_end(LaneEnd::initiator);
+    const Bytes answer = bytes_of(PersistResponse{77, 7});
+    std::string why;
+    for (const std::uint64_t number : {1U, 2U}) {
+        std::span<const std::byte> left(answer);
+        EXPECT_EQ(encoding.decode(left, 2, why),
+                  (FrameHeader{.type = FrameType::ack, .number = number}));
+        EXPECT_TRUE(left.empty());
+    }
+    std::span<const std::byte> left(answer);
+    EXPECT_FALSE(encoding.decode(left, 2, why));
+    EXPECT_NE(why.find("no message was on its way"), std::string::npos) << why;
+}
+
+TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {
+    EXPECT_NE(refused(LaneEnd::initiator, bytes_of(PersistResponse{0, 8}), 1).find("is for lane 8"),
+              std::string::npos);
+    for (const std::size_t size : {0U, 7U, 9U})
+        EXPECT_NE(refused(LaneEnd::initiator, Bytes(size), 1).find("which must have 8"),
+                  std::string::npos);
+}
+
+} // namespace
+} // namespace rpmem::wire

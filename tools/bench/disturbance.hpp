@@ -1,0 +1,15 @@
+// What strangers cost who connect to the port of the lanes.
+#pragma once
+
+#include "limits.hpp"
+#include "options.hpp"
+#include "pool.hpp"
+#include "report.hpp"
+
+namespace rpmem::bench {
+
+// Persists in turn with the same while nobody else connects.
+[[nodiscard]] Result<> measure_disturbance(const Pool& pool, const Options& options,
+                                           const Limits& limits, Report& report);
+
+} // namespace rpmem::bench

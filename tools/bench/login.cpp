@@ -1,0 +1,58 @@
+#include "login.hpp"
+
+#include "base/host_address.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rpmem::bench {
+namespace {
+
+struct Login {
+    std::string host; // [user@]host, without brackets
+    std::string port;
+};
+
+Login login_of(const std::string& target) {
+    Login login{target, {}};
+    const std::size_t colon = target.rfind(':');
+    const std::size_t bracket = target.rfind(']');
+    const bool one_colon = colon != std::string::npos && target.find(':') == colon;
+    if (colon != std::string::npos &&
+        (bracket != std::string::npos ? colon > bracket : one_colon)) {
+        login.port = target.substr(colon + 1);
+        login.host.resize(colon);
+    }
+    std::erase_if(login.host, [](char c) { return c == '[' || c == ']'; });
+    return login;
+}
+
+} // namespace
+
+std::vector<std::string> ssh_words(const std::string& target, const std::string& command) {
+    const char* const program = std::getenv("RPMEM_SSH");
+    const Login login = login_of(target);
+    std::vector<std::string> words{program != nullptr && *program != '\0' ? program : "ssh"};
+    if (!login.port.empty())
+        words.insert(words.end(), {"-p", login.port});
+    words.insert(words.end(), {"-T", "-oBatchMode=yes", login.host, command});
+    return words;
+}
+
+std::string quoted(const std::string& word) {
+    std::string result = "'";
+    for (const char c : word)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+std::string loopback_address_of(const std::string& target) {
+    const std::string host = login_of(target).host;
+    for (const std::string& number : resolve(host.substr(host.find('@') + 1))) {
+        const auto address = parse_address(number);
+        return address && reach_of(*address) == Reach::same_machine ? number : std::string();
+    }
+    return {};
+}
+
+} // namespace rpmem::bench

@@ -1,0 +1,19 @@
+// How the target is reached, as the library does it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rpmem::bench {
+
+// ssh, and what it is to run on TARGET, which is [user@]host[:port].
+[[nodiscard]] std::vector<std::string> ssh_words(const std::string& target,
+                                                 const std::string& command);
+
+// A word of a command for a shell.
+[[nodiscard]] std::string quoted(const std::string& word);
+
+// The number of TARGET's address if that is this machine's loopback; else empty.
+[[nodiscard]] std::string loopback_address_of(const std::string& target);
+
+} // namespace rpmem::bench

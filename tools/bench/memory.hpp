@@ -1,0 +1,12 @@
+// What the daemon keeps for lanes that are connected and idle.
+#pragma once
+
+#include "limits.hpp"
+#include "options.hpp"
+#include "report.hpp"
+
+namespace rpmem::bench {
+
+[[nodiscard]] Result<> measure_memory(const Options& options, const Limits& limits, Report& report);
+
+} // namespace rpmem::bench

@@ -1,0 +1,13 @@
+// The preset --table: what is to be within which limit, and whether it is.
+#pragma once
+
+#include "options.hpp"
+
+namespace rpmem::bench {
+
+inline constexpr std::uint64_t table_pool_size = std::uint64_t{64} << 20;
+
+// Runs this program once for each group of rows, because settings are read once. The exit status.
+[[nodiscard]] int run_table(const Options& options);
+
+} // namespace rpmem::bench
