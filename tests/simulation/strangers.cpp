@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned voices = 3;
 constexpr std::size_t most_overheard = 32;
 // Where all goes at once, or one by one.
-constexpr std::array<Time, 3> longest_pauses{20 * microsecond, millisecond, 100 * millisecond};
+constexpr std::array<Time, 3> longest_stalls{20 * microsecond, millisecond, 100 * millisecond};
 // The network's way, and what is accepted late as there are no descriptors.
 constexpr Time patience = 5 * second;
 constexpr Time latest_arrival = 100 * millisecond;
@@ -40,12 +40,12 @@ void Strangers::overhear(const Link& link, std::span<const iovec> pieces) {
 }
 
 void Strangers::run() {
-    const Time longest_pause = world_.random().one_of(longest_pauses);
+    const Time longest_stall = world_.random().one_of(longest_stalls);
     keeps_slots_ = world_.random().chance(50);
     world_.sleep(world_.random().below(latest_arrival)); // there may be something to repeat
     for (unsigned came = 0; came < number_ || !here_.empty();) {
         const bool all_have_come = came == number_;
-        world_.sleep(all_have_come ? tick : world_.random().below(longest_pause));
+        world_.sleep(all_have_come ? tick : world_.random().below(longest_stall));
         if (!all_have_come && world_.random().chance(50)) {
             come();
             ++came;
