@@ -28,18 +28,33 @@ Greeting good_greeting(std::uint32_t lane) {
 // A bare peer that asks for a lane, with these data.
 class Peer {
 public:
+    // What the provider sockets itself refuses now and then, on a busy machine, is tried again.
+    static std::unique_ptr<Peer> connected(const FabricLaneServer& server,
+                                           const Greeting& greeting) {
+        std::unique_ptr<Peer> peer;
+        const bool is_connected = ServedSession::succeeds_in_time([&] {
+            peer = std::make_unique<Peer>(server, greeting);
+            return peer->answer() == EventKind::connected;
+        });
+        if (!is_connected)
+            throw std::runtime_error("no connection");
+        return peer;
+    }
+
     Peer(const FabricLaneServer& server, const Greeting& greeting)
         : end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, test::loopback,
                                                 std::to_string(server.port()), {16, 16}))) {
         end_.endpoint = value_of(fabric::Endpoint::open(end_.domain, end_.provider.info.get(),
                                                         *end_.events, end_.completions));
-        if (end_.endpoint.post_receive(answer_.data(), answer_.size(), nullptr, nullptr) != 0 ||
-            !end_.endpoint.connect(end_.provider.info->dest_addr, greeting))
-            throw std::runtime_error("no request");
+        if (end_.endpoint.post_receive(answer_.data(), answer_.size(), nullptr, nullptr) != 0)
+            throw std::runtime_error("no buffer for an answer");
+        is_asked_ = end_.endpoint.connect(end_.provider.info->dest_addr, greeting).has_value();
     }
 
     // Waits until the request has an answer, of whatever kind.
     [[nodiscard]] EventKind answer() const {
+        if (!is_asked_)
+            return EventKind::failed;
         const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
         if (!event)
             throw std::runtime_error("the request was not answered");
@@ -58,6 +73,7 @@ public:
 private:
     std::array<std::byte, 128> answer_{};
     test::BareEnd end_;
+    bool is_asked_ = false;
 };
 
 class LaneGreeting : public testing::Test {
@@ -72,10 +88,11 @@ protected:
     void expect_refusal(const Greeting& greeting, const std::string& why) const {
         const unsigned before = served_.server->connected();
         std::filesystem::resize_file(log_file_, 0);
-        const Peer peer(*served_.server, greeting);
-        EXPECT_EQ(peer.answer(), EventKind::failed);
+        EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
+            EXPECT_EQ(Peer(*served_.server, greeting).answer(), EventKind::failed);
+            return read_log().find("refused a connection") != std::string::npos;
+        })) << read_log();
         EXPECT_EQ(served_.server->connected(), before);
-        EXPECT_NE(read_log().find("refused a connection"), std::string::npos) << read_log();
         EXPECT_NE(read_log().find(why), std::string::npos) << read_log();
     }
 
@@ -88,16 +105,15 @@ protected:
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
     }
     // An honest initiator is served.
-    void expect_lane() {
-        Result<std::unique_ptr<LaneSet>> lanes = connect();
+    std::unique_ptr<LaneSet> served_lanes() {
+        Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
         const bool is_served = ServedSession::succeeds_in_time([&] {
-            if (!lanes)
-                lanes = connect();
+            lanes = connect();
             return lanes.has_value();
         });
-        ASSERT_TRUE(is_served) << lanes.error().text;
-        EXPECT_EQ((*lanes)->lane(0)->persist(0, 8, false), 0);
+        return is_served ? std::move(*lanes) : throw std::runtime_error(lanes.error().text);
     }
+    void expect_lane() { EXPECT_EQ(served_lanes()->lane(0)->persist(0, 8, false), 0); }
 
     std::string read_log() const {
         std::ifstream file(log_file_);
@@ -144,13 +160,12 @@ TEST_F(LaneGreeting, LanesThatThereAreNot) {
 }
 
 TEST_F(LaneGreeting, LanesThatAreConnectedAlready) {
-    const auto lanes = connect();
-    ASSERT_TRUE(lanes) << lanes.error().text;
+    const auto lanes = served_lanes();
     expect_refusal(good_greeting(0), "it is connected already");
-    ASSERT_TRUE((*lanes)->use_lane(1));
+    ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));
     expect_refusal(good_greeting(1), "it is connected already");
-    EXPECT_EQ((*lanes)->lane(0)->persist(0, 8, false), 0);
-    EXPECT_EQ((*lanes)->lane(1)->persist(0, 8, false), 0);
+    EXPECT_EQ(lanes->lane(0)->persist(0, 8, false), 0);
+    EXPECT_EQ(lanes->lane(1)->persist(0, 8, false), 0);
 }
 
 TEST_F(LaneGreeting, APeerMayComeAgain) {
@@ -166,9 +181,8 @@ TEST_F(LaneGreeting, WhoKnowsTheTokenOnlyGetsNoLane) {
         SCOPED_TRACE(size);
         Greeting greeting = good_greeting(0);
         greeting.resize(most_data); // zeros may follow
-        Peer peer(*served_.server, greeting);
-        ASSERT_EQ(peer.answer(), EventKind::connected);
-        EXPECT_EQ(peer.answer_to(Greeting(size, std::byte{0x11})), transport::refusal_magic);
+        const auto peer = Peer::connected(*served_.server, greeting);
+        EXPECT_EQ(peer->answer_to(Greeting(size, std::byte{0x11})), transport::refusal_magic);
         EXPECT_EQ(served_.server->connected(), 0U);
     }
     EXPECT_TRUE(served_.server->failure().empty());
@@ -177,14 +191,17 @@ TEST_F(LaneGreeting, WhoKnowsTheTokenOnlyGetsNoLane) {
 }
 
 TEST_F(LaneGreeting, AWrongProofIsRefused) {
-    const auto lanes = connect([](FabricLanesRequest& request) {
-        auto wrong = sample_proof(lane_count, 2);
-        wrong.keys.token = request.proof->keys.token;
-        wrong.keys.id = request.proof->keys.id;
-        request.proof = std::make_shared<const transport::ProofSession>(std::move(wrong));
-    });
+    Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
+    EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
+        lanes = connect([](FabricLanesRequest& request) {
+            auto wrong = sample_proof(lane_count, 2);
+            wrong.keys.token = request.proof->keys.token;
+            wrong.keys.id = request.proof->keys.id;
+            request.proof = std::make_shared<const transport::ProofSession>(std::move(wrong));
+        });
+        return lanes || lanes.error().code == EACCES;
+    }));
     ASSERT_FALSE(lanes);
-    EXPECT_EQ(lanes.error().code, EACCES) << lanes.error().text;
     EXPECT_NE(lanes.error().text.find("the proof is wrong"), std::string::npos)
         << lanes.error().text;
     EXPECT_EQ(served_.server->connected(), 0U);
