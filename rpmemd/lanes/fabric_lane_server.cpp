@@ -29,10 +29,6 @@ constexpr std::size_t sure_payload = 8192;
 constexpr std::size_t budget = std::size_t{64} << 20;
 constexpr std::size_t most_data_bytes = std::size_t{1} << 30;
 
-// Connections that have not proven themselves, and since when; as over tcp.
-constexpr std::size_t most_unproven = 64;
-constexpr std::chrono::seconds longest_unproven(10);
-
 // Providers without a thread of their own connect lanes only while they are asked.
 constexpr std::chrono::milliseconds connecting_tick(50);
 
@@ -215,7 +211,7 @@ FabricLaneServer::lane_of(const fabric::ConnectionEvent& request) const {
     const auto unproven = std::count_if(arrivals_.begin(), arrivals_.end(), [](const auto& each) {
         return each.state && !each.state->is_open && !each.state->has_ended;
     });
-    if (static_cast<std::size_t>(unproven) >= most_unproven)
+    if (static_cast<std::size_t>(unproven) >= most_unproven_)
         return tl::unexpected(fmt::format("lane {}: {} others have to prove themselves first",
                                           greeting->lane, unproven));
     return greeting->lane;
@@ -237,7 +233,7 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
     }
     ++accepted_;
     arrival = {(*connection)->endpoint().id(), (*connection)->state(),
-               Clock::now() + longest_unproven};
+               Clock::now() + longest_unproven_};
     const wire::LaneTerms terms{.credits = credits_,
                                 .pool_size = pool_.size(),
                                 .read_only = read_only_,

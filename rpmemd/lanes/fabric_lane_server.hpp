@@ -74,6 +74,7 @@ private:
     FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
                      Persister persister, Event failed, Log log)
         : LaneServer(std::move(failed)), read_only_(options.read_only), is_0_1_(options.is_0_1),
+          most_unproven_(options.most_unproven), longest_unproven_(options.longest_unproven),
           pool_(pool), persister_(persister), log_(std::move(log)) {}
     Result<> set_up(const FabricServerOptions& options);
     Result<> make_workers(const FabricServerOptions& options);
@@ -90,6 +91,8 @@ private:
 
     bool read_only_;
     bool is_0_1_; // the peer
+    std::size_t most_unproven_;
+    std::chrono::milliseconds longest_unproven_;
     std::span<std::byte> pool_;
     Persister persister_;
     Log log_;

@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "base/paging_policy.hpp"
 #include "transport/fabric/endpoint.hpp"
+#include "transport/slots.hpp"
 
 #include <poll.h>
 
@@ -41,6 +42,9 @@ struct FabricServerOptions {
     // Further ones to listen on, at the same port. RDMA, whose devices each have addresses of their
     // own, is served at the first of all that has it.
     std::vector<std::string> further_addresses{};
+    // Of connections that have not proven themselves, as over tcp.
+    std::size_t most_unproven = transport::most_known;
+    std::chrono::milliseconds longest_unproven = transport::longest_unproven;
 };
 
 [[nodiscard]] unsigned fabric_workers(unsigned wanted, unsigned lanes);

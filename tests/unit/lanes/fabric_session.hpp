@@ -31,7 +31,9 @@ inline transport::ProofSession sample_proof(unsigned lanes, int first = 1) {
 class ServedSession {
 public:
     ServedSession(const std::vector<Share>& shares, PoolAccess access, unsigned lanes,
-                  bool read_only = false, Log log = {})
+                  bool read_only = false, Log log = {},
+                  std::size_t most_unproven = transport::most_known,
+                  std::chrono::milliseconds longest_unproven = transport::longest_unproven)
         : pool(shares),
           server(value_of(FabricLaneServer::start({.provider = fabric::ProviderKind::sockets,
                                                    .address = test::loopback,
@@ -42,7 +44,9 @@ public:
                                                    .spin_time = std::chrono::microseconds(0),
                                                    .paging = PagingPolicy::never,
                                                    .access = access,
-                                                   .read_only = read_only},
+                                                   .read_only = read_only,
+                                                   .most_unproven = most_unproven,
+                                                   .longest_unproven = longest_unproven},
                                                   {pool.begin(), pool_size},
                                                   Persister(pool.medium()), std::move(log)))) {
         if (!server->secure(sample_proof(lanes)))

@@ -60,6 +60,11 @@ public:
             throw std::runtime_error("the request was not answered");
         return event->kind;
     }
+    // Waits until the target ends the connection.
+    [[nodiscard]] bool is_ended() const {
+        const auto event = value_of(end_.events->wait(Deadline(test::fabric_patience), -1));
+        return event && event->kind == EventKind::shut_down;
+    }
     // What the target says to MESSAGE.
     std::string answer_to(const Greeting& message) {
         const iovec place{const_cast<std::byte*>(message.data()), message.size()};
@@ -206,6 +211,28 @@ TEST_F(LaneGreeting, AWrongProofIsRefused) {
         << lanes.error().text;
     EXPECT_EQ(served_.server->connected(), 0U);
     expect_lane();
+}
+
+// A place is free again when its holder goes.
+TEST(UnprovenLanes, AreNoMoreThanABound) {
+    constexpr std::uint32_t most = 3;
+    const ServedSession served(one_file, PoolAccess::direct, most + 1, false, {}, most);
+    std::vector<std::unique_ptr<Peer>> silent;
+    for (std::uint32_t lane = 0; lane < most; ++lane)
+        silent.push_back(Peer::connected(*served.server, good_greeting(lane)));
+    EXPECT_EQ(Peer(*served.server, good_greeting(most)).answer(), EventKind::failed);
+    silent.pop_back();
+    EXPECT_NO_THROW(silent.push_back(Peer::connected(*served.server, good_greeting(most))));
+    EXPECT_EQ(served.server->connected(), 0U);
+}
+
+TEST(UnprovenLanes, AreEndedInTime) {
+    const ServedSession served(one_file, PoolAccess::direct, lane_count, false, {}, 1,
+                               std::chrono::milliseconds(300));
+    const auto silent = Peer::connected(*served.server, good_greeting(0));
+    EXPECT_TRUE(silent->is_ended());
+    EXPECT_EQ(served.server->connected(), 0U);
+    EXPECT_TRUE(served.server->failure().empty());
 }
 
 } // namespace
