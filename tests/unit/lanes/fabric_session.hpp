@@ -8,6 +8,7 @@
 #include "support/bare_end.hpp"
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -49,6 +50,7 @@ public:
                                                    .longest_unproven = longest_unproven},
                                                   {pool.begin(), pool_size},
                                                   Persister(pool.medium()), std::move(log)))) {
+        static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // as rpmemd does
         if (!server->secure(sample_proof(lanes)))
             throw std::runtime_error("no proof");
         thread_ = std::thread([this] { run(); });

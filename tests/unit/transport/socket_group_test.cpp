@@ -101,6 +101,15 @@ protected:
         group.progressed();
     }
 
+    // Waits until the network has taken all that CONNECTION has to send.
+    void send_all(Connection& connection) {
+        while (connection.unsent()) {
+            ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
+            for (Connection* const each : group.ready())
+                static_cast<void>(each->poll(receiver));
+        }
+    }
+
     std::vector<UniqueFd> peers;
     std::vector<std::unique_ptr<FrameConnection>> connections;
     std::unique_ptr<Event> wake;
@@ -174,12 +183,9 @@ TEST_P(SocketGroupTest, WaitsForRoom) {
         while (::recv(peers[0].get(), bytes.data(), bytes.size(), 0) > 0) {
         }
     });
-    while (connection.unsent()) {
-        ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
-        for (Connection* const each : group.ready())
-            static_cast<void>(each->poll(receiver));
-    }
+    send_all(connection);
     connection.close();
+    send_all(connection); // its bye
     reader.join();
 }
 
