@@ -96,10 +96,11 @@ void FabricConnection::abandon() {
     if (!ended())
         failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
     state_->has_ended = true;
-    if (endpoint_) {
+    // The provider sockets closes its socket again when the peer shuts down, too, whoever has the
+    // number by then. Without a shutdown it does so once.
+    if (endpoint_ && provider_.kind != fabric::ProviderKind::sockets)
         endpoint_.shut_down();
-        endpoint_.close();
-    }
+    endpoint_.close();
     arrived_count_ = 0;
 }
 
