@@ -37,17 +37,11 @@ Result<UniqueFd> make_wake(int lost, int output, int error) {
 } // namespace
 
 Result<std::unique_ptr<Monitor>> Monitor::make(Session& session) {
-    auto lost = Event::make();
-    if (!lost)
-        return propagate(std::move(lost));
-    auto stop = Event::make();
-    if (!stop)
-        return propagate(std::move(stop));
-    auto wake = make_wake(lost->fd(), session.output_fd(), session.error_fd());
-    if (!wake)
-        return propagate(std::move(wake));
+    RPMEM_ASSIGN(auto lost, Event::make());
+    RPMEM_ASSIGN(auto stop, Event::make());
+    RPMEM_ASSIGN(auto wake, make_wake(lost.fd(), session.output_fd(), session.error_fd()));
     return std::unique_ptr<Monitor>(
-        new Monitor(session, std::move(*lost), std::move(*stop), std::move(*wake)));
+        new Monitor(session, std::move(lost), std::move(stop), std::move(wake)));
 }
 
 Monitor::~Monitor() { stop(); }

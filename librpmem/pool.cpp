@@ -32,36 +32,29 @@ bool has_header(const rpmem_pool_attr& attributes) {
 } // namespace
 
 Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
-    auto target = parse_target(arguments.target);
-    if (!target)
-        return propagate(std::move(target));
-    host_ = target->host;
+    RPMEM_ASSIGN(auto target, parse_target(arguments.target));
+    host_ = target.host;
     route_ =
-        std::make_unique<Route>(*target, LocalMemory{arguments.address, arguments.size}, settings_);
+        std::make_unique<Route>(target, LocalMemory{arguments.address, arguments.size}, settings_);
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
     if (!may_use_rdma(settings_))
         RPMEM_TRY(check_ways(search, host_, settings_));
-    auto session =
-        Session::start(*target, arguments.command, route_->begins_with_ipv4(), settings_);
-    if (!session) {
+    auto session = Session::start(target, arguments.command, route_->begins_with_ipv4(), settings_);
+    if (!session)
         // Where only RDMA may serve, what keeps it from that explains more than a failed login.
         RPMEM_TRY(check_ways(search, host_, settings_));
-        return propagate(std::move(session));
-    }
-    session_ = std::move(*session);
-    auto choice = route_->choose(*session_);
-    if (!choice)
-        return propagate(std::move(choice));
-    way_ = describe(*choice);
-    if (choice->provider == wire::Provider::verbs) {
-        notes_ = std::move(choice->notes);
+    RPMEM_ASSIGN(session_, std::move(session));
+    RPMEM_ASSIGN(auto choice, route_->choose(*session_));
+    way_ = describe(choice);
+    if (choice.provider == wire::Provider::verbs) {
+        notes_ = std::move(choice.notes);
     } else {
-        way_ += fmt::format(" ({})", choice->why_not_rdma);
+        way_ += fmt::format(" ({})", choice.why_not_rdma);
         misses_device_ = settings_.enable_verbs && !settings_.device.empty();
     }
-    Plan plan{.choice = std::move(*choice), .lanes = 0};
+    Plan plan{.choice = std::move(choice), .lanes = 0};
     plan.lanes = lanes_to_ask(arguments.lanes, plan.choice, settings_, session_->hello());
     if (plan.choice.fabric)
         plan.inline_size =
@@ -76,10 +69,8 @@ Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& argume
     const auto port = static_cast<std::uint16_t>(in_band.port);
     std::shared_ptr<const transport::ProofSession> proof;
     if (session_->agreement().lane_frames) {
-        auto taken = session_->take_proof();
-        if (!taken)
-            return propagate(std::move(taken));
-        proof = std::make_shared<const transport::ProofSession>(std::move(*taken));
+        RPMEM_ASSIGN(auto taken, session_->take_proof());
+        proof = std::make_shared<const transport::ProofSession>(std::move(taken));
     }
     if (!plan.choice.fabric) {
         TcpLanesRequest request{.host = {},
@@ -126,10 +117,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     if (plan.choice.provider == wire::Provider::tcp &&
         session_->holds(wire::condition_no_appliance_over_tcp))
         warnings_.emplace_back(no_appliance_over_tcp);
-    auto monitor = Monitor::make(*session_);
-    if (!monitor)
-        return propagate(std::move(monitor));
-    monitor_ = std::move(*monitor);
+    RPMEM_ASSIGN(monitor_, Monitor::make(*session_));
     auto lanes = connect_lanes(arguments, in_band, plan);
     if (!lanes) {
         Error error = std::move(lanes).error();
@@ -162,20 +150,16 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
                                            const Settings& settings) {
     std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    const auto plan = pool->start_session(arguments);
-    if (!plan)
-        return Failure(plan.error());
-    const auto response = pool->session_->create({.pool_size = arguments.size,
-                                                  .lanes = plan->lanes,
-                                                  .provider = plan->choice.provider,
-                                                  .inline_size = plan->inline_size,
-                                                  .attributes = attributes,
-                                                  .pool_set = arguments.pool_set});
-    if (!response)
-        return Failure(response.error());
+    RPMEM_ASSIGN(const auto plan, pool->start_session(arguments));
+    RPMEM_ASSIGN(const auto response, pool->session_->create({.pool_size = arguments.size,
+                                                              .lanes = plan.lanes,
+                                                              .provider = plan.choice.provider,
+                                                              .inline_size = plan.inline_size,
+                                                              .attributes = attributes,
+                                                              .pool_set = arguments.pool_set}));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
     pool->is_half_made_ = true;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, *plan));
+    RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
     pool->is_half_made_ = false;
     return pool;
 }
@@ -183,22 +167,18 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
 Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                          rpmem_pool_attr* attributes, const Settings& settings) {
     std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    const auto plan = pool->start_session(arguments);
-    if (!plan)
-        return Failure(plan.error());
-    const auto response = pool->session_->open({.pool_size = arguments.size,
-                                                .lanes = plan->lanes,
-                                                .provider = plan->choice.provider,
-                                                .inline_size = plan->inline_size,
-                                                .pool_set = arguments.pool_set});
-    if (!response)
-        return Failure(response.error());
+    RPMEM_ASSIGN(const auto plan, pool->start_session(arguments));
+    RPMEM_ASSIGN(const auto response, pool->session_->open({.pool_size = arguments.size,
+                                                            .lanes = plan.lanes,
+                                                            .provider = plan.choice.provider,
+                                                            .inline_size = plan.inline_size,
+                                                            .pool_set = arguments.pool_set}));
     const bool read_only = pool->session_->holds(wire::condition_read_only);
-    const std::size_t header = has_header(response->attributes) ? header_size : 0;
+    const std::size_t header = has_header(response.attributes) ? header_size : 0;
     pool->first_writable_ = read_only ? nothing_writable : header;
-    RPMEM_TRY(pool->connect(arguments, response->in_band, *plan));
+    RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
     if (attributes)
-        *attributes = response->attributes;
+        *attributes = response.attributes;
     return pool;
 }
 
@@ -229,9 +209,8 @@ Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
     if (!lane) {
         auto connected = lanes_->use_lane(index);
         if (!connected)
-            return loss_behind(connected.error())
-                       ? lost(call)
-                       : Failure(in_context(call, std::move(connected).error()));
+            return loss_behind(connected.error()) ? lost(call)
+                                                  : in_context(call, std::move(connected).error());
         lane = *connected;
     }
     return concluded(call, *lane, operate(*lane));

@@ -54,10 +54,9 @@ Result<ProviderChoice> Route::choose(const Session& session) {
 }
 
 Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& session) {
-    auto rdma = host == searched_ ? search_.take() : RdmaSearch(host, memory_, settings_).take();
-    if (!rdma)
-        return propagate(std::move(rdma));
-    return choose_provider(std::move(*rdma), host, {session.hello(), session.agreement()},
+    RPMEM_ASSIGN(auto rdma,
+                 host == searched_ ? search_.take() : RdmaSearch(host, memory_, settings_).take());
+    return choose_provider(std::move(rdma), host, {session.hello(), session.agreement()},
                            settings_);
 }
 

@@ -35,18 +35,13 @@ Result<wire::Hello> make_hello(const Offer& offer) {
 
 Result<wire::Bytes> read_answer(int input, const Deadline& deadline) {
     wire::Bytes bytes(wire::hello_size_field);
-    auto got = read_fully(input, bytes, deadline);
-    if (!got)
-        return propagate(std::move(got));
-    const auto size =
-        wire::decode_hello_size(std::span(bytes).first(*got), wire::hello_answer_size);
-    if (!size)
-        return Failure(size.error());
-    bytes.resize(*size);
-    got = read_fully(input, std::span(bytes).subspan(wire::hello_size_field), deadline);
-    if (!got)
-        return propagate(std::move(got));
-    bytes.resize(wire::hello_size_field + *got);
+    RPMEM_ASSIGN(auto got, read_fully(input, bytes, deadline));
+    RPMEM_ASSIGN(const auto size,
+                 wire::decode_hello_size(std::span(bytes).first(got), wire::hello_answer_size));
+    bytes.resize(size);
+    RPMEM_ASSIGN(got,
+                 read_fully(input, std::span(bytes).subspan(wire::hello_size_field), deadline));
+    bytes.resize(wire::hello_size_field + got);
     return bytes;
 }
 
@@ -119,26 +114,18 @@ Result<Greeting> greet(const char* value, const Offer& offer, int input, int out
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(0), deadline));
         return Greeting{};
     }
-    auto hello = make_hello(offer);
-    if (!hello)
-        return propagate(std::move(hello));
-    wire::Bytes said = wire::encode(*hello);
+    RPMEM_ASSIGN(auto hello, make_hello(offer));
+    wire::Bytes said = wire::encode(hello);
     RPMEM_TRY(write_fully(output, wire::encode_initial_status(wire::hello_status), deadline));
     RPMEM_TRY(write_fully(output, said, deadline));
-    const auto bytes = read_answer(input, deadline);
-    if (!bytes)
-        return Failure(bytes.error());
-    const auto answer = wire::decode_hello_answer(*bytes);
-    if (!answer)
-        return Failure(answer.error());
-    Greeting greeting{.agreement = wire::negotiate(*hello, *answer), .transcript = std::nullopt};
+    RPMEM_ASSIGN(const auto bytes, read_answer(input, deadline));
+    RPMEM_ASSIGN(const auto answer, wire::decode_hello_answer(bytes));
+    Greeting greeting{.agreement = wire::negotiate(hello, answer), .transcript = std::nullopt};
     if (greeting.agreement.lane_frames) {
-        auto transcript = transport::ControlTranscript::make(hello->secret, said, *bytes);
-        if (!transcript)
-            return propagate(std::move(transcript));
-        greeting.transcript = std::move(*transcript);
+        RPMEM_ASSIGN(greeting.transcript,
+                     transport::ControlTranscript::make(hello.secret, said, bytes));
     }
-    ::explicit_bzero(hello->secret.data(), hello->secret.size());
+    ::explicit_bzero(hello.secret.data(), hello.secret.size());
     ::explicit_bzero(said.data(), said.size());
     return greeting;
 }

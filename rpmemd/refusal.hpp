@@ -37,4 +37,7 @@ struct Refusal {
     std::string reason;
 };
 
+template <typename T = void>
+using Granted = tl::expected<T, Refusal>;
+
 } // namespace rpmem::target

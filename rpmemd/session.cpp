@@ -18,11 +18,13 @@
 namespace rpmem::target {
 namespace {
 
-tl::unexpected<Refusal> refuse(wire::Status status, std::string reason) {
-    return tl::unexpected(Refusal{status, std::move(reason)});
+using NotGranted = tl::unexpected<Refusal>;
+
+NotGranted refuse(wire::Status status, std::string reason) {
+    return NotGranted(Refusal{status, std::move(reason)});
 }
 
-tl::unexpected<Refusal> refuse(const Error& error) { return refuse(status_of(error), error.text); }
+NotGranted refuse(const Error& error) { return refuse(status_of(error), error.text); }
 
 constexpr const char* danger_of_sockets =
     "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
@@ -34,36 +36,34 @@ bool has_appliance_method(wire::Provider provider) { return provider != wire::Pr
 constexpr const char* never_released =
     "the initiator's lanes are of a version that was never released: update the library there";
 
-// Nothing: it may be asked for.
-std::optional<Refusal> check_provider(wire::Provider provider, const wire::Agreement& agreement,
-                                      bool sockets_allowed) {
+Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreement,
+                         bool sockets_allowed) {
     switch (provider) {
     case wire::Provider::verbs:
         if (agreement.lane_frames || !agreement.knows_hello)
-            return std::nullopt;
-        return Refusal{wire::Status::provider_not_supported, never_released};
+            return {};
+        return refuse(wire::Status::provider_not_supported, never_released);
     case wire::Provider::sockets:
         if (sockets_allowed && agreement.knows_hello && !agreement.lane_frames)
-            return Refusal{wire::Status::provider_not_supported, never_released};
+            return refuse(wire::Status::provider_not_supported, never_released);
         if (sockets_allowed)
-            return std::nullopt;
-        return Refusal{wire::Status::provider_not_supported,
-                       fmt::format("the provider sockets is switched off: {}; if no stranger "
-                                   "reaches this machine, set \"sockets = yes\" in "
-                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
-                                   danger_of_sockets)};
+            return {};
+        return refuse(wire::Status::provider_not_supported,
+                      fmt::format("the provider sockets is switched off: {}; if no stranger "
+                                  "reaches this machine, set \"sockets = yes\" in "
+                                  "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
+                                  danger_of_sockets));
     case wire::Provider::tcp:
         if (agreement.lane_frames)
-            return std::nullopt;
+            return {};
         if (agreement.knows_hello)
-            return Refusal{wire::Status::provider_not_supported, never_released};
+            return refuse(wire::Status::provider_not_supported, never_released);
         break;
     }
-    return Refusal{
-        wire::Status::bad_provider,
-        fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
-                    "a hello) is tcp",
-                    static_cast<std::uint32_t>(provider))};
+    return refuse(wire::Status::bad_provider,
+                  fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
+                              "a hello) is tcp",
+                              static_cast<std::uint32_t>(provider)));
 }
 
 constexpr const char* cannot_confine =
@@ -99,47 +99,44 @@ StoreOptions Session::store_options() {
     return options;
 }
 
-std::optional<Refusal> Session::check(const PoolRequest& request) const {
+Granted<> Session::check(const PoolRequest& request) const {
     if (pool_)
-        return Refusal{wire::Status::fatal, "this session has a pool already"};
+        return refuse(wire::Status::fatal, "this session has a pool already");
     if (request.lanes == 0)
-        return Refusal{wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed"};
-    if (auto refusal = check_provider(request.provider, agreement_, configuration_.sockets))
-        return refusal;
+        return refuse(wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed");
+    RPMEM_TRY(check_provider(request.provider, agreement_, configuration_.sockets));
     if (configuration_.tls == UseTls::require &&
         (request.provider != wire::Provider::tcp || !agreement_.tls))
-        return Refusal{wire::Status::provider_not_supported,
-                       "lanes without TLS are refused here (tls = require); set RPMEM_TLS=on at "
-                       "the initiator, and let tcp serve"};
+        return refuse(wire::Status::provider_not_supported,
+                      "lanes without TLS are refused here (tls = require); set RPMEM_TLS=on at "
+                      "the initiator, and let tcp serve");
     if (request.inline_size > most_inline_bytes)
-        return Refusal{wire::Status::bad_protocol,
-                       fmt::format("messages of {} bytes of inline data were asked for; the limit "
-                                   "is {}",
-                                   request.inline_size, most_inline_bytes)};
+        return refuse(wire::Status::bad_protocol,
+                      fmt::format("messages of {} bytes of inline data were asked for; the limit "
+                                  "is {}",
+                                  request.inline_size, most_inline_bytes));
     if (own_address_.empty())
-        return Refusal{
-            wire::Status::fatal_connection,
-            "SSH_CONNECTION is not set, or its third field is no address: the address to "
-            "listen on is not known; start rpmemd through ssh"};
+        return refuse(wire::Status::fatal_connection,
+                      "SSH_CONNECTION is not set, or its third field is no address: the address to "
+                      "listen on is not known; start rpmemd through ssh");
     return check_confinement(request.provider);
 }
 
-std::optional<Refusal> Session::check_confinement(wire::Provider provider) const {
+Granted<> Session::check_confinement(wire::Provider provider) const {
     if (configuration_.confine != Confine::always)
-        return std::nullopt;
+        return {};
     const std::string why = provider == wire::Provider::tcp
                                 ? why_not_confined()
                                 : "its lanes go through libfabric, which uses devices and files "
                                   "as it likes; confine = auto lets it be";
     if (why.empty())
-        return std::nullopt;
-    return Refusal{wire::Status::fatal, cannot_confine + why};
+        return {};
+    return refuse(wire::Status::fatal, cannot_confine + why);
 }
 
-tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest& request,
-                                                              const rpmem_pool_attr& attributes) {
-    if (auto refusal = check(request))
-        return tl::unexpected(std::move(*refusal));
+Granted<wire::InBandAttributes> Session::create(const PoolRequest& request,
+                                                const rpmem_pool_attr& attributes) {
+    RPMEM_TRY(check(request));
     if (configuration_.read_only)
         return refuse(wire::Status::no_access,
                       "this session may only read (read-only), and not create a pool");
@@ -149,28 +146,31 @@ tl::expected<wire::InBandAttributes, Refusal> Session::create(const PoolRequest&
     pool_.emplace(std::move(*pool));
     created_here_ = true;
     auto served = serve(request);
-    if (!served) {
-        if (const auto undone = pool_->undo_create(); !undone)
-            log_.error("{}", undone.error().text);
-        pool_.reset();
-    }
+    if (!served)
+        give_up();
     return served;
 }
 
-tl::expected<wire::InBandAttributes, Refusal> Session::open(const PoolRequest& request) {
-    if (auto refusal = check(request))
-        return tl::unexpected(std::move(*refusal));
+Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
+    RPMEM_TRY(check(request));
     auto pool = open_pool(store_options(), request.pool_set, request.pool_size, log_);
     if (!pool)
         return refuse(pool.error());
     pool_.emplace(std::move(*pool));
     auto served = serve(request);
-    if (!served) {
-        if (const auto closed = pool_->close(); !closed)
-            log_.error("{}", closed.error().text);
-        pool_.reset();
-    }
+    if (!served)
+        give_up();
     return served;
+}
+
+// The pool is not served: as if it had not been asked for.
+void Session::give_up() {
+    fault_guard_.reset();
+    lanes_.reset(); // they use the pool
+    const Result<> done = created_here_ ? pool_->undo_create() : pool_->close();
+    if (!done)
+        log_.error("{}", done.error().text);
+    pool_.reset();
 }
 
 PoolAccess Session::access() const {
@@ -219,7 +219,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
     return FabricLaneServer::start(options, pool, persister, log_);
 }
 
-tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& request) {
+Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     if (!configuration_.persist_general && !pool_->is_pmem())
         return refuse(wire::Status::fatal,
                       fmt::format("the pool {} is not on persistent memory, and the configuration "
@@ -244,11 +244,7 @@ tl::expected<wire::InBandAttributes, Refusal> Session::serve(const PoolRequest& 
     lanes_ = std::move(*lanes);
     connect_deadline_.emplace(configuration_.accept_timeout);
     guard_memory(); // behind libfabric, whose libraries may have handlers of their own
-    if (auto refusal = confine(request.provider)) {
-        fault_guard_.reset();
-        lanes_.reset(); // they use the pool, which the caller closes
-        return tl::unexpected(std::move(*refusal));
-    }
+    RPMEM_TRY(confine(request.provider));
     const wire::PersistMethod method = persist_method(request.provider);
     log_policy(request.provider, method, persister);
     warn_about(request.provider);
@@ -264,11 +260,10 @@ Result<> Session::secure_lanes(std::span<const std::byte> request,
     if (!transcript_)
         return {};
     transcript_->add(request, response);
-    auto proof = transcript_->prove_by(lanes_->lanes());
+    auto proved = transcript_->prove_by(lanes_->lanes());
     transcript_.reset();
-    if (!proof)
-        return propagate(std::move(proof));
-    return lanes_->secure(std::move(*proof));
+    RPMEM_ASSIGN(auto proof, std::move(proved));
+    return lanes_->secure(std::move(proof));
 }
 
 void Session::warn_about(wire::Provider provider) const {
@@ -291,12 +286,12 @@ void Session::guard_memory() {
 }
 
 // Behind all that opens something, and before a worker starts its thread: see docs/confinement.md.
-std::optional<Refusal> Session::confine(wire::Provider provider) {
+Granted<> Session::confine(wire::Provider provider) {
     if (configuration_.confine == Confine::never || provider != wire::Provider::tcp)
-        return std::nullopt;
+        return {};
     auto directories = pool_->prepare_confinement();
     if (!directories)
-        return Refusal{status_of(directories.error()), directories.error().text};
+        return refuse(directories.error());
     auto [file, prefix] = open_log_channel(configuration_, LOG_WARNING);
     const Confinement confinement = target::confine(
         {.directories = std::move(*directories),
@@ -305,12 +300,12 @@ std::optional<Refusal> Session::confine(wire::Provider provider) {
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);
     if (confinement.is_missing.empty())
-        return std::nullopt;
+        return {};
     if (configuration_.confine == Confine::always)
-        return Refusal{wire::Status::fatal, cannot_confine + confinement.is_missing};
+        return refuse(wire::Status::fatal, cannot_confine + confinement.is_missing);
     log_.info("{}: {}", confinement.holds.empty() ? "not confined" : "not all is confined",
               confinement.is_missing);
-    return std::nullopt;
+    return {};
 }
 
 void Session::look_for_truncated_parts() const {
@@ -332,7 +327,7 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method,
         log_.notice("    access: by frames only");
 }
 
-tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attributes) {
+Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
     if (const auto set = pool_->set_attributes(attributes); !set)
@@ -340,7 +335,7 @@ tl::expected<void, Refusal> Session::set_attributes(const rpmem_pool_attr& attri
     return {};
 }
 
-tl::expected<void, Refusal> Session::close(bool remove) {
+Granted<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     lanes_.reset();

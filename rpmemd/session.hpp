@@ -62,21 +62,22 @@ public:
     void look_for_truncated_parts() const;
 
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
-    tl::expected<wire::InBandAttributes, Refusal> create(const PoolRequest& request,
-                                                         const rpmem_pool_attr& attributes);
-    tl::expected<wire::InBandAttributes, Refusal> open(const PoolRequest& request);
+    Granted<wire::InBandAttributes> create(const PoolRequest& request,
+                                           const rpmem_pool_attr& attributes);
+    Granted<wire::InBandAttributes> open(const PoolRequest& request);
     // Once one of them is about to be answered: lanes prove that they know REQUEST and RESPONSE, as
     // they cross the channel.
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
-    tl::expected<void, Refusal> set_attributes(const rpmem_pool_attr& attributes);
-    tl::expected<void, Refusal> close(bool remove);
+    Granted<> set_attributes(const rpmem_pool_attr& attributes);
+    Granted<> close(bool remove);
 
 private:
-    [[nodiscard]] std::optional<Refusal> check(const PoolRequest& request) const;
-    tl::expected<wire::InBandAttributes, Refusal> serve(const PoolRequest& request);
+    [[nodiscard]] Granted<> check(const PoolRequest& request) const;
+    Granted<wire::InBandAttributes> serve(const PoolRequest& request);
+    void give_up();
     void guard_memory();
-    [[nodiscard]] std::optional<Refusal> check_confinement(wire::Provider provider) const;
-    [[nodiscard]] std::optional<Refusal> confine(wire::Provider provider);
+    [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
+    [[nodiscard]] Granted<> confine(wire::Provider provider);
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
     [[nodiscard]] StoreOptions store_options();

@@ -93,10 +93,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
     std::array<UniqueFd, 3> standard;
     const std::array<int, 3> given = {input, output, error};
     for (std::size_t i = 0; i < given.size(); ++i) {
-        auto copy = moved_up(given[i]);
-        if (!copy)
-            return propagate(std::move(copy));
-        standard[i] = std::move(*copy);
+        RPMEM_ASSIGN(standard[i], moved_up(given[i]));
     }
     FileActions actions;
     Attributes attributes;

@@ -33,10 +33,8 @@ Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadli
     const ssize_t sent = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != ENOTSOCK)
         return sent;
-    const Result<bool> ready = wait_for(fd, POLLOUT, deadline, -1);
+    RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
     if (!ready)
-        return Failure(ready.error());
-    if (!*ready)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
                     "the reader took no data within the time allowed");
     return ::write(fd, data.data(), std::min<std::size_t>(data.size(), PIPE_BUF));
@@ -51,10 +49,8 @@ Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel) {
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline) {
     std::size_t done = 0;
     while (done < buffer.size()) {
-        const Result<bool> ready = wait_for(fd, POLLIN, deadline, -1);
+        RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLIN, deadline, -1));
         if (!ready)
-            return Failure(ready.error());
-        if (!*ready)
             return fail(ErrorClass::link_lost, ETIMEDOUT, "no data within the time allowed");
         const ssize_t got = ::read(fd, buffer.data() + done, buffer.size() - done);
         if (got == 0)
@@ -70,10 +66,7 @@ Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadli
 Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline) {
     std::size_t done = 0;
     while (done < data.size()) {
-        const Result<ssize_t> sent = write_some(fd, data.subspan(done), deadline);
-        if (!sent)
-            return Failure(sent.error());
-        const ssize_t put = *sent;
+        RPMEM_ASSIGN(const ssize_t put, write_some(fd, data.subspan(done), deadline));
         if (put >= 0) {
             done += static_cast<std::size_t>(put);
             continue;
@@ -82,10 +75,8 @@ Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& de
             continue;
         if (errno != EAGAIN)
             return fail_errno(ErrorClass::link_lost, errno, "cannot write to the other end");
-        const Result<bool> ready = wait_for(fd, POLLOUT, deadline, -1);
+        RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
         if (!ready)
-            return Failure(ready.error());
-        if (!*ready)
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "the reader took no data within the time allowed");
     }

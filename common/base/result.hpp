@@ -54,15 +54,31 @@ template <typename... Args>
 }
 
 template <typename T>
-[[nodiscard]] Failure propagate(Result<T>&& result) {
-    return Failure(std::move(result).error());
+[[nodiscard]] Result<T> in_context(std::string context, Result<T> result) {
+    return result ? std::move(result) : in_context(std::move(context), std::move(result).error());
 }
 
 } // namespace rpmem
 
-// Leaves the function with the error of a Result<void>-like expression.
-#define RPMEM_TRY(expression)                                                                      \
+// How an error is passed on. Where there is no value, or none is wanted:
+#define RPMEM_TRY(...)                                                                             \
     do {                                                                                           \
-        if (auto rpmem_try_result = (expression); !rpmem_try_result)                               \
-            return ::tl::unexpected(std::move(rpmem_try_result).error());                          \
+        if (auto&& rpmem_result = (__VA_ARGS__); !rpmem_result)                                    \
+            return RPMEM_FAILURE_OF(rpmem_result);                                                 \
     } while (false)
+
+// The value goes where DECLARATION says: RPMEM_ASSIGN(auto events, EventQueue::open(domain)),
+// RPMEM_ASSIGN(domain_, open_domain(provider)). A reference is to what stays where it is.
+#define RPMEM_ASSIGN(declaration, ...)                                                             \
+    RPMEM_ASSIGN_BY(RPMEM_JOIN(rpmem_result_, __LINE__), declaration, __VA_ARGS__)
+
+#define RPMEM_ASSIGN_BY(result, declaration, ...)                                                  \
+    auto&& result = (__VA_ARGS__);                                                                 \
+    if (!result)                                                                                   \
+        return RPMEM_FAILURE_OF(result);                                                           \
+    declaration = *std::forward<decltype(result)>(result)
+
+// Only of a result that is still somebody's is anything copied.
+#define RPMEM_FAILURE_OF(result) ::tl::unexpected(std::forward<decltype(result)>(result).error())
+#define RPMEM_JOIN(left, right) RPMEM_JOIN_EXPANDED(left, right)
+#define RPMEM_JOIN_EXPANDED(left, right) left##right

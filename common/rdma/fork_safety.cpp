@@ -44,10 +44,8 @@ const char* describe(ForkSafety safety) {
 }
 
 Result<ForkSafety> fork_safety() {
-    const auto verbs = verbs_library();
-    if (!verbs)
-        return Failure(verbs.error());
-    return to_fork_safety((*verbs)->is_fork_initialized());
+    RPMEM_ASSIGN(const auto verbs, verbs_library());
+    return to_fork_safety(verbs->is_fork_initialized());
 }
 
 Result<ForkSafety> make_fork_safe() {

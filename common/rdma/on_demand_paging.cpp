@@ -103,10 +103,8 @@ PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities) {
 }
 
 Result<std::vector<PagingDevice>> paging_devices() {
-    const auto loaded = verbs_library();
-    if (!loaded)
-        return Failure(loaded.error());
-    const VerbsFunctions& verbs = **loaded;
+    RPMEM_ASSIGN(const auto loaded, verbs_library());
+    const VerbsFunctions& verbs = *loaded;
     const DeviceList list(verbs.get_device_list(nullptr), ListFreer{verbs});
     std::vector<PagingDevice> devices;
     for (std::size_t i = 0; list && list[i]; ++i)

@@ -11,10 +11,8 @@ wire::Bytes copy_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 
 Result<ControlTranscript> ControlTranscript::make(const wire::SessionSecret& secret, Bytes hello,
                                                   Bytes answer) {
-    auto kept = Secret::copy_of(secret);
-    if (!kept)
-        return Failure(std::move(kept).error());
-    return ControlTranscript(std::move(*kept), hello, answer);
+    RPMEM_ASSIGN(auto kept, Secret::copy_of(secret));
+    return ControlTranscript(std::move(kept), hello, answer);
 }
 
 ControlTranscript::ControlTranscript(Secret secret, Bytes hello, Bytes answer)
@@ -32,13 +30,9 @@ void ControlTranscript::add(Bytes request, Bytes response) {
 }
 
 Result<ProofSession> ControlTranscript::prove_by(std::uint32_t lanes) const {
-    auto keys = derive_keys(secret_);
-    if (!keys)
-        return Failure(std::move(keys).error());
-    const auto transcript = transcript_of(said_[0], said_[1], said_[2], said_[3]);
-    if (!transcript)
-        return Failure(transcript.error());
-    return ProofSession{.keys = std::move(*keys), .transcript = *transcript, .lanes = lanes};
+    RPMEM_ASSIGN(auto keys, derive_keys(secret_));
+    RPMEM_ASSIGN(const auto transcript, transcript_of(said_[0], said_[1], said_[2], said_[3]));
+    return ProofSession{.keys = std::move(keys), .transcript = transcript, .lanes = lanes};
 }
 
 } // namespace rpmem::transport

@@ -53,11 +53,13 @@ std::array<std::byte, Size> array_at(Bytes message, std::size_t place) {
     return bytes;
 }
 
-tl::unexpected<Refused> refuse(Refusal why, std::uint32_t number = 0) {
-    return tl::unexpected(Refused{.why = why, .number = number});
+using NotProved = tl::unexpected<Refused>;
+
+NotProved refuse(Refusal why, std::uint32_t number = 0) {
+    return NotProved(Refused{.why = why, .number = number});
 }
 
-tl::unexpected<Refused> no_memory() { return refuse(Refusal::no_resources, ENOMEM); }
+NotProved no_memory() { return refuse(Refusal::no_resources, ENOMEM); }
 
 bool has_magic(std::string_view magic, Bytes message) {
     return message.size() >= magic_size && may_be(magic, message);
@@ -93,10 +95,8 @@ Proved<Digest> facts_mac(std::string_view label, const ProofSession& session,
 
 Proved<void> check_mac(std::string_view label, const ProofSession& session, const ProofFacts& facts,
                        const Digest& claimed) {
-    const auto right = facts_mac(label, session, facts);
-    if (!right)
-        return tl::unexpected(right.error());
-    if (!same_bytes(*right, claimed))
+    RPMEM_ASSIGN(const auto right, facts_mac(label, session, facts));
+    if (!same_bytes(right, claimed))
         return refuse(Refusal::proof_wrong);
     return {};
 }
@@ -104,24 +104,21 @@ Proved<void> check_mac(std::string_view label, const ProofSession& session, cons
 } // namespace
 
 Result<SessionKeys> derive_keys(const Secret& secret) {
-    auto lane = Secret::make();
-    auto tls = Secret::make();
-    auto takeover = Secret::make();
-    for (auto* const key : {&lane, &tls, &takeover})
-        if (!*key)
-            return propagate(std::move(*key));
+    RPMEM_ASSIGN(auto lane, Secret::make());
+    RPMEM_ASSIGN(auto tls, Secret::make());
+    RPMEM_ASSIGN(auto takeover, Secret::make());
     SessionId id;
     Token token;
-    if (!hkdf_sha256(secret.bytes(), "rpmem lane 1", lane->bytes()) ||
-        !hkdf_sha256(secret.bytes(), "rpmem tls 1", tls->bytes()) ||
-        !hkdf_sha256(secret.bytes(), "rpmem takeover 1", takeover->bytes()) ||
+    if (!hkdf_sha256(secret.bytes(), "rpmem lane 1", lane.bytes()) ||
+        !hkdf_sha256(secret.bytes(), "rpmem tls 1", tls.bytes()) ||
+        !hkdf_sha256(secret.bytes(), "rpmem takeover 1", takeover.bytes()) ||
         !hkdf_sha256(secret.bytes(), "rpmem id 1", id) ||
         !hkdf_sha256(secret.bytes(), "rpmem token 1", token))
         return fail_errno(ErrorClass::resource_limit, ENOMEM,
                           "libcrypto cannot derive the keys of the lanes");
-    return SessionKeys{.lane = std::move(*lane),
-                       .tls = std::move(*tls),
-                       .takeover = std::move(*takeover),
+    return SessionKeys{.lane = std::move(lane),
+                       .tls = std::move(tls),
+                       .takeover = std::move(takeover),
                        .id = id,
                        .token = token};
 }
@@ -174,14 +171,12 @@ Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider trans
 }
 
 Proved<SecondMessage> make_second(const ProofSession& session, const ProofFacts& facts) {
-    const auto mac = facts_mac(target_label, session, facts);
-    if (!mac)
-        return tl::unexpected(mac.error());
+    RPMEM_ASSIGN(const auto mac, facts_mac(target_label, session, facts));
     SecondMessage message;
     Fields fields(message);
     fields.raw(bytes_of(lane_magic));
     fields.raw(facts.target);
-    fields.raw(*mac);
+    fields.raw(mac);
     return message;
 }
 
@@ -189,7 +184,7 @@ Proved<ProofFacts> check_second(const ProofSession& session, ProofFacts facts, B
     if (message.size() != second_message_size)
         return refuse(Refusal::another_format);
     if (has_magic(refusal_magic, message))
-        return tl::unexpected(
+        return NotProved(
             Refused{.why = static_cast<Refusal>(number_at<std::uint32_t>(message, magic_size)),
                     .number = number_at<std::uint32_t>(message, number_place),
                     .by_peer = true});

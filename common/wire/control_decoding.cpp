@@ -104,10 +104,7 @@ Result<Request> decode_create(std::span<const std::byte> body) {
     CreateRequest request;
     RPMEM_TRY(get_common(reader, "CREATE", request));
     request.attributes = get_attributes(reader);
-    auto pool_set = get_pool_set(reader, "CREATE");
-    if (!pool_set)
-        return propagate(std::move(pool_set));
-    request.pool_set = std::move(*pool_set);
+    RPMEM_ASSIGN(request.pool_set, get_pool_set(reader, "CREATE"));
     return request;
 }
 
@@ -115,10 +112,7 @@ Result<Request> decode_open(std::span<const std::byte> body) {
     ByteReader reader(body);
     OpenRequest request;
     RPMEM_TRY(get_common(reader, "OPEN", request));
-    auto pool_set = get_pool_set(reader, "OPEN");
-    if (!pool_set)
-        return propagate(std::move(pool_set));
-    request.pool_set = std::move(*pool_set);
+    RPMEM_ASSIGN(request.pool_set, get_pool_set(reader, "OPEN"));
     return request;
 }
 

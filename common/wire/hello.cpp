@@ -14,12 +14,10 @@ Failure malformed(std::string why) {
 }
 
 Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
-    const auto announced = decode_hello_size(bytes, least);
-    if (!announced)
-        return Failure(announced.error());
-    if (*announced != bytes.size())
+    RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, least));
+    if (announced != bytes.size())
         return malformed(
-            fmt::format("{} bytes were announced and {} came", *announced, bytes.size()));
+            fmt::format("{} bytes were announced and {} came", announced, bytes.size()));
     return {};
 }
 
@@ -128,10 +126,7 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
         return malformed(
             fmt::format("version {}, {} lanes; neither may be 0", hello.version, hello.lanes));
     if ((hello.capabilities & capability_addresses) != 0) {
-        auto addresses = take_addresses(reader);
-        if (!addresses)
-            return Failure(std::move(addresses).error());
-        hello.addresses = std::move(*addresses);
+        RPMEM_ASSIGN(hello.addresses, take_addresses(reader));
     }
     if ((hello.capabilities & capability_lane_frames) != 0) {
         if (reader.rest().size() < session_secret_size)

@@ -68,13 +68,11 @@ Result<std::size_t> decode_medium_failure_size(std::span<const std::byte> header
 
 Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) {
     const auto header = message.first(std::min(message.size(), response_header_size));
-    const auto size = decode_medium_failure_size(header);
-    if (!size)
-        return Failure(size.error());
-    if (!announces_medium_failure(header) || message.size() != *size)
+    RPMEM_ASSIGN(const auto size, decode_medium_failure_size(header));
+    if (!announces_medium_failure(header) || message.size() != size)
         return malformed_medium_failure(
             fmt::format("its status or its type is another, or {} bytes are not the {} of its size",
-                        message.size(), *size));
+                        message.size(), size));
     ByteReader reader(message.subspan(response_header_size));
     MediumFailure failure;
     failure.offset = reader.big_endian<std::uint64_t>();

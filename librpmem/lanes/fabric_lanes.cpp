@@ -37,10 +37,8 @@ Result<std::unique_ptr<LaneSet>> FabricLanes::open(const FabricLanesRequest& req
     // Peers of protocol 0.1 number the lanes in the order in which they come.
     const unsigned now = request.proof ? 1 : request.lanes;
     for (unsigned index = 0; index < now; ++index) {
-        auto lane = lanes->connect_by(index, way);
-        if (!lane)
-            return propagate(std::move(lane));
-        lanes->put(index, std::move(*lane));
+        RPMEM_ASSIGN(auto lane, lanes->connect_by(index, way));
+        lanes->put(index, std::move(lane));
     }
     return lanes;
 }
@@ -49,34 +47,22 @@ FabricLanes::~FabricLanes() { end_all(); }
 
 Result<> FabricLanes::set_up() {
     const std::size_t received = request_.proof ? transport::most_lane_messages : 1;
-    auto provider = fabric::search_to_connect(
-        request_.kind, request_.host, std::to_string(request_.port),
-        {queue_size_of(settings_), received}, {"RPMEM_DEVICE", settings_.device});
-    if (!provider)
-        return propagate(std::move(provider));
-    provider_ = std::move(*provider);
-    auto domain = fabric::open_domain(provider_);
-    if (!domain)
-        return propagate(std::move(domain));
-    domain_ = std::move(*domain);
-    auto events = fabric::EventQueue::open(domain_);
-    if (!events)
-        return propagate(std::move(events));
-    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
-    auto region = fabric::register_memory(domain_, provider_, request_.pool, request_.pool_size,
-                                          fabric::Access::local);
-    if (!region)
-        return propagate(std::move(region));
-    pool_region_ = std::move(*region);
+    RPMEM_ASSIGN(provider_, fabric::search_to_connect(request_.kind, request_.host,
+                                                      std::to_string(request_.port),
+                                                      {queue_size_of(settings_), received},
+                                                      {"RPMEM_DEVICE", settings_.device}));
+    RPMEM_ASSIGN(domain_, fabric::open_domain(provider_));
+    RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
+    events_ = std::make_unique<fabric::EventQueue>(std::move(events));
+    RPMEM_ASSIGN(pool_region_, fabric::register_memory(domain_, provider_, request_.pool,
+                                                       request_.pool_size, fabric::Access::local));
     return {};
 }
 
 Result<std::unique_ptr<Lane>> FabricLanes::connect(unsigned index) {
     const std::lock_guard lock(connecting_);
-    auto events = fabric::EventQueue::open(domain_);
-    if (!events)
-        return propagate(std::move(events));
-    own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(*events)));
+    RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
+    own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
     auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout, request_.alarm});
     if (!lane)
         own_events_.pop_back();
@@ -97,22 +83,21 @@ Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index, const Way&
     const transport::FabricPatience patience{way.time, way.alarm.fd, way.alarm.is_lost};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
-    auto opened = request_.proof
-                      ? transport::connect_fabric_lane(
-                            *request_.proof, {.lane = index, .transport = wire::Provider::verbs},
-                            target, where, patience, most_read_piece)
-                      : transport::connect_lane_of_0_1(index, target, where, patience);
-    if (!opened)
-        return propagate(std::move(opened));
-    const wire::LaneTerms terms{.credits = opened->credits,
+    RPMEM_ASSIGN(auto opened,
+                 request_.proof
+                     ? transport::connect_fabric_lane(
+                           *request_.proof, {.lane = index, .transport = wire::Provider::verbs},
+                           target, where, patience, most_read_piece)
+                     : transport::connect_lane_of_0_1(index, target, where, patience));
+    const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only,
                                 .direct = request_.remote.has_value(),
                                 .appliance = request_.method == wire::PersistMethod::appliance};
-    return std::make_unique<FrameLane>(
-        std::move(opened->connection), std::move(opened->group), terms, request_.pool,
-        request_.alarm, settings_.operation_timeout,
-        request_.proof ? DirectRanges{} : ranges_of_0_1(provider_.kind));
+    return std::make_unique<FrameLane>(std::move(opened.connection), std::move(opened.group), terms,
+                                       request_.pool, request_.alarm, settings_.operation_timeout,
+                                       request_.proof ? DirectRanges{}
+                                                      : ranges_of_0_1(provider_.kind));
 }
 
 } // namespace rpmem

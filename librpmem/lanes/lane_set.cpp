@@ -7,10 +7,8 @@ Result<Lane*> LaneSet::use_lane(unsigned index) {
         return connected;
     const std::lock_guard lock(slots_[index].connecting);
     if (!slots_[index].lane) {
-        auto connected = connect(index);
-        if (!connected)
-            return propagate(std::move(connected));
-        put(index, std::move(*connected));
+        RPMEM_ASSIGN(auto connected, connect(index));
+        put(index, std::move(connected));
     }
     return slots_[index].lane.get();
 }

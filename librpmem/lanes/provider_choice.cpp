@@ -165,15 +165,13 @@ Result<RdmaFound> RdmaSearch::take() {
 Result<> check_ways(RdmaSearch& search, const std::string& host, const Settings& settings) {
     if (settings.enable_tcp || settings.enable_sockets)
         return {};
-    const auto& found = search.found();
-    if (!found)
-        return Failure(found.error());
-    if (found->provider)
+    RPMEM_ASSIGN(const auto& found, search.found());
+    if (found.provider)
         return {};
     return fail(ErrorClass::resource_limit, ENOMEDIUM,
                 "no provider reaches {}: {}; tcp is switched off (RPMEM_ENABLE_TCP=0), and sockets "
                 "is not switched on (RPMEM_ENABLE_SOCKETS=1 does)",
-                host, found->why_not);
+                host, found.why_not);
 }
 
 Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,

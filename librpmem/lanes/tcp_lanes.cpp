@@ -26,17 +26,13 @@ Result<std::unique_ptr<LaneSet>> TcpLanes::open(const TcpLanesRequest& request,
     std::unique_ptr<TcpLanes> lanes(new TcpLanes(request, settings));
     lanes->request_.host = numbers.front();
     if (request.tls) {
-        auto tls =
-            transport::TlsContext::make(transport::TlsRole::initiator, request.proof->keys.tls);
-        if (!tls)
-            return propagate(std::move(tls));
-        lanes->tls_.emplace(std::move(*tls));
+        RPMEM_ASSIGN(auto tls, transport::TlsContext::make(transport::TlsRole::initiator,
+                                                           request.proof->keys.tls));
+        lanes->tls_.emplace(std::move(tls));
     }
-    auto first =
-        lanes->connect(0, first_time, {.fd = request.session_fd, .is_lost = [] { return true; }});
-    if (!first)
-        return propagate(std::move(first));
-    lanes->put(0, std::move(*first));
+    const Alarm alarm{.fd = request.session_fd, .is_lost = [] { return true; }};
+    RPMEM_ASSIGN(auto first, lanes->connect(0, first_time, alarm));
+    lanes->put(0, std::move(first));
     return lanes;
 }
 
@@ -47,23 +43,21 @@ Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index) {
 Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
                                                 const Alarm& alarm) const {
     transport::SystemRandom random;
-    auto opened = transport::connect_lane(*request_.proof,
-                                          {.address = {request_.host, request_.port},
-                                           .identity = {.lane = index},
-                                           .time = time,
-                                           .peer_timeout = settings_.peer_timeout,
-                                           .tls = tls_ ? &*tls_ : nullptr,
-                                           .wake = alarm.fd,
-                                           .is_lost = alarm.is_lost},
-                                          random);
-    if (!opened)
-        return propagate(std::move(opened));
+    RPMEM_ASSIGN(auto opened, transport::connect_lane(*request_.proof,
+                                                      {.address = {request_.host, request_.port},
+                                                       .identity = {.lane = index},
+                                                       .time = time,
+                                                       .peer_timeout = settings_.peer_timeout,
+                                                       .tls = tls_ ? &*tls_ : nullptr,
+                                                       .wake = alarm.fd,
+                                                       .is_lost = alarm.is_lost},
+                                                      random));
     auto group = std::make_unique<transport::SocketGroup>(settings_.spin_time, receive_buffer_size);
-    RPMEM_TRY(group->add(*opened->connection));
-    const wire::LaneTerms terms{.credits = opened->credits,
+    RPMEM_TRY(group->add(*opened.connection));
+    const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only};
-    return std::make_unique<FrameLane>(std::move(opened->connection), std::move(group), terms,
+    return std::make_unique<FrameLane>(std::move(opened.connection), std::move(group), terms,
                                        request_.pool, request_.alarm, settings_.operation_timeout);
 }
 

@@ -29,12 +29,11 @@ Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline
     std::size_t done = 0;
     while (done < buffer.size()) {
         // A command that has much to say on its error stream must not wait for us to listen.
-        const auto ready = wait_readable(streams_.output.get(), deadline, streams_.error.get());
-        if (!ready)
-            return Failure(ready.error());
-        if (!*ready && deadline.passed())
+        RPMEM_ASSIGN(const auto ready,
+                     wait_readable(streams_.output.get(), deadline, streams_.error.get()));
+        if (!ready && deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT, "no data within the time allowed");
-        if (!*ready) {
+        if (!ready) {
             collect_error_text();
             continue;
         }

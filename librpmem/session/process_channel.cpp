@@ -34,21 +34,15 @@ Failure not_started(Error error) {
 } // namespace
 
 Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments) {
-    auto input = make_socket_pair();
-    if (!input)
-        return propagate(std::move(input));
-    auto output = make_pipe();
-    if (!output)
-        return propagate(std::move(output));
-    auto error = make_pipe();
-    if (!error)
-        return propagate(std::move(error));
-    auto process = ChildProcess::start(arguments, input->theirs.get(), output->write_end.get(),
-                                       error->write_end.get());
+    RPMEM_ASSIGN(auto input, make_socket_pair());
+    RPMEM_ASSIGN(auto output, make_pipe());
+    RPMEM_ASSIGN(auto error, make_pipe());
+    auto process = ChildProcess::start(arguments, input.theirs.get(), output.write_end.get(),
+                                       error.write_end.get());
     if (!process)
         return not_started(std::move(process).error());
-    ChannelStreams streams{std::move(input->ours), std::move(output->read_end),
-                           std::move(error->read_end)};
+    ChannelStreams streams{std::move(input.ours), std::move(output.read_end),
+                           std::move(error.read_end)};
     return std::make_unique<Channel>(std::move(streams),
                                      std::make_unique<ProcessCarrier>(std::move(*process)));
 }

@@ -44,12 +44,11 @@ Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, s
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
                                                 bool force_ipv4, const Settings& settings) {
     const Deadline deadline(settings.connect_timeout);
-    auto channel = start_channel(target, wire::with_offer(command), force_ipv4, settings, deadline);
-    if (!channel)
-        return Failure(in_context("out-of-band connection to " + target.host + " failed",
-                                  std::move(channel).error()));
+    RPMEM_ASSIGN(auto channel, in_context("out-of-band connection to " + target.host + " failed",
+                                          start_channel(target, wire::with_offer(command),
+                                                        force_ipv4, settings, deadline)));
     std::unique_ptr<Session> session(new Session(
-        std::move(*channel), remote_command(target, command, settings), target.host, settings));
+        std::move(channel), remote_command(target, command, settings), target.host, settings));
     RPMEM_TRY(session->await_ready(deadline));
     return session;
 }
@@ -64,25 +63,23 @@ Result<> Session::await_ready(const Deadline& deadline) {
         return noise(came);
     if (*got == 0)
         return ended_early("before rpmemd was ready");
-    const auto status = wire::decode_initial_status(bytes);
-    if (!status)
-        return Failure(status.error());
-    if (*status != 0 && *status != wire::hello_status && (*status < 0 || *status > last_errno))
+    RPMEM_ASSIGN(const auto status, wire::decode_initial_status(bytes));
+    if (status != 0 && status != wire::hello_status && (status < 0 || status > last_errno))
         return noise(came);
     spoke_ = true;
-    if (*status == 0 && requires_hello_)
+    if (status == 0 && requires_hello_)
         return fail(ErrorClass::target_refused, EPROTO,
                     "{} speaks protocol 0.1, which is refused (RPMEM_REQUIRE_HELLO=1, or "
                     "RPMEM_TLS=require): its rpmemd is 1.12.1's or older, or the login shell or a "
                     "forced command there has dropped the variable {}",
                     host_, wire::offer_variable);
-    if (*status == 0)
+    if (status == 0)
         return {};
-    if (*status == wire::hello_status)
+    if (status == wire::hello_status)
         return exchange_hellos(deadline);
     return fail(
-        ErrorClass::target_refused, *status, "{}",
-        with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(*status))));
+        ErrorClass::target_refused, status, "{}",
+        with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(status))));
 }
 
 // BEGINNING stands where the initial status should be.
@@ -102,28 +99,24 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
-    const auto size = wire::decode_hello_size(std::span(bytes).first(*got), wire::hello_size);
-    if (!size)
-        return Failure(nonsense(size.error()));
-    bytes.resize(*size);
+    RPMEM_ASSIGN(const auto size, understood(wire::decode_hello_size(std::span(bytes).first(*got),
+                                                                     wire::hello_size)));
+    bytes.resize(size);
     got = channel_->receive(std::span(bytes).subspan(wire::hello_size_field), deadline);
     if (!got)
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
-    auto hello = wire::decode_hello(std::span(bytes).first(wire::hello_size_field + *got));
-    if (!hello)
-        return Failure(nonsense(hello.error()));
-    const wire::HelloAnswer answer = wire::answer_to(*hello, {.tls = takes_tls_});
+    RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(
+                                 std::span(bytes).first(wire::hello_size_field + *got))));
+    const wire::HelloAnswer answer = wire::answer_to(hello, {.tls = takes_tls_});
     const wire::Bytes answered = wire::encode(answer);
-    agreement_ = wire::negotiate(*hello, answer);
+    agreement_ = wire::negotiate(hello, answer);
     if (agreement_.lane_frames) {
-        auto transcript = transport::ControlTranscript::make(hello->secret, bytes, answered);
-        if (!transcript)
-            return propagate(std::move(transcript));
-        transcript_ = std::move(*transcript);
+        RPMEM_ASSIGN(transcript_,
+                     transport::ControlTranscript::make(hello.secret, bytes, answered));
     }
-    ::explicit_bzero(hello->secret.data(), hello->secret.size());
+    ::explicit_bzero(hello.secret.data(), hello.secret.size());
     ::explicit_bzero(bytes.data(), bytes.size());
-    hello_ = std::move(*hello);
+    hello_ = std::move(hello);
     if (!channel_->send(answered, deadline))
         return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",
                                              login_time_, "RPMEM_CONNECT_TIMEOUT")
@@ -191,10 +184,8 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
         return ended_early("before it answered");
     if (is_medium_failure(bytes))
         return Failure(receive_medium_failure(std::move(bytes)));
-    const auto decoded = wire::decode_response_header(bytes, response);
-    if (!decoded)
-        return Failure(nonsense(decoded.error()));
-    bytes.resize(decoded->size);
+    RPMEM_ASSIGN(const auto header, understood(wire::decode_response_header(bytes, response)));
+    bytes.resize(header.size);
     const auto body = std::span(bytes).subspan(wire::response_header_size);
     got = channel_->receive(body, deadline);
     if (!got)
@@ -202,66 +193,57 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
                          "RPMEM_OPERATION_TIMEOUT");
     if (*got < body.size())
         return ended_early("before its answer was complete");
-    return Response{*decoded, std::move(bytes)};
+    return Response{header, std::move(bytes)};
 }
 
 Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
     const std::lock_guard lock(mutex_);
     const wire::Bytes bytes = wire::encode(request);
-    const auto response = exchange(bytes, MessageType::create_response);
-    if (!response)
-        return Failure(response.error());
-    if (response->header.status != wire::Status::success)
-        return refused(response->header.status, "to create the pool");
-    auto answer = wire::decode_create_response(response->header, response->body());
-    if (!answer)
-        return Failure(nonsense(answer.error()));
+    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::create_response));
+    if (response.header.status != wire::Status::success)
+        return refused(response.header.status, "to create the pool");
+    RPMEM_ASSIGN(auto answer,
+                 understood(wire::decode_create_response(response.header, response.body())));
     if (transcript_)
-        transcript_->add(bytes, response->bytes);
+        transcript_->add(bytes, response.bytes);
     return answer;
 }
 
 Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
     const std::lock_guard lock(mutex_);
     const wire::Bytes bytes = wire::encode(request);
-    const auto response = exchange(bytes, MessageType::open_response);
-    if (!response)
-        return Failure(response.error());
-    if (response->header.status != wire::Status::success)
-        return refused(response->header.status, "to open the pool");
-    auto answer = wire::decode_open_response(response->header, response->body());
-    if (!answer)
-        return Failure(nonsense(answer.error()));
+    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::open_response));
+    if (response.header.status != wire::Status::success)
+        return refused(response.header.status, "to open the pool");
+    RPMEM_ASSIGN(auto answer,
+                 understood(wire::decode_open_response(response.header, response.body())));
     if (transcript_)
-        transcript_->add(bytes, response->bytes);
+        transcript_->add(bytes, response.bytes);
     return answer;
 }
 
 Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
     const std::lock_guard lock(mutex_);
-    const auto response = exchange(wire::encode(request), MessageType::set_attributes_response);
-    if (!response)
-        return Failure(response.error());
-    if (response->header.status == wire::Status::success)
+    RPMEM_ASSIGN(const auto response,
+                 exchange(wire::encode(request), MessageType::set_attributes_response));
+    if (response.header.status == wire::Status::success)
         return {};
     // The session goes on, so there is no end of the error text to wait for.
     channel_->collect_error_text();
-    return fail(ErrorClass::target_refused, wire::errno_of(response->header.status), "{}",
+    return fail(ErrorClass::target_refused, wire::errno_of(response.header.status), "{}",
                 with_text(fmt::format("{} refused to set the attributes: {}", host_,
-                                      wire::describe(response->header.status)),
+                                      wire::describe(response.header.status)),
                           channel_->error_text()));
 }
 
 Result<> Session::close() {
     const std::lock_guard lock(mutex_);
-    const auto response = exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response);
-    if (!response)
-        return Failure(response.error());
-    if (response->header.status != wire::Status::success)
-        return refused(response->header.status, "to close the pool");
-    const auto status = channel_->finish(Deadline(request_time_));
-    if (!status)
-        return Failure(in_context("closing the pool on " + host_, status.error()));
+    RPMEM_ASSIGN(const auto response,
+                 exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response));
+    if (response.header.status != wire::Status::success)
+        return refused(response.header.status, "to close the pool");
+    RPMEM_TRY(
+        in_context("closing the pool on " + host_, channel_->finish(Deadline(request_time_))));
     return {};
 }
 
@@ -363,23 +345,21 @@ void Session::let_go() {
 }
 
 Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {
-    auto started =
-        start_channel(target, command, false, settings, Deadline(settings.connect_timeout));
-    if (!started)
-        return propagate(std::move(started));
-    Channel& channel = **started;
-    const auto status = channel.finish(Deadline(settings.operation_timeout));
-    if (!status)
-        return Failure(in_context("command on " + target.host, status.error()));
-    if (status->known && status->signal == 0 && status->code == 0)
+    RPMEM_ASSIGN(auto started, start_channel(target, command, false, settings,
+                                             Deadline(settings.connect_timeout)));
+    Channel& channel = *started;
+    RPMEM_ASSIGN(const auto status,
+                 in_context("command on " + target.host,
+                            channel.finish(Deadline(settings.operation_timeout))));
+    if (status.known && status.signal == 0 && status.code == 0)
         return {};
     // A command that is not there is no lack of a pool set: ECONNRESET, as create and open say.
-    if (status->known && status->signal == 0 && status->code > 0 && status->code < first_of_shell)
-        return fail(ErrorClass::target_refused, status->code, "{}",
-                    with_text(fmt::format("{} reports: {}", target.host, strerror(status->code)),
+    if (status.known && status.signal == 0 && status.code > 0 && status.code < first_of_shell)
+        return fail(ErrorClass::target_refused, status.code, "{}",
+                    with_text(fmt::format("{} reports: {}", target.host, strerror(status.code)),
                               channel.error_text()));
     return fail(ErrorClass::link_lost, ECONNRESET, "{}",
-                describe_end(remote_command(target, command, settings), *status, "",
+                describe_end(remote_command(target, command, settings), status, "",
                              {false, channel.error_text()}));
 }
 

@@ -75,6 +75,10 @@ private:
     [[nodiscard]] bool is_medium_failure(std::span<const std::byte> header) const;
     Error receive_medium_failure(wire::Bytes message);
     [[nodiscard]] Error nonsense(const Error& error) const;
+    template <typename T>
+    [[nodiscard]] Result<T> understood(Result<T> decoded) const {
+        return std::move(decoded).map_error([this](const Error& error) { return nonsense(error); });
+    }
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
     struct Response {

@@ -89,10 +89,8 @@ Result<Layer> parse_configuration(std::string_view text, const std::filesystem::
 }
 
 Result<Layer> read_configuration_file(const std::filesystem::path& file) {
-    auto text = read_bounded(file);
-    if (!text)
-        return propagate(std::move(text));
-    return parse_configuration(*text, file);
+    RPMEM_ASSIGN(auto text, read_bounded(file));
+    return parse_configuration(text, file);
 }
 
 } // namespace rpmem::target

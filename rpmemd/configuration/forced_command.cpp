@@ -137,10 +137,7 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
     } else if (takes_option(text, "--remove")) {
         command.action = ClientCommand::Action::remove;
         skip_blanks(text);
-        auto name = take_name(text);
-        if (!name)
-            return propagate(std::move(name));
-        command.pool_set = std::move(*name);
+        RPMEM_ASSIGN(command.pool_set, take_name(text));
         command.force = takes_option(text, "--force");
         command.remove_pool_set = takes_option(text, "--pool-set");
     }

@@ -183,13 +183,9 @@ Result<Layer> read_default_file(const std::filesystem::path& file) {
 Result<Layer> read_files(const Options& options, const Environment& environment) {
     if (options.config)
         return read_configuration_file(*options.config);
-    auto system = read_default_file(environment.system_file);
-    if (!system)
-        return system;
-    auto user = read_default_file(environment.user_file);
-    if (!user)
-        return user;
-    return overlay(*system, *user);
+    RPMEM_ASSIGN(auto system, read_default_file(environment.system_file));
+    RPMEM_ASSIGN(auto user, read_default_file(environment.user_file));
+    return overlay(system, user);
 }
 
 ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings) {
@@ -201,24 +197,18 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
 
 Result<CommandLine> configure(const CLI::App& app, const Options& options,
                               const Environment& environment) {
-    auto command_line = settings_of(app, options);
-    if (!command_line)
-        return propagate(std::move(command_line));
+    RPMEM_ASSIGN(auto command_line, settings_of(app, options));
     if (options.remove && options.remove->empty())
         return fail(ErrorClass::caller_fault, EINVAL,
                     "command line: --remove needs the name of a pool set");
-    auto files = read_files(options, environment);
-    if (!files)
-        return propagate(std::move(files));
+    RPMEM_ASSIGN(auto files, read_files(options, environment));
     std::vector<std::string> warnings;
     const Layer variables = read_variables(::secure_getenv, warnings);
-    const auto layer =
-        complete(overlay(overlay(*files, variables), *command_line), environment.home);
-    if (!layer)
-        return Failure(layer.error());
+    RPMEM_ASSIGN(const auto layer,
+                 complete(overlay(overlay(files, variables), command_line), environment.home));
     if (options.check_config)
-        return checked(*layer, warnings);
-    Configuration configuration = configuration_of(*layer);
+        return checked(layer, warnings);
+    Configuration configuration = configuration_of(layer);
     configuration.remove = options.remove;
     configuration.force = options.force;
     configuration.remove_pool_set = options.remove_pool_set;

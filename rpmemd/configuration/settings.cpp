@@ -299,10 +299,7 @@ Result<Layer> complete(Layer layer, std::string_view home) {
                 .first->second;
         if (setting.kind != path)
             continue;
-        auto expanded = expand_home(setting.name, value.text, home);
-        if (!expanded)
-            return propagate(std::move(expanded));
-        value.text = std::move(*expanded);
+        RPMEM_ASSIGN(value.text, expand_home(setting.name, value.text, home));
     }
     RPMEM_TRY(check_together(layer));
     return layer;

@@ -52,21 +52,17 @@ wire::LaneCredits credits_for(std::uint32_t payload, std::uint32_t frames, std::
 Result<std::unique_ptr<FabricLaneServer>>
 FabricLaneServer::start(const FabricServerOptions& options, std::span<std::byte> pool,
                         Persister persister, Log log) {
-    auto failed = Event::make();
-    if (!failed)
-        return propagate(std::move(failed));
+    RPMEM_ASSIGN(auto failed, Event::make());
     std::unique_ptr<FabricLaneServer> server(
-        new FabricLaneServer(options, pool, persister, std::move(*failed), std::move(log)));
+        new FabricLaneServer(options, pool, persister, std::move(failed), std::move(log)));
     RPMEM_TRY(server->set_up(options));
     return server;
 }
 
 Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
     receives_ = is_0_1_ ? 1 : receives;
-    auto listener = FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_}, pool_, log_);
-    if (!listener)
-        return propagate(std::move(listener));
-    listener_ = std::move(*listener);
+    RPMEM_ASSIGN(listener_,
+                 FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_}, pool_, log_));
     // A peer of protocol 0.1 takes what it asked for as granted, and has one message under way.
     const auto payload = is_0_1_ ? static_cast<std::uint32_t>(options.inline_size)
                                  : payload_for(options.lanes, options.inline_size);
@@ -82,20 +78,17 @@ Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
     const unsigned count = fabric_workers(options.workers, lane_count_);
     // A lane that comes again may do so before its former connection has gone.
     const std::size_t lanes_each = std::size_t{2} * ((lane_count_ + count - 1) / count);
+    const auto ended = [this](unsigned, const std::string& how, std::string problem) {
+        lane_ended(how, std::move(problem));
+    };
     for (unsigned i = 0; i < count; ++i) {
-        auto group = transport::FabricGroup::open(
-            listener_->domain(), fabric::completions_of(listener_->provider(), lanes_each),
-            options.spin_time);
-        if (!group)
-            return propagate(std::move(group));
-        transport::FabricGroup* const own_group = group->get();
-        auto worker = FrameWorker::make(
-            std::move(*group), [this](unsigned, const std::string& how, std::string problem) {
-                lane_ended(how, std::move(problem));
-            });
-        if (!worker)
-            return propagate(std::move(worker));
-        workers_.push_back({own_group, std::move(*worker)});
+        RPMEM_ASSIGN(auto group, transport::FabricGroup::open(
+                                     listener_->domain(),
+                                     fabric::completions_of(listener_->provider(), lanes_each),
+                                     options.spin_time));
+        transport::FabricGroup* const own_group = group.get();
+        RPMEM_ASSIGN(auto worker, FrameWorker::make(std::move(group), ended));
+        workers_.push_back({own_group, std::move(worker)});
     }
     return {};
 }
@@ -137,12 +130,10 @@ Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds
 
 Result<> FabricLaneServer::handle_events() {
     while (true) {
-        auto event = listener_->events().read();
+        RPMEM_ASSIGN(auto event, listener_->events().read());
         if (!event)
-            return propagate(std::move(event));
-        if (!*event)
             break;
-        handle(std::move(**event));
+        handle(std::move(*event));
     }
     end_unproven();
     return {};
@@ -192,35 +183,35 @@ void FabricLaneServer::end_unproven() {
     }
 }
 
-tl::expected<unsigned, std::string>
-FabricLaneServer::lane_of(const fabric::ConnectionEvent& request) const {
+Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& request) const {
+    const auto refuse = [](std::string why) {
+        return Failure(Error{EACCES, ErrorClass::caller_fault, std::move(why)});
+    };
     if (is_0_1_ && accepted_ == lane_count_)
-        return tl::unexpected(fmt::format("this session has {} lanes", lane_count_));
+        return refuse(fmt::format("this session has {} lanes", lane_count_));
     if (is_0_1_)
         return accepted_;
-    const auto greeting = wire::decode_lane_greeting(request.data);
-    if (!greeting)
-        return tl::unexpected(greeting.error().text);
-    if (!session_ || greeting->token != session_->keys.token)
-        return tl::unexpected(std::string("its token is not the one of this session"));
-    if (greeting->lane >= lane_count_)
-        return tl::unexpected(fmt::format("lane {}: there is no such lane", greeting->lane));
-    const auto& state = arrivals_[greeting->lane].state;
+    RPMEM_ASSIGN(const auto greeting, wire::decode_lane_greeting(request.data));
+    if (!session_ || greeting.token != session_->keys.token)
+        return refuse("its token is not the one of this session");
+    if (greeting.lane >= lane_count_)
+        return refuse(fmt::format("lane {}: there is no such lane", greeting.lane));
+    const auto& state = arrivals_[greeting.lane].state;
     if (state && state->is_open && !state->has_ended && !state->is_lost)
-        return tl::unexpected(fmt::format("lane {}: it is connected already", greeting->lane));
+        return refuse(fmt::format("lane {}: it is connected already", greeting.lane));
     const auto unproven = std::count_if(arrivals_.begin(), arrivals_.end(), [](const auto& each) {
         return each.state && !each.state->is_open && !each.state->has_ended;
     });
     if (static_cast<std::size_t>(unproven) >= most_unproven_)
-        return tl::unexpected(fmt::format("lane {}: {} others have to prove themselves first",
-                                          greeting->lane, unproven));
-    return greeting->lane;
+        return refuse(fmt::format("lane {}: {} others have to prove themselves first",
+                                  greeting.lane, unproven));
+    return greeting.lane;
 }
 
 void FabricLaneServer::accept(fabric::ConnectionEvent request) {
     const auto lane = lane_of(request);
     if (!lane) {
-        log_.warning("refused a connection: {}", lane.error());
+        log_.warning("refused a connection: {}", lane.error().text);
         return listener_->reject(request.info);
     }
     Arrival& arrival = arrivals_[*lane];

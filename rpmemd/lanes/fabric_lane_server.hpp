@@ -81,7 +81,7 @@ private:
     void handle(fabric::ConnectionEvent event);
     void accept(fabric::ConnectionEvent request);
     // Why a connection request is refused, or the lane that it is for.
-    tl::expected<unsigned, std::string> lane_of(const fabric::ConnectionEvent& request) const;
+    [[nodiscard]] Result<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<std::unique_ptr<transport::FabricConnection>> open_connection(unsigned lane,
                                                                          fi_info* info);
     void end_unproven();

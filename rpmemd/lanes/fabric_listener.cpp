@@ -52,24 +52,14 @@ Result<> FabricListener::set_up(const FabricServerOptions& options, fabric::Queu
         if (const auto note = fabric::ask_for_paging(options.paging, pool.data(), pool.size());
             !note.empty())
             log.notice("{}", note);
-    auto provider = search_all(options, queues);
-    if (!provider)
-        return propagate(std::move(provider));
-    provider_ = std::move(*provider);
+    RPMEM_ASSIGN(provider_, search_all(options, queues));
     RPMEM_TRY(fabric::check_paging(options.paging, provider_));
-    auto domain = fabric::open_domain(provider_);
-    if (!domain)
-        return propagate(std::move(domain));
-    domain_ = std::move(*domain);
-    auto events = fabric::EventQueue::open(domain_);
-    if (!events)
-        return propagate(std::move(events));
-    events_ = std::make_unique<fabric::EventQueue>(std::move(*events));
+    RPMEM_ASSIGN(domain_, fabric::open_domain(provider_));
+    RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
+    events_ = std::make_unique<fabric::EventQueue>(std::move(events));
     RPMEM_TRY(expose(options, pool, log));
-    auto passive = fabric::PassiveEndpoint::listen(domain_, provider_, *events_);
-    if (!passive)
-        return propagate(std::move(passive));
-    passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(*passive));
+    RPMEM_ASSIGN(auto passive, fabric::PassiveEndpoint::listen(domain_, provider_, *events_));
+    passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(passive));
     if (options.provider != fabric::ProviderKind::verbs)
         listen_further(options, queues, log);
     return {};
@@ -85,7 +75,7 @@ Result<> FabricListener::expose(const FabricServerOptions& options, std::span<st
     if (region)
         region_ = std::move(*region);
     else if (options.access == PoolAccess::direct || !is_unfit(region.error()))
-        return propagate(std::move(region));
+        RPMEM_TRY(std::move(region));
     else
         log.notice("the pool is served by frames only: {}", region.error().text);
     return {};
@@ -97,9 +87,10 @@ void FabricListener::listen_further(const FabricServerOptions& options, fabric::
     for (const std::string& address : options.further_addresses) {
         if (address == options.address)
             continue;
-        const auto provider = search(options, address, std::to_string(port()), queues);
-        auto passive = provider ? fabric::PassiveEndpoint::listen(domain_, *provider, *events_)
-                                : Result<fabric::PassiveEndpoint>(Failure(provider.error()));
+        auto passive = search(options, address, std::to_string(port()), queues)
+                           .and_then([&](const fabric::Provider& provider) {
+                               return fabric::PassiveEndpoint::listen(domain_, provider, *events_);
+                           });
         if (passive)
             further_.push_back(std::move(*passive));
         else

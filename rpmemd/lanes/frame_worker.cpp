@@ -27,11 +27,9 @@ bool has_closed(const transport::Connection& connection) {
 
 Result<std::unique_ptr<FrameWorker>> FrameWorker::make(std::unique_ptr<transport::Group> group,
                                                        Ended ended) {
-    auto wake = Event::make();
-    if (!wake)
-        return propagate(std::move(wake));
+    RPMEM_ASSIGN(auto wake, Event::make());
     return std::unique_ptr<FrameWorker>(
-        new FrameWorker(std::move(group), std::move(*wake), std::move(ended)));
+        new FrameWorker(std::move(group), std::move(wake), std::move(ended)));
 }
 
 FrameWorker::~FrameWorker() { stop(); }

@@ -25,17 +25,15 @@ unsigned worker_count(unsigned wanted, unsigned lanes) {
 
 // It reads its files when it is used for the first time, which a confined session cannot.
 Result<> prepare_openssl(bool tls) {
-    auto none = transport::Secret::make();
-    if (!none)
-        return propagate(std::move(none));
+    RPMEM_ASSIGN(auto none, transport::Secret::make());
     transport::Digest digest{};
-    if (!transport::hkdf_sha256(none->bytes(), "", none->bytes()) ||
-        !transport::hmac_sha256(none->bytes(), {}, digest))
+    if (!transport::hkdf_sha256(none.bytes(), "", none.bytes()) ||
+        !transport::hmac_sha256(none.bytes(), {}, digest))
         return fail(ErrorClass::resource_limit, ENOMEM, "OpenSSL has no memory");
     if (!tls)
         return {};
-    auto tried = transport::TlsContext::make(transport::TlsRole::target, *none);
-    return tried ? Result<>() : propagate(std::move(tried));
+    RPMEM_TRY(transport::TlsContext::make(transport::TlsRole::target, none));
+    return {};
 }
 
 } // namespace
@@ -43,11 +41,9 @@ Result<> prepare_openssl(bool tls) {
 Result<std::unique_ptr<LaneServer>> TcpLaneServer::start(const TcpServerOptions& options,
                                                          std::span<std::byte> pool,
                                                          Persister persister, Log log) {
-    auto failed = Event::make();
-    if (!failed)
-        return propagate(std::move(failed));
+    RPMEM_ASSIGN(auto failed, Event::make());
     std::unique_ptr<TcpLaneServer> server(
-        new TcpLaneServer(options, pool, persister, std::move(*failed), std::move(log)));
+        new TcpLaneServer(options, pool, persister, std::move(failed), std::move(log)));
     RPMEM_TRY(server->set_up());
     return server;
 }
@@ -55,23 +51,19 @@ Result<std::unique_ptr<LaneServer>> TcpLaneServer::start(const TcpServerOptions&
 Result<> TcpLaneServer::set_up() {
     RPMEM_TRY(prepare_openssl(options_.tls));
     const unsigned count = worker_count(options_.workers, options_.lanes);
+    const auto ended = [this](unsigned lane, const std::string& how, std::string problem) {
+        lane_ended(lane, how, std::move(problem));
+    };
     for (unsigned i = 0; i < count; ++i) {
-        auto worker = FrameWorker::make(
-            std::make_unique<transport::SocketGroup>(options_.spin_time, receive_buffer_size),
-            [this](unsigned lane, const std::string& how, std::string problem) {
-                lane_ended(lane, how, std::move(problem));
-            });
-        if (!worker)
-            return propagate(std::move(worker));
-        workers_.push_back(std::move(*worker));
+        RPMEM_ASSIGN(auto worker, FrameWorker::make(std::make_unique<transport::SocketGroup>(
+                                                        options_.spin_time, receive_buffer_size),
+                                                    ended));
+        workers_.push_back(std::move(worker));
     }
-    auto listener = transport::Listener::listen({.addresses = options_.addresses,
-                                                 .ports = options_.ports,
-                                                 .peer_timeout = options_.peer_timeout},
-                                                random_);
-    if (!listener)
-        return propagate(std::move(listener));
-    listener_ = std::move(*listener);
+    RPMEM_ASSIGN(listener_, transport::Listener::listen({.addresses = options_.addresses,
+                                                         .ports = options_.ports,
+                                                         .peer_timeout = options_.peer_timeout},
+                                                        random_));
     for (const std::string& warning : listener_->warnings())
         log_.warning("no lanes are served there: {}", warning);
     return {};
@@ -92,10 +84,9 @@ Result<> TcpLaneServer::secure(transport::ProofSession session) {
     session_.emplace(std::move(session));
     if (!options_.tls)
         return {};
-    auto tls = transport::TlsContext::make(transport::TlsRole::target, session_->keys.tls);
-    if (!tls)
-        return propagate(std::move(tls));
-    tls_.emplace(std::move(*tls));
+    RPMEM_ASSIGN(auto tls,
+                 transport::TlsContext::make(transport::TlsRole::target, session_->keys.tls));
+    tls_.emplace(std::move(tls));
     return {};
 }
 

@@ -30,10 +30,7 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
     pool.attributes = attributes_of(pool.headers[0]);
     if (!keeps_shutdown_state(pool))
         return {};
-    const auto devices = device_state_of(parts);
-    if (!devices)
-        return tl::unexpected(devices.error());
-    pool.devices = *devices;
+    RPMEM_ASSIGN(pool.devices, device_state_of(parts));
     pool.headers[0].shutdown_state = make_shutdown_state(pool.devices, true);
     seal(pool.headers[0]);
     return {};
@@ -42,28 +39,22 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
 Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
                     std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
-    auto claimed = NewPoolParts::claim(pool_set, size, rules_of(options));
-    if (!claimed)
-        return propagate(std::move(claimed));
-    const auto layout = lay_out_parts(pool_set.headers, sizes_of(claimed->parts()));
-    if (!layout)
-        return tl::unexpected(layout.error());
-    auto mapping = map_parts(claimed->parts(), *layout);
-    if (!mapping)
-        return propagate(std::move(mapping));
-    RPMEM_TRY(check_media(options, claimed->parts(), mapping->on_pmem, log));
+    RPMEM_ASSIGN(auto claimed, NewPoolParts::claim(pool_set, size, rules_of(options)));
+    RPMEM_ASSIGN(const auto layout, lay_out_parts(pool_set.headers, sizes_of(claimed.parts())));
+    RPMEM_ASSIGN(auto mapping, map_parts(claimed.parts(), layout));
+    RPMEM_TRY(check_media(options, claimed.parts(), mapping.on_pmem, log));
 
     auto pool = std::make_unique<MappedPool>();
     pool->name = name;
     pool->header_layout = pool_set.headers;
-    pool->memory = std::move(mapping->memory);
-    pool->medium = std::move(mapping->medium);
+    pool->memory = std::move(mapping.memory);
+    pool->medium = std::move(mapping.medium);
     pool->log = log;
-    RPMEM_TRY(prepare_headers(*pool, claimed->parts(), attributes));
-    RPMEM_TRY(claimed->write_headers(pool->headers));
-    RPMEM_TRY(claimed->make_durable());
-    pool->parts = claimed->keep();
-    log.info("created pool {}: {} bytes in {} part(s)", name, layout->size, pool->parts.size());
+    RPMEM_TRY(prepare_headers(*pool, claimed.parts(), attributes));
+    RPMEM_TRY(claimed.write_headers(pool->headers));
+    RPMEM_TRY(claimed.make_durable());
+    pool->parts = claimed.keep();
+    log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, pool->parts.size());
     return Pool(std::move(pool));
 }
 
@@ -71,13 +62,9 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
 
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log) {
-    const auto pool_set = load_pool_set(options, name);
-    if (!pool_set)
-        return tl::unexpected(pool_set.error());
-    auto pool = create(options, *pool_set, name, size, attributes, log);
-    if (!pool)
-        return in_context(fmt::format("creating pool {}", name), std::move(pool).error());
-    return pool;
+    RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
+    return in_context(fmt::format("creating pool {}", name),
+                      create(options, pool_set, name, size, attributes, log));
 }
 
 } // namespace rpmem::target

@@ -97,22 +97,17 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
     std::size_t alignment = large_page;
     for (const auto& part : parts)
         alignment = std::max<std::size_t>(alignment, part.alignment());
-    auto memory = Reservation::make(layout.size, alignment);
-    if (!memory)
-        return propagate(std::move(memory));
+    RPMEM_ASSIGN(auto memory, Reservation::make(layout.size, alignment));
     Medium medium;
     std::vector<bool> on_pmem;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto is_pmem = map_part(parts[i], layout.parts[i], memory->address());
-        if (!is_pmem)
-            return tl::unexpected(is_pmem.error());
-        on_pmem.push_back(*is_pmem);
+        RPMEM_ASSIGN(const auto is_pmem, map_part(parts[i], layout.parts[i], memory.address()));
+        on_pmem.push_back(is_pmem);
         RPMEM_TRY(medium.add(parts[i].fd(), parts[i].path().native(),
-                             memory->address() + layout.parts[i].pool_offset,
-                             layout.parts[i].length, *is_pmem, layout.parts[i].file_offset,
-                             parts[i].deep_flush()));
+                             memory.address() + layout.parts[i].pool_offset, layout.parts[i].length,
+                             is_pmem, layout.parts[i].file_offset, parts[i].deep_flush()));
     }
-    return Mapping{std::move(*memory), std::move(medium), std::move(on_pmem)};
+    return Mapping{std::move(memory), std::move(medium), std::move(on_pmem)};
 }
 
 Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers,

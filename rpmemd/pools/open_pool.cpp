@@ -33,15 +33,12 @@ Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) 
 
 // Adds part files when SIZE is more than the pool has.
 Result<> grow(const PartDirectories& directories, std::uint64_t size, NewPoolParts& parts) {
-    const auto layout = lay_out_parts(HeaderLayout::first_part_only, sizes_of(parts.parts()));
-    if (!layout)
-        return tl::unexpected(layout.error());
-    if (size <= layout->size)
+    RPMEM_ASSIGN(const auto layout,
+                 lay_out_parts(HeaderLayout::first_part_only, sizes_of(parts.parts())));
+    if (size <= layout.size)
         return {};
-    const auto planned = directories.plan(size - layout->size);
-    if (!planned)
-        return tl::unexpected(planned.error());
-    for (const auto& part : *planned)
+    RPMEM_ASSIGN(const auto planned, directories.plan(size - layout.size));
+    for (const auto& part : planned)
         RPMEM_TRY(parts.make(part.path, part.size));
     return {};
 }
@@ -50,14 +47,13 @@ Result<> grow(const PartDirectories& directories, std::uint64_t size, NewPoolPar
 Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
     for (const auto& part : parts) {
         const auto& name = part.path().native();
-        const auto bad = Device::of(part.fd(), name).and_then([](const Device& device) {
-            return device.has_bad_blocks();
-        });
-        if (!bad)
-            return in_context("the pool has the feature CHECK_BAD_BLOCKS, which only root can obey "
-                              "on some devices",
-                              Error(bad.error()));
-        if (*bad)
+        RPMEM_ASSIGN(const bool bad,
+                     in_context("the pool has the feature CHECK_BAD_BLOCKS, which only root can "
+                                "obey on some devices",
+                                Device::of(part.fd(), name).and_then([](const Device& device) {
+                                    return device.has_bad_blocks();
+                                })));
+        if (bad)
             return fail(ErrorClass::caller_fault, EINVAL,
                         "part {} has bad blocks; restore it with pmempool sync --bad-blocks", name);
     }
@@ -68,10 +64,8 @@ Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     const auto count = count_headers(parts, pool.header_layout);
     pool.headers.clear();
     for (std::size_t i = 0; i < count; ++i) {
-        const auto header = parts[i].read_header();
-        if (!header)
-            return tl::unexpected(header.error());
-        pool.headers.push_back(*header);
+        RPMEM_ASSIGN(const auto header, parts[i].read_header());
+        pool.headers.push_back(header);
     }
     if (pool.headers.empty())
         return {};
@@ -85,10 +79,7 @@ Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
 Result<> check_shutdown(MappedPool& pool, const std::vector<PartFile>& parts) {
     if (!keeps_shutdown_state(pool))
         return {};
-    const auto devices = device_state_of(parts);
-    if (!devices)
-        return tl::unexpected(devices.error());
-    pool.devices = *devices;
+    RPMEM_ASSIGN(pool.devices, device_state_of(parts));
     return check_shutdown_state(pool.headers[0].shutdown_state, pool.devices, pool.name);
 }
 
@@ -101,16 +92,12 @@ bool was_closed(const MappedPool& pool) {
 
 Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& parts, std::size_t size,
                   MappedPool& pool) {
-    const auto layout = lay_out_parts(pool.header_layout, sizes_of(parts));
-    if (!layout)
-        return tl::unexpected(layout.error());
-    RPMEM_TRY(check_pool_size(size, layout->size));
-    auto mapping = map_parts(parts, *layout);
-    if (!mapping)
-        return propagate(std::move(mapping));
-    RPMEM_TRY(check_media(options, parts, mapping->on_pmem, pool.log));
-    pool.memory = std::move(mapping->memory);
-    pool.medium = std::move(mapping->medium);
+    RPMEM_ASSIGN(const auto layout, lay_out_parts(pool.header_layout, sizes_of(parts)));
+    RPMEM_TRY(check_pool_size(size, layout.size));
+    RPMEM_ASSIGN(auto mapping, map_parts(parts, layout));
+    RPMEM_TRY(check_media(options, parts, mapping.on_pmem, pool.log));
+    pool.memory = std::move(mapping.memory);
+    pool.medium = std::move(mapping.medium);
     return {};
 }
 
@@ -118,20 +105,16 @@ Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& part
 // not sound.
 Result<> open_parts(const PoolSet& pool_set, std::size_t size, MappedPool& pool,
                     NewPoolParts& parts) {
-    const auto with_directories = uses_directories(pool_set);
-    if (!with_directories)
-        return tl::unexpected(with_directories.error());
-    if (!*with_directories) {
+    RPMEM_ASSIGN(const auto with_directories, uses_directories(pool_set));
+    if (!with_directories) {
         RPMEM_TRY(open_listed_parts(pool_set, parts));
         return read_headers(pool, parts.parts());
     }
-    const auto directories = PartDirectories::scan(pool_set);
-    if (!directories)
-        return tl::unexpected(directories.error());
-    RPMEM_TRY(directories->check_complete());
-    RPMEM_TRY(open_files_of(*directories, parts));
+    RPMEM_ASSIGN(const auto directories, PartDirectories::scan(pool_set));
+    RPMEM_TRY(directories.check_complete());
+    RPMEM_TRY(open_files_of(directories, parts));
     RPMEM_TRY(read_headers(pool, parts.parts()));
-    return pool.read_only ? Result<>() : grow(*directories, size, parts);
+    return pool.read_only ? Result<>() : grow(directories, size, parts);
 }
 
 Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
@@ -155,11 +138,10 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     pool->parts = parts.keep();
     const std::size_t part_count = pool->parts.size();
     Pool opened(std::move(pool));
-    if (auto marked = opened.mark_open(); !marked) {
-        if (const auto failure = opened.medium_failure(); failure && options.failures)
-            options.failures->set(*failure);
-        return propagate(std::move(marked));
-    }
+    auto marked = opened.mark_open();
+    if (const auto failure = opened.medium_failure(); !marked && failure && options.failures)
+        options.failures->set(*failure);
+    RPMEM_TRY(std::move(marked));
     log.info("opened pool {}{}: {} bytes in {} part(s)", name,
              options.read_only ? " to read only" : "", opened.size(), part_count);
     return opened;
@@ -169,13 +151,9 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
 
 Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                        Log& log) {
-    const auto pool_set = load_pool_set(options, name);
-    if (!pool_set)
-        return tl::unexpected(pool_set.error());
-    auto pool = open(options, *pool_set, name, size, log);
-    if (!pool)
-        return in_context(fmt::format("opening pool {}", name), std::move(pool).error());
-    return pool;
+    RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
+    return in_context(fmt::format("opening pool {}", name),
+                      open(options, pool_set, name, size, log));
 }
 
 } // namespace rpmem::target

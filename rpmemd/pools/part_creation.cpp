@@ -14,30 +14,27 @@ namespace {
 
 // Nothing: the file does not exist and has to be made.
 Result<std::optional<PartFile>> find_part(const PoolSetPart& expected, const PartRules& rules) {
-    auto part = PartFile::open(expected.path, rules);
-    if (!part && part.error().code == ENOENT) {
+    auto opened = PartFile::open(expected.path, rules);
+    if (!opened && opened.error().code == ENOENT) {
         if (expected.size)
             return std::nullopt;
         return fail(ErrorClass::caller_fault, EINVAL,
                     "part {} has size AUTO but does not exist; AUTO is for Device DAX",
                     expected.path.native());
     }
-    if (!part)
-        return propagate(std::move(part));
-    if (expected.size && !part->is_device_dax() && part->size() != *expected.size)
+    RPMEM_ASSIGN(auto part, std::move(opened));
+    if (expected.size && !part.is_device_dax() && part.size() != *expected.size)
         return fail(ErrorClass::caller_fault, EEXIST,
                     "part {}: there is a file of {} bytes already, the pool set file says {}; "
                     "correct the size, or remove the file if nothing needs it",
-                    part->path().native(), part->size(), *expected.size);
-    RPMEM_TRY(check_part_size(expected, *part));
-    return std::move(*part);
+                    part.path().native(), part.size(), *expected.size);
+    RPMEM_TRY(check_part_size(expected, part));
+    return part;
 }
 
 Result<> check_unused(const PartFile& part) {
-    const auto header = part.read_header();
-    if (!header)
-        return tl::unexpected(header.error());
-    if (is_all_zero(*header))
+    RPMEM_ASSIGN(const auto header, part.read_header());
+    if (is_all_zero(header))
         return {};
     return fail(ErrorClass::caller_fault, EEXIST,
                 "part {} holds a pool, or data where the header would be; remove it first",
@@ -62,11 +59,9 @@ NewPoolParts::~NewPoolParts() {
 
 Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size,
                                          PartRules rules) {
-    const auto directories = uses_directories(pool_set);
-    if (!directories)
-        return tl::unexpected(directories.error());
+    RPMEM_ASSIGN(const auto directories, uses_directories(pool_set));
     NewPoolParts result(pool_set.headers, std::move(rules));
-    if (*directories)
+    if (directories)
         RPMEM_TRY(result.claim_in_directories(pool_set, size));
     else
         RPMEM_TRY(result.claim_files(pool_set, size));
@@ -77,19 +72,15 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
     std::vector<std::optional<PartFile>> found;
     std::vector<std::uint64_t> sizes;
     for (const auto& expected : pool_set.parts) {
-        auto part = find_part(expected, rules_);
-        if (!part)
-            return propagate(std::move(part));
-        sizes.push_back(*part ? (*part)->size() : *expected.size);
-        found.push_back(std::move(*part));
+        RPMEM_ASSIGN(auto part, find_part(expected, rules_));
+        sizes.push_back(part ? part->size() : *expected.size);
+        found.push_back(std::move(part));
     }
     for (std::size_t i = 0; i < found.size(); ++i)
         if (found[i] && has_header(layout_, i))
             RPMEM_TRY(check_unused(*found[i]));
-    const auto layout = lay_out_parts(pool_set.headers, sizes);
-    if (!layout)
-        return tl::unexpected(layout.error());
-    RPMEM_TRY(check_pool_size(size, layout->size));
+    RPMEM_ASSIGN(const auto layout, lay_out_parts(pool_set.headers, sizes));
+    RPMEM_TRY(check_pool_size(size, layout.size));
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i]) {
             RPMEM_TRY(found[i]->allocate(rules_.cancelled));
@@ -102,38 +93,30 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
 }
 
 Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64_t size) {
-    const auto directories = PartDirectories::scan(pool_set);
-    if (!directories)
-        return tl::unexpected(directories.error());
-    RPMEM_TRY(directories->check_complete());
-    if (!directories->files().empty()) {
-        const auto& first = directories->files().front();
-        if (auto part = PartFile::open(first, rules_); !part)
-            return propagate(std::move(part));
+    RPMEM_ASSIGN(const auto directories, PartDirectories::scan(pool_set));
+    RPMEM_TRY(directories.check_complete());
+    if (!directories.files().empty()) {
+        const auto& first = directories.files().front();
+        RPMEM_TRY(PartFile::open(first, rules_));
         return fail(ErrorClass::caller_fault, EEXIST, "the pool has part file {} already",
                     first.native());
     }
-    const auto planned = directories->plan(std::max<std::uint64_t>(size, RPMEM_MIN_PART));
-    if (!planned)
-        return tl::unexpected(planned.error());
-    for (const auto& part : *planned)
+    RPMEM_ASSIGN(const auto planned,
+                 directories.plan(std::max<std::uint64_t>(size, RPMEM_MIN_PART)));
+    for (const auto& part : planned)
         RPMEM_TRY(make(part.path, part.size));
     return {};
 }
 
 Result<> NewPoolParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    auto part = PartFile::make(path, size, rules_);
-    if (!part)
-        return propagate(std::move(part));
-    add(std::move(*part));
+    RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
+    add(std::move(part));
     return {};
 }
 
 Result<> NewPoolParts::open(const std::filesystem::path& path) {
-    auto part = PartFile::open(path, rules_);
-    if (!part)
-        return propagate(std::move(part));
-    add(std::move(*part));
+    RPMEM_ASSIGN(auto part, PartFile::open(path, rules_));
+    add(std::move(part));
     return {};
 }
 

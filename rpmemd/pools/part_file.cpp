@@ -202,11 +202,9 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     auto result = part.lock(*place);
     if (result)
         result = part.allocate(rules.cancelled);
-    if (!result) {
-        if (part.is_at(place->named()))
-            unlinkat(directory, name, 0);
-        return propagate(std::move(result));
-    }
+    if (!result && part.is_at(place->named()))
+        unlinkat(directory, name, 0);
+    RPMEM_TRY(std::move(result));
     return part;
 }
 
@@ -235,8 +233,7 @@ Result<> PartFile::examine(mode_t mode) {
     struct stat status {};
     if (fstat(fd(), &status) != 0)
         return fail_errno(ErrorClass::bug, errno, "cannot examine part {}", path_.native());
-    if (auto owned = check_ownership(fd(), status, path_.native(), mode); !owned)
-        return in_context("part", std::move(owned).error());
+    RPMEM_TRY(in_context("part", check_ownership(fd(), status, path_.native(), mode)));
     if (S_ISREG(status.st_mode)) {
         size_ = static_cast<std::uint64_t>(status.st_size);
         return {};
@@ -259,10 +256,8 @@ Result<> PartFile::examine(mode_t mode) {
 Result<PoolHeader> PartFile::read_header() const {
     PoolHeader header{};
     if (device_dax_) {
-        auto page = DeviceHeaderPage::map(*this);
-        if (!page)
-            return propagate(std::move(page));
-        page->read(header);
+        RPMEM_ASSIGN(auto page, DeviceHeaderPage::map(*this));
+        page.read(header);
         return header;
     }
     auto* bytes = reinterpret_cast<std::byte*>(&header);
@@ -280,12 +275,10 @@ Result<> PartFile::write_header(const PoolHeader& header, SyncRecord* syncs) con
         return syncs ? syncs->run(0, header_size, sync) : sync();
     };
     if (device_dax_) {
-        auto page = DeviceHeaderPage::map(*this);
-        if (!page)
-            return propagate(std::move(page));
+        RPMEM_ASSIGN(auto page, DeviceHeaderPage::map(*this));
         Result<> written;
         const int code = synced([&] {
-            written = page->write(*this, header);
+            written = page.write(*this, header);
             return written ? 0 : written.error().code;
         });
         return written && code != 0 ? sync_failure(code, path_) : written;

@@ -68,8 +68,7 @@ Result<UniqueFd> open_by_name(const StoreOptions& options, const Place& place,
     if (!S_ISREG(status.st_mode))
         return fail(ErrorClass::caller_fault, EINVAL, "pool set {} is not a regular file", name);
     const std::string path = options.poolset_dir / name;
-    if (auto owned = check_ownership(file.get(), status, path); !owned)
-        return in_context("pool set", std::move(owned).error());
+    RPMEM_TRY(in_context("pool set", check_ownership(file.get(), status, path)));
     return file;
 }
 
@@ -96,36 +95,24 @@ Result<std::string> read_bounded(int fd, const std::string& name) {
 Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name) {
     RPMEM_TRY(check_name(name));
     const std::string path(name);
-    const auto place = find_by_name(options, path);
-    if (!place)
-        return tl::unexpected(place.error());
-    const auto file = open_by_name(options, *place, path);
-    if (!file)
-        return tl::unexpected(file.error());
-    auto text = read_bounded(file->get(), path);
-    if (!text)
-        return propagate(std::move(text));
-    return parse_pool_set(*text, path);
+    RPMEM_ASSIGN(const auto place, find_by_name(options, path));
+    RPMEM_ASSIGN(const auto file, open_by_name(options, place, path));
+    RPMEM_ASSIGN(auto text, read_bounded(file.get(), path));
+    return parse_pool_set(text, path);
 }
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {
     RPMEM_TRY(check_name(name));
     const std::string path(name);
-    const auto place = find_by_name(options, path);
-    if (!place)
-        return tl::unexpected(place.error());
-    const auto file = open_by_name(options, *place, path);
-    if (!file)
-        return tl::unexpected(file.error());
-    const auto text = read_bounded(file->get(), path);
-    if (!text)
-        return tl::unexpected(text.error());
-    if (!begins_as_pool_set(*text))
+    RPMEM_ASSIGN(const auto place, find_by_name(options, path));
+    RPMEM_ASSIGN(const auto file, open_by_name(options, place, path));
+    RPMEM_ASSIGN(const auto text, read_bounded(file.get(), path));
+    if (!begins_as_pool_set(text))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "{} in {} is not removed: it is no pool set file, its first line is not "
                     "PMEMPOOLSET",
                     path, options.poolset_dir.native());
-    const Entry& named = place->named();
+    const Entry& named = place.named();
     if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot remove pool set {} in {}", path,
                           options.poolset_dir.native());

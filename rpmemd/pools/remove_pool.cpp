@@ -44,22 +44,18 @@ private:
 };
 
 Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
-    const auto directories = uses_directories(pool_set);
-    if (!directories)
-        return tl::unexpected(directories.error());
+    RPMEM_ASSIGN(const auto directories, uses_directories(pool_set));
     std::vector<std::filesystem::path> paths;
-    if (!*directories) {
+    if (!directories) {
         for (const auto& part : pool_set.parts)
             paths.push_back(part.path);
         return paths;
     }
-    const auto scanned = PartDirectories::scan(pool_set);
-    if (!scanned)
-        return tl::unexpected(scanned.error());
-    if (scanned->files().empty())
+    RPMEM_ASSIGN(const auto scanned, PartDirectories::scan(pool_set));
+    if (scanned.files().empty())
         return fail(ErrorClass::caller_fault, ENOENT,
                     "the directories of the pool set have no part files");
-    return scanned->files();
+    return scanned.files();
 }
 
 // The header of PART if it is one: neither zero nor broken.
@@ -104,24 +100,23 @@ Result<> Removal::forgive(Result<> result) {
 
 // Locks every part before the first is removed: without FORCE, none is while one is in use.
 Result<> Removal::lock(const PoolSet& pool_set) {
-    const auto paths = paths_of(pool_set);
-    if (!paths)
-        return tl::unexpected(paths.error());
-    for (std::size_t i = 0; i < paths->size(); ++i) {
-        auto part = (*paths)[i].empty() ? Result<PartFile>(PartDirectories::no_such_file(i))
-                                        : PartFile::open((*paths)[i], rules_of(options_));
+    RPMEM_ASSIGN(const auto paths, paths_of(pool_set));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        auto part = paths[i].empty() ? Result<PartFile>(PartDirectories::no_such_file(i))
+                                     : PartFile::open(paths[i], rules_of(options_));
         if (part) {
             parts_.push_back({std::move(*part), has_header(pool_set.headers, i)});
             continue;
         }
-        if (part.error().code == EBUSY)
-            part.error().code = EAGAIN;
-        if (part.error().code == ENOENT && !remove_.force) {
+        Failure why(std::move(part).error());
+        if (why.value().code == EBUSY)
+            why.value().code = EAGAIN;
+        if (why.value().code == ENOENT && !remove_.force) {
             if (missing_)
-                missing_ = propagate(std::move(part));
+                missing_ = std::move(why);
             continue;
         }
-        RPMEM_TRY(forgive(propagate(std::move(part))));
+        RPMEM_TRY(forgive(std::move(why)));
     }
     return {};
 }
@@ -144,10 +139,8 @@ Result<> Removal::leave_out_parts_of_others() {
 }
 
 Result<> Removal::remove_parts() {
-    const auto pool_set = load_pool_set(options_, name_);
-    if (!pool_set)
-        return tl::unexpected(pool_set.error());
-    RPMEM_TRY(lock(*pool_set));
+    RPMEM_ASSIGN(const auto pool_set, load_pool_set(options_, name_));
+    RPMEM_TRY(lock(pool_set));
     RPMEM_TRY(leave_out_parts_of_others());
     Result<> result;
     for (const auto& part : parts_) {
@@ -172,8 +165,8 @@ Result<> Removal::run() {
 
 Result<> remove_pool(const StoreOptions& options, std::string_view name,
                      const RemoveOptions& remove, Log& log) {
-    if (auto removed = Removal(options, name, remove, log).run(); !removed)
-        return in_context(fmt::format("removing pool {}", name), std::move(removed).error());
+    RPMEM_TRY(in_context(fmt::format("removing pool {}", name),
+                         Removal(options, name, remove, log).run()));
     log.info("removed pool {}", name);
     return {};
 }

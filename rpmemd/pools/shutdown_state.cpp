@@ -6,17 +6,11 @@
 namespace rpmem::target {
 
 Result<> add_device_state(DeviceState& sum, int fd, const std::string& path) {
-    auto device = Device::of(fd, path);
-    if (!device)
-        return propagate(std::move(device));
-    const auto count = device->unsafe_shutdown_count();
-    if (!count)
-        return tl::unexpected(count.error());
-    auto id = device->id();
-    if (!id)
-        return propagate(std::move(id));
-    sum.unsafe_shutdown_count += *count;
-    sum.device_uuid += device_id_checksum(std::move(*id));
+    RPMEM_ASSIGN(auto device, Device::of(fd, path));
+    RPMEM_ASSIGN(const auto count, device.unsafe_shutdown_count());
+    RPMEM_ASSIGN(auto id, device.id());
+    sum.unsafe_shutdown_count += count;
+    sum.device_uuid += device_id_checksum(std::move(id));
     return {};
 }
 

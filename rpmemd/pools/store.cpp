@@ -22,10 +22,8 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     if (!keeps_shutdown_state(pool)) {
         header.shutdown_state = ShutdownState{};
     } else if (!kept_state) {
-        const auto devices = pool.asked_devices ? *pool.asked_devices : device_state_of(pool.parts);
-        if (!devices)
-            return tl::unexpected(devices.error());
-        pool.devices = *devices;
+        RPMEM_ASSIGN(pool.devices,
+                     pool.asked_devices ? *pool.asked_devices : device_state_of(pool.parts));
         header.shutdown_state = make_shutdown_state(pool.devices, true);
     }
     seal(header);
@@ -115,10 +113,8 @@ Result<std::vector<UniqueFd>> Pool::prepare_confinement() {
     for (const PartFile& part : mapped_->parts) {
         if (part.is_device_dax() || !known.insert(part.path().parent_path()).second)
             continue;
-        auto directory = part.open_directory();
-        if (!directory)
-            return propagate(std::move(directory));
-        directories.push_back(std::move(*directory));
+        RPMEM_ASSIGN(auto directory, part.open_directory());
+        directories.push_back(std::move(directory));
     }
     return directories;
 }

@@ -120,10 +120,7 @@ Result<> Walk::follow(const UniqueFd& link, const struct stat& status, const std
     if (++links_ > most_links)
         return walk_failure(ELOOP, path_of(name));
     if (rest_.empty() && !enters_last_ && !link_) {
-        auto entry = entry_here(name);
-        if (!entry)
-            return propagate(std::move(entry));
-        link_ = std::move(*entry);
+        RPMEM_ASSIGN(link_, entry_here(name));
     }
     char target[PATH_MAX];
     const auto length = readlinkat(link.get(), "", target, sizeof(target));
@@ -140,10 +137,8 @@ Result<Entry> Walk::entry_here(std::string name) const {
 }
 
 Result<Place> Walk::place_here(std::string name, std::optional<struct stat> status) {
-    auto entry = entry_here(std::move(name));
-    if (!entry)
-        return propagate(std::move(entry));
-    return Place{std::move(*entry), std::move(link_), status};
+    RPMEM_ASSIGN(auto entry, entry_here(std::move(name)));
+    return Place{std::move(entry), std::move(link_), status};
 }
 
 // Takes one component. Returns a place if that was the last.
@@ -174,11 +169,9 @@ Result<std::optional<Place>> Walk::step() {
 Result<Place> Walk::find(const std::filesystem::path& path) {
     RPMEM_TRY(take(path));
     while (!rest_.empty()) {
-        auto place = step();
-        if (!place)
-            return propagate(std::move(place));
-        if (*place)
-            return std::move(**place);
+        RPMEM_ASSIGN(auto place, step());
+        if (place)
+            return std::move(*place);
     }
     struct stat status {};
     if (fstat(levels_.back().directory.get(), &status) != 0)
@@ -188,30 +181,25 @@ Result<Place> Walk::find(const std::filesystem::path& path) {
 
 Result<> Walk::enter(const std::filesystem::path& path) {
     enters_last_ = true;
-    const auto entered = find(path);
+    auto entered = find(path);
     enters_last_ = false;
     link_.reset();
-    if (!entered)
-        return tl::unexpected(entered.error());
+    RPMEM_TRY(std::move(entered));
     return {};
 }
 
 } // namespace
 
 Result<Place> find_place(const std::filesystem::path& path) {
-    auto walk = Walk::start();
-    if (!walk)
-        return propagate(std::move(walk));
-    return walk->find(path);
+    RPMEM_ASSIGN(auto walk, Walk::start());
+    return walk.find(path);
 }
 
 Result<Place> find_place_beneath(const std::filesystem::path& directory, const std::string& name) {
-    auto walk = Walk::start();
-    if (!walk)
-        return propagate(std::move(walk));
-    RPMEM_TRY(walk->enter(directory));
-    walk->stay_beneath();
-    return walk->find(name);
+    RPMEM_ASSIGN(auto walk, Walk::start());
+    RPMEM_TRY(walk.enter(directory));
+    walk.stay_beneath();
+    return walk.find(name);
 }
 
 UniqueFd open_place(const Place& place, int flags) {

@@ -357,7 +357,7 @@ bool Simulation::may_fail(unsigned lane) const {
 
 transport::ProofSession Arena::make_session() {
     auto secret = transport::Secret::make();
-    auto keys = secret ? transport::derive_keys(*secret) : propagate(std::move(secret));
+    auto keys = secret.and_then(transport::derive_keys);
     if (!keys)
         throw std::runtime_error(keys.error().text);
     return {.keys = std::move(*keys), .transcript = {}, .lanes = most_lanes};

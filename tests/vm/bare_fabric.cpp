@@ -37,12 +37,10 @@ Result<fabric::ConnectionEvent> await(const fabric::EventQueue& events, EventKin
         if (other)
             if (auto event = other->read(); !event || *event)
                 break;
-        auto event = events.wait(Deadline(turn), -1);
-        if (!event)
-            return Failure(event.error());
-        if (*event && (*event)->kind == kind)
-            return std::move(**event);
-        if (*event)
+        RPMEM_ASSIGN(auto event, events.wait(Deadline(turn), -1));
+        if (event && event->kind == kind)
+            return std::move(*event);
+        if (event)
             break;
     }
     return fail(ErrorClass::link_lost, ECONNREFUSED, "the bare connection was not made");
@@ -83,16 +81,12 @@ Result<> BareFabric::connect() {
     RPMEM_TRY(put(here_end_, fabric::Endpoint::open(here_domain_, here_.info.get(), *here_events_,
                                                     here_completions_)));
     RPMEM_TRY(here_end_.connect(here_.info->dest_addr));
-    auto request = await(*there_events_, EventKind::requested, here_events_.get());
-    if (!request)
-        return Failure(request.error());
-    RPMEM_TRY(put(there_end_, fabric::Endpoint::open(there_domain_, request->info.get(),
+    RPMEM_ASSIGN(auto request, await(*there_events_, EventKind::requested, here_events_.get()));
+    RPMEM_TRY(put(there_end_, fabric::Endpoint::open(there_domain_, request.info.get(),
                                                      *there_events_, there_completions_)));
     RPMEM_TRY(there_end_.accept());
-    if (auto connected = await(*here_events_, EventKind::connected); !connected)
-        return Failure(connected.error());
-    if (auto connected = await(*there_events_, EventKind::connected); !connected)
-        return Failure(connected.error());
+    RPMEM_TRY(await(*here_events_, EventKind::connected));
+    RPMEM_TRY(await(*there_events_, EventKind::connected));
     return {};
 }
 

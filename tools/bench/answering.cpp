@@ -60,10 +60,8 @@ public:
         setup_ = setup;
         if (::setenv(run_mark, setup.mark.data(), 1) != 0)
             return fail_errno(ErrorClass::resource_limit, errno, "changing the environment");
-        Result<Listener> listener = Listener::open(setup.listen_at.data());
-        if (!listener)
-            return propagate(std::move(listener));
-        listener_.emplace(std::move(*listener));
+        RPMEM_ASSIGN(Listener listener, Listener::open(setup.listen_at.data()));
+        listener_.emplace(std::move(listener));
         Reply reply{.port = listener_->port()};
         put(reply.text, setup.listen_at[0] != '\0' ? setup.listen_at.data() : own_address());
         return send_message(output_, reply);
@@ -79,10 +77,8 @@ public:
 
 private:
     Result<> tell_daemon_memory() const {
-        const auto bytes = private_memory_of(Daemons::now().only_new_since({}));
-        if (!bytes)
-            return Failure(bytes.error());
-        return send_message(output_, Reply{.value = *bytes});
+        RPMEM_ASSIGN(const auto bytes, private_memory_of(Daemons::now().only_new_since({})));
+        return send_message(output_, Reply{.value = bytes});
     }
 
     Result<> provide_pool(std::size_t range, unsigned ranges) {
@@ -90,33 +86,24 @@ private:
         if (pool_.bytes().size() >= needed)
             return {};
         pool_ = LimitPool();
-        Result<LimitPool> pool =
-            LimitPool::map(setup_.medium.data(), std::max<std::size_t>(needed, setup_.pool_size));
-        if (!pool)
-            return propagate(std::move(pool));
-        pool_ = std::move(*pool);
+        RPMEM_ASSIGN(pool_, LimitPool::map(setup_.medium.data(),
+                                           std::max<std::size_t>(needed, setup_.pool_size)));
         return {};
     }
 
     Result<> provide_connections(unsigned count) {
         while (connections_.size() < count) {
-            Result<UniqueFd> fd = listener_->accept(setup_.token);
-            if (!fd)
-                return propagate(std::move(fd));
-            Result<Buffer> buffer = Buffer::make(receive_buffer, Pages::touched);
-            if (!buffer)
-                return propagate(std::move(buffer));
-            connections_.push_back({std::move(*fd), std::move(*buffer)});
+            RPMEM_ASSIGN(UniqueFd fd, listener_->accept(setup_.token));
+            RPMEM_ASSIGN(Buffer buffer, Buffer::make(receive_buffer, Pages::touched));
+            connections_.push_back({std::move(fd), std::move(buffer)});
         }
         return {};
     }
 
     Result<Samples> write_medium(const LimitTask& task) {
         RPMEM_TRY(provide_pool(task.request, 1));
-        Result<Buffer> source = Buffer::make(task.request, Pages::touched);
-        if (!source)
-            return propagate(std::move(source));
-        const auto bytes = source->bytes().first(task.request);
+        RPMEM_ASSIGN(Buffer source, Buffer::make(task.request, Pages::touched));
+        const auto bytes = source.bytes().first(task.request);
         return repeat(task.duration, task.least, [&] {
             pool_.copy(pool_header_size, bytes);
             return pool_.drain(pool_header_size, bytes.size());
@@ -144,16 +131,13 @@ private:
         const auto reply = pool_.bytes().subspan(offset, task.answer);
         for (bool last = false; !last;) {
             for (std::size_t done = 0; done < task.request;) {
-                const auto got = receive_some(
-                    connection.fd.get(), buffer.first(std::min(buffer.size(), task.request - done)),
-                    waiting);
-                if (!got)
-                    return Failure(got.error());
+                const auto part = buffer.first(std::min(buffer.size(), task.request - done));
+                RPMEM_ASSIGN(const auto got, receive_some(connection.fd.get(), part, waiting));
                 if (done == 0)
                     last = buffer[0] != std::byte{0};
                 if (!task.reads)
-                    pool_.copy(offset + done, buffer.first(*got));
-                done += *got;
+                    pool_.copy(offset + done, buffer.first(got));
+                done += got;
             }
             if (!task.reads)
                 RPMEM_TRY(pool_.drain(offset, task.request));

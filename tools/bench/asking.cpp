@@ -68,19 +68,15 @@ public:
         }
         if (task.kind == LimitKind::daemon_memory) {
             RPMEM_TRY(send_message(answering_.get(), task));
-            const Result<Reply> reply = receive_reply(answering_.get(), exchange_timeout);
-            if (!reply)
-                return Failure(reply.error());
-            value = reply->value;
+            RPMEM_ASSIGN(const Reply reply, receive_reply(answering_.get(), exchange_timeout));
+            value = reply.value;
         }
         return value;
     }
 
 private:
     Result<> connect() {
-        if (Result<> started = start_answering(); !started)
-            return in_context("no limits of the network to " + options_.target, started.error());
-        return {};
+        return in_context("no limits of the network to " + options_.target, start_answering());
     }
 
     Result<> start_answering() {
@@ -95,54 +91,44 @@ private:
         put(setup.listen_at, loopback);
         RPMEM_TRY(loopback.empty() ? start_there() : start_here());
         // One that has ended already cannot be written to, either.
-        const Result<> sent = send_message(answering_.get(), setup);
-        const Result<Reply> reply = sent ? receive_reply(answering_.get(), start_timeout)
-                                         : Result<Reply>(Failure(sent.error()));
-        if (!reply && !loopback.empty())
-            return Failure(reply.error());
-        if (!reply)
-            return in_context(
+        Result<Reply> answered = send_message(answering_.get(), setup).and_then([&] {
+            return receive_reply(answering_.get(), start_timeout);
+        });
+        if (loopback.empty())
+            answered = in_context(
                 fmt::format("'{}' through ssh, which says above what it has to say (install "
                             "rpmem-bench there, or name it by --answer-program)",
                             answering_command(options_)),
-                reply.error());
+                std::move(answered));
+        RPMEM_ASSIGN(const Reply reply, std::move(answered));
         const char* const address = std::getenv("RPMEM_ADDRESS");
         host_ = address != nullptr && *address != '\0' && loopback.empty() ? address
-                                                                           : reply->text.data();
-        port_ = reply->port;
+                                                                           : reply.text.data();
+        port_ = reply.port;
         token_ = setup.token;
         return {};
     }
 
     Result<> start_here() {
-        Result<UniqueFd> control =
-            start_process([](const UniqueFd& asked) { serve_answers(asked.get(), asked.get()); });
-        if (!control)
-            return propagate(std::move(control));
-        answering_ = std::move(*control);
+        const auto serve = [](const UniqueFd& asked) { serve_answers(asked.get(), asked.get()); };
+        RPMEM_ASSIGN(answering_, start_process(serve));
         return {};
     }
 
     Result<> start_there() {
-        Result<SocketPair> pair = make_socket_pair();
-        if (!pair)
-            return propagate(std::move(pair));
-        Result<ChildProcess> ssh =
-            ChildProcess::start(ssh_words(options_.target, answering_command(options_)),
-                                pair->theirs.get(), pair->theirs.get(), STDERR_FILENO);
-        if (!ssh)
-            return propagate(std::move(ssh));
-        ssh_.emplace(std::move(*ssh));
-        answering_ = std::move(pair->ours);
+        RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
+        RPMEM_ASSIGN(ChildProcess ssh,
+                     ChildProcess::start(ssh_words(options_.target, answering_command(options_)),
+                                         pair.theirs.get(), pair.theirs.get(), STDERR_FILENO));
+        ssh_.emplace(std::move(ssh));
+        answering_ = std::move(pair.ours);
         return {};
     }
 
     Result<> provide_connections(unsigned count) {
         while (connections_.size() < count) {
-            Result<UniqueFd> fd = connect_to(host_, port_, token_);
-            if (!fd)
-                return propagate(std::move(fd));
-            connections_.push_back(std::move(*fd));
+            RPMEM_ASSIGN(UniqueFd fd, connect_to(host_, port_, token_));
+            connections_.push_back(std::move(fd));
         }
         return {};
     }
@@ -150,10 +136,7 @@ private:
     static Result<> provide(Buffer& buffer, std::size_t size) {
         if (buffer.bytes().size() >= size)
             return {};
-        Result<Buffer> larger = Buffer::make(size, Pages::touched);
-        if (!larger)
-            return propagate(std::move(larger));
-        buffer = std::move(*larger);
+        RPMEM_ASSIGN(buffer, Buffer::make(size, Pages::touched));
         return {};
     }
 
@@ -162,17 +145,12 @@ private:
         RPMEM_TRY(provide(answers_, task.answer * task.connections));
         RPMEM_TRY(send_message(answering_.get(), task));
         RPMEM_TRY(provide_connections(task.connections));
-        if (const auto ready = receive_reply(answering_.get(), exchange_timeout); !ready)
-            return Failure(ready.error());
+        RPMEM_TRY(receive_reply(answering_.get(), exchange_timeout));
         place_itself(Side::asking, task.apart, allowed_);
-        Result<Samples> samples =
-            samples_of_threads(task.connections, [&](unsigned i) { return ask(task, i); });
-        if (!samples)
-            return samples;
-        const Result<Reply> done = receive_reply(answering_.get(), exchange_timeout);
-        if (!done)
-            return Failure(done.error());
-        samples->other_cpu = Nanoseconds(done->own_cpu);
+        RPMEM_ASSIGN(Samples samples, samples_of_threads(task.connections,
+                                                         [&](unsigned i) { return ask(task, i); }));
+        RPMEM_ASSIGN(const Reply done, receive_reply(answering_.get(), exchange_timeout));
+        samples.other_cpu = Nanoseconds(done.own_cpu);
         return samples;
     }
 
@@ -187,9 +165,7 @@ private:
             return receive_all(fd, answer, waiting);
         };
         request[0] = std::byte{0};
-        Result<Samples> samples = repeat(task.duration, task.least, once);
-        if (!samples)
-            return samples;
+        RPMEM_ASSIGN(Samples samples, repeat(task.duration, task.least, once));
         request[0] = std::byte{1};
         RPMEM_TRY(once());
         return samples;

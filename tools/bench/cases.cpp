@@ -30,10 +30,8 @@ std::vector<Cases::NamedTask> Cases::network_tasks(const LimitTask& task) const 
 }
 
 Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) const {
-    Result<Samples> samples = limits_.measure(task);
-    if (!samples)
-        return propagate(std::move(samples));
-    comparison.rounds.push_back(std::move(*samples));
+    RPMEM_ASSIGN(Samples samples, limits_.measure(task));
+    comparison.rounds.push_back(std::move(samples));
     return {};
 }
 
@@ -43,10 +41,8 @@ Result<> Cases::in_rounds(Row row, const Measure& ours, const std::vector<NamedT
     for (unsigned round = 0; round < (row.bandwidth ? options_.slow_rounds() : options_.rounds);
          ++round) {
         if (ours) {
-            Result<Samples> samples = ours();
-            if (!samples)
-                return propagate(std::move(samples));
-            row.ours.push_back(std::move(*samples));
+            RPMEM_ASSIGN(Samples samples, ours());
+            row.ours.push_back(std::move(samples));
         }
         for (std::size_t i = 0; i < tasks.size(); ++i)
             RPMEM_TRY(measure_limit(row.limits[i], tasks[i].task));
@@ -77,8 +73,7 @@ Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation
         // So that connecting a lane and the first touch of a page are not part of it.
         Measurement first = measurement;
         first.duration = Nanoseconds::zero();
-        if (Result<Samples> warm = pool.measure(first); !warm)
-            return propagate(std::move(warm));
+        RPMEM_TRY(pool.measure(first));
         const std::uint64_t bytes = operation.size * operation.flushes;
         const bool reads = operation.kind == OperationKind::read;
         std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
@@ -153,8 +148,7 @@ Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
         const Measurement measurement{
             .operation = {.kind = kind, .size = range}, .lanes = lanes, .divided = true};
         const auto ours = [&] { return pool.measure(measurement); };
-        if (Result<Samples> warm = ours(); !warm)
-            return propagate(std::move(warm));
+        RPMEM_TRY(ours());
         RPMEM_TRY(in_rounds({.name = pull ? "pull" : "push",
                              .variant = pull ? "" : "strict",
                              .bytes = range,
@@ -242,15 +236,14 @@ Result<> Cases::run() {
         RPMEM_TRY(measure_memory(options_, limits_, report_));
     if (!wants_other_than({"limits", "open", "connect1024", "memory"}))
         return {};
-    const auto pool = Pool::create({options_.target, options_.pool_set, options_.pool_size()},
-                                   options_.most_lanes());
-    if (!pool)
-        return Failure(pool.error());
-    if ((*pool)->daemon() == 0)
+    RPMEM_ASSIGN(const auto pool,
+                 Pool::create({options_.target, options_.pool_set, options_.pool_size()},
+                              options_.most_lanes()));
+    if (pool->daemon() == 0)
         report_.note(
             "no rpmemd on this machine is the pool's: its processor time is not known, and "
             "nothing is placed on a processor of its own");
-    return run_with_pool(**pool);
+    return run_with_pool(*pool);
 }
 
 } // namespace rpmem::bench

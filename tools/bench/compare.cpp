@@ -78,16 +78,12 @@ std::string limit_of(const Json& row) {
 } // namespace
 
 Result<> compare(const std::string& first, const std::string& second) {
-    const Result<Json> old_rows = read_rows(first);
-    if (!old_rows)
-        return Failure(old_rows.error());
-    const Result<Json> new_rows = read_rows(second);
-    if (!new_rows)
-        return Failure(new_rows.error());
+    RPMEM_ASSIGN(const Json old_rows, read_rows(first));
+    RPMEM_ASSIGN(const Json new_rows, read_rows(second));
     fmt::print("| case | size | lanes | first | second | limit | second / limit (best rounds) |\n"
                "|---|---|---|---|---|---|---|\n");
-    for (const Json& row : *new_rows) {
-        for (const Json& old_row : *old_rows) {
+    for (const Json& row : new_rows) {
+        for (const Json& old_row : old_rows) {
             if (!is_same(row, old_row) || row.value("case", "") == "limits")
                 continue;
             fmt::print("| {} {} | {} | {} | {} | {} | {} |\n", row.value("case", ""),

@@ -57,20 +57,16 @@ Result<> measure_disturbance(const Pool& pool, const Options& options, const Lim
     double connections = 0;
     Nanoseconds elapsed{};
     for (unsigned round = 0; round < options.slow_rounds(); ++round) {
-        Result<Samples> alone = pool.measure(measurement);
-        if (!alone)
-            return propagate(std::move(alone));
+        RPMEM_ASSIGN(Samples alone, pool.measure(measurement));
         RPMEM_TRY(limits.let_strangers_come(lanes_at));
-        Result<Samples> samples = pool.measure(measurement);
-        const Result<std::uint64_t> came = limits.let_strangers_go();
-        if (!samples)
-            return propagate(std::move(samples));
-        if (!came)
-            return Failure(came.error());
-        connections += static_cast<double>(*came);
-        elapsed += samples->elapsed;
-        row.limits[0].rounds.push_back(std::move(*alone));
-        row.ours.push_back(std::move(*samples));
+        Result<Samples> measured = pool.measure(measurement);
+        Result<std::uint64_t> gone = limits.let_strangers_go();
+        RPMEM_ASSIGN(Samples samples, std::move(measured));
+        RPMEM_ASSIGN(const std::uint64_t came, std::move(gone));
+        connections += static_cast<double>(came);
+        elapsed += samples.elapsed;
+        row.limits[0].rounds.push_back(std::move(alone));
+        row.ours.push_back(std::move(samples));
     }
     row.facts.push_back(
         {"connections_each_s", connections / std::chrono::duration<double>(elapsed).count()});

@@ -20,10 +20,8 @@ Result<> send_bytes(int fd, std::span<const std::byte> bytes) {
 }
 
 Result<> receive_bytes(int fd, std::span<std::byte> bytes, milliseconds timeout) {
-    const Result<std::size_t> got = read_fully(fd, bytes, Deadline(timeout));
-    if (!got)
-        return Failure(got.error());
-    if (*got != bytes.size())
+    RPMEM_ASSIGN(const std::size_t got, read_fully(fd, bytes, Deadline(timeout)));
+    if (got != bytes.size())
         return fail(ErrorClass::link_lost, ECONNRESET, "the process of the limits has ended");
     return {};
 }
@@ -39,46 +37,40 @@ Result<> send_samples(int fd, const Result<Samples>& samples) {
 }
 
 Result<Reply> receive_reply(int fd, milliseconds timeout) {
-    Result<Reply> reply = receive_message<Reply>(fd, timeout);
-    if (!reply)
-        return reply;
-    if (reply->version != limit_version)
+    RPMEM_ASSIGN(Reply reply, receive_message<Reply>(fd, timeout));
+    if (reply.version != limit_version)
         return fail(ErrorClass::caller_fault, EPROTO,
                     "what answers is no rpmem-bench of this version, or the target's shell says "
                     "something before it");
-    if (reply->error != 0)
-        return fail(ErrorClass::target_refused, reply->error, "{}", reply->text.data());
+    if (reply.error != 0)
+        return fail(ErrorClass::target_refused, reply.error, "{}", reply.text.data());
     return reply;
 }
 
 Result<Samples> receive_samples(int fd, milliseconds timeout) {
-    const Result<Reply> reply = receive_reply(fd, timeout);
-    if (!reply)
-        return Failure(reply.error());
+    RPMEM_ASSIGN(const Reply reply, receive_reply(fd, timeout));
     Samples samples;
-    samples.nanoseconds.resize(reply->samples);
+    samples.nanoseconds.resize(reply.samples);
     RPMEM_TRY(receive_bytes(fd, std::as_writable_bytes(std::span(samples.nanoseconds)),
                             exchange_timeout));
-    samples.elapsed = Nanoseconds(reply->elapsed);
-    samples.own_cpu = Nanoseconds(reply->own_cpu);
-    samples.other_cpu = Nanoseconds(reply->other_cpu);
+    samples.elapsed = Nanoseconds(reply.elapsed);
+    samples.own_cpu = Nanoseconds(reply.own_cpu);
+    samples.other_cpu = Nanoseconds(reply.other_cpu);
     return samples;
 }
 
 Result<UniqueFd> start_process(const std::function<void(const UniqueFd&)>& serve) {
-    Result<SocketPair> pair = make_socket_pair();
-    if (!pair)
-        return propagate(std::move(pair));
+    RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
     const pid_t pid = ::fork();
     if (pid < 0)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot start a process");
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pair->ours.reset();
-        serve(pair->theirs);
+        pair.ours.reset();
+        serve(pair.theirs);
         std::_Exit(EXIT_SUCCESS);
     }
-    return std::move(pair->ours);
+    return std::move(pair.ours);
 }
 
 } // namespace rpmem::bench

@@ -8,19 +8,15 @@
 namespace rpmem::bench {
 
 Result<Limits> Limits::start(const Options& options) {
-    Result<UniqueFd> control =
-        start_process([&](const UniqueFd& asked) { serve_limits(asked.get(), options); });
-    if (!control)
-        return propagate(std::move(control));
-    return Limits(std::move(*control));
+    RPMEM_ASSIGN(UniqueFd control,
+                 start_process([&](const UniqueFd& asked) { serve_limits(asked.get(), options); }));
+    return Limits(std::move(control));
 }
 
 Result<std::uint64_t> Limits::ask(const LimitTask& task) const {
     RPMEM_TRY(send_message(control_.get(), task));
-    const Result<Reply> reply = receive_reply(control_.get(), longest_measurement);
-    if (!reply)
-        return Failure(reply.error());
-    return reply->value;
+    RPMEM_ASSIGN(const Reply reply, receive_reply(control_.get(), longest_measurement));
+    return reply.value;
 }
 
 Result<> Limits::connect() const {

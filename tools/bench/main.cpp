@@ -63,12 +63,10 @@ Result<> run(const Options& options, char** argv) {
     if (mark == nullptr || mark != std::to_string(getpid()))
         return restart_with_mark(options, argv);
     // First of all, so that these processes inherit nothing.
-    const Result<Limits> limits = Limits::start(options);
-    if (!limits)
-        return Failure(limits.error());
+    RPMEM_ASSIGN(const Limits limits, Limits::start(options));
     Report report(options);
     report.begin();
-    RPMEM_TRY(Cases(options, *limits, report).run());
+    RPMEM_TRY(Cases(options, limits, report).run());
     report.end();
     return {};
 }

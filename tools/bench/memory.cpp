@@ -16,11 +16,9 @@ double in_kibibytes(double bytes) { return bytes / 1024; }
 Result<> measure_memory(const Options& options, const Limits& limits, Report& report) {
     double with_one = 0;
     for (const unsigned lanes : {1U, many_lanes}) {
-        const auto pool =
-            Pool::create({options.target, options.pool_set, options.pool_size()}, lanes);
-        if (!pool)
-            return Failure(pool.error());
-        RPMEM_TRY((*pool)->use_lanes());
+        RPMEM_ASSIGN(const auto pool,
+                     Pool::create({options.target, options.pool_set, options.pool_size()}, lanes));
+        RPMEM_TRY(pool->use_lanes());
         // What the last operation left to be done is not part of it.
         std::this_thread::sleep_for(settling_time);
         const Result<std::uint64_t> bytes = limits.daemon_memory();
@@ -31,7 +29,7 @@ Result<> measure_memory(const Options& options, const Limits& limits, Report& re
         const auto measured = static_cast<double>(*bytes);
         Row row{.name = "memory",
                 .variant = "",
-                .lanes = (*pool)->lanes(),
+                .lanes = pool->lanes(),
                 .facts = {{"private_kib", in_kibibytes(measured)}}};
         if (lanes == 1)
             with_one = measured;

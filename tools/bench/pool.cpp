@@ -31,14 +31,10 @@ Result<> remove_pool(const PoolPlace& place) {
 }
 
 Result<std::unique_ptr<Pool>> Pool::create(const PoolPlace& place, unsigned lanes) {
-    Result<Buffer> memory = Buffer::make(place.size, Pages::touched);
-    if (!memory)
-        return propagate(std::move(memory));
-    Result<Buffer> read = Buffer::make(place.size, Pages::touched);
-    if (!read)
-        return propagate(std::move(read));
-    std::unique_ptr<Pool> pool(new Pool(place, std::move(*memory)));
-    pool->read_ = std::move(*read);
+    RPMEM_ASSIGN(Buffer memory, Buffer::make(place.size, Pages::touched));
+    RPMEM_ASSIGN(Buffer read, Buffer::make(place.size, Pages::touched));
+    std::unique_ptr<Pool> pool(new Pool(place, std::move(memory)));
+    pool->read_ = std::move(read);
     pool->lanes_ = lanes;
     const rpmem_pool_attr attributes = pool_attributes();
     const Daemons before = Daemons::now();
@@ -90,15 +86,14 @@ Result<Samples> Pool::measure(const Measurement& measurement) const {
     const std::size_t space = operation.size * operation.flushes;
     const Apart apart(measurement.apart ? daemon_ : 0);
     const Nanoseconds other_cpu = cpu_time_of(daemon_);
-    Result<Samples> samples = samples_of_threads(measurement.lanes, [&](unsigned lane) {
+    const auto work = [&](unsigned lane) {
         return repeat(measurement.duration, measurement.least,
                       [&] { return perform(operation, pool_header_size + lane * space, lane); });
-    });
-    if (!samples)
-        return samples;
-    samples->other_cpu = cpu_time_of(daemon_) - other_cpu;
+    };
+    RPMEM_ASSIGN(Samples samples, samples_of_threads(measurement.lanes, work));
+    samples.other_cpu = cpu_time_of(daemon_) - other_cpu;
     if (measurement.divided)
-        samples->nanoseconds = {static_cast<std::uint64_t>(samples->elapsed.count())};
+        samples.nanoseconds = {static_cast<std::uint64_t>(samples.elapsed.count())};
     return samples;
 }
 

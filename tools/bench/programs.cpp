@@ -59,13 +59,11 @@ Result<Ended> run_program(const std::vector<std::string>& words) {
     UniqueFd write_end(fds[1]);
     Ended ended;
     ended.started = now();
-    const Result<pid_t> pid = spawn(words, write_end.get());
-    if (!pid)
-        return Failure(pid.error());
+    RPMEM_ASSIGN(const pid_t pid, spawn(words, write_end.get()));
     write_end.reset();
     ended.output = read_all(read_end.get());
     int status = 0;
-    while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     ended.ended = now();
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

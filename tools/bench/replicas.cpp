@@ -22,22 +22,18 @@ Result<Samples> in_turn(std::span<const Pool* const> pools, Nanoseconds duration
 } // namespace
 
 Result<> measure_replicas(const Pool& first, const Options& options, Report& report) {
-    const auto second =
-        Pool::create({options.target, options.second_pool_set, options.pool_size()}, first.lanes());
-    if (!second)
-        return Failure(second.error());
-    const std::array<const Pool*, 2> pools{&first, second->get()};
-    if (Result<Samples> warm = in_turn(pools, Nanoseconds::zero()); !warm)
-        return propagate(std::move(warm));
+    RPMEM_ASSIGN(const auto second,
+                 Pool::create({options.target, options.second_pool_set, options.pool_size()},
+                              first.lanes()));
+    const std::array<const Pool*, 2> pools{&first, second.get()};
+    RPMEM_TRY(in_turn(pools, Nanoseconds::zero()));
     Row row{.name = "replicas", .variant = "", .bytes = persist.size, .lanes = 1};
     row.limits.push_back({"one_replica", {}});
     for (unsigned round = 0; round < options.rounds; ++round)
         for (const auto& [rounds, count] : {std::pair(&row.limits[0].rounds, std::size_t{1}),
                                             std::pair(&row.ours, pools.size())}) {
-            Result<Samples> samples = in_turn(std::span(pools).first(count), options.time);
-            if (!samples)
-                return propagate(std::move(samples));
-            rounds->push_back(std::move(*samples));
+            RPMEM_ASSIGN(Samples samples, in_turn(std::span(pools).first(count), options.time));
+            rounds->push_back(std::move(samples));
         }
     report.add(std::move(row));
     return {};

@@ -41,10 +41,8 @@ Result<> use_lanes(RPMEMpool* pool, unsigned lanes) {
 
 // WHAT is to create or open a pool, or to open it and use its lanes.
 Result<> print_start(const std::string& what, const PoolPlace& place, unsigned lanes) {
-    const Result<Buffer> memory = Buffer::make(place.size, Pages::untouched);
-    if (!memory)
-        return Failure(memory.error());
-    void* const address = memory->bytes().data();
+    RPMEM_ASSIGN(const Buffer memory, Buffer::make(place.size, Pages::untouched));
+    void* const address = memory.bytes().data();
     const rpmem_pool_attr attributes = pool_attributes();
     const Daemons before = Daemons::now();
     const Nanoseconds begin = now();
@@ -70,17 +68,15 @@ Result<> print_start(const std::string& what, const PoolPlace& place, unsigned l
 }
 
 Result<Start> start_once(const Options& options, const std::string& what, const Place& place) {
-    const Result<Ended> ended =
-        run_program({own_program, starting_worker, what, options.target, place.set.name,
-                     std::to_string(place.set.size), std::to_string(place.lanes)});
-    if (!ended)
-        return Failure(ended.error());
+    RPMEM_ASSIGN(const Ended ended,
+                 run_program({own_program, starting_worker, what, options.target, place.set.name,
+                              std::to_string(place.set.size), std::to_string(place.lanes)}));
     Start start;
-    std::istringstream text(ended->output);
+    std::istringstream text(ended.output);
     if (!(text >> start.ready >> start.call >> start.use >> start.close >> start.lanes >>
           start.daemon_threads))
-        return fail(ErrorClass::bug, EBADMSG, "the new process said '{}'", ended->output);
-    start.since_start = start.ready - ended->started.count();
+        return fail(ErrorClass::bug, EBADMSG, "the new process said '{}'", ended.output);
+    start.since_start = start.ready - ended.started.count();
     return start;
 }
 
@@ -92,10 +88,8 @@ Samples one_sample(std::int64_t nanoseconds) {
 }
 
 Result<Samples> time_of_program(const std::vector<std::string>& words) {
-    const Result<Ended> ended = run_program(words);
-    if (!ended)
-        return Failure(ended.error());
-    return one_sample((ended->ended - ended->started).count());
+    RPMEM_ASSIGN(const Ended ended, run_program(words));
+    return one_sample((ended.ended - ended.started).count());
 }
 
 // All rounds of one pool set and one number of lanes.
@@ -122,13 +116,11 @@ public:
 
 private:
     Result<> measure(const std::string& what, Rounds& call, Rounds& since) {
-        const Result<Start> start = start_once(options_, what, place_);
-        if (!start)
-            return Failure(start.error());
-        call.push_back(one_sample(start->call));
-        since.push_back(one_sample(start->since_start));
-        close_.push_back(one_sample(start->close));
-        last_ = *start;
+        RPMEM_ASSIGN(const Start start, start_once(options_, what, place_));
+        call.push_back(one_sample(start.call));
+        since.push_back(one_sample(start.since_start));
+        close_.push_back(one_sample(start.close));
+        last_ = start;
         return {};
     }
 
@@ -180,10 +172,8 @@ Result<> measure_starting(const Options& options, Report& report) {
         rows.emplace_back(options, place);
     Rounds login;
     for (unsigned round = 0; round < options.slow_rounds(); ++round) {
-        Result<Samples> samples = time_of_program(ssh_words(options.target, "true"));
-        if (!samples)
-            return propagate(std::move(samples));
-        login.push_back(std::move(*samples));
+        RPMEM_ASSIGN(Samples samples, time_of_program(ssh_words(options.target, "true")));
+        login.push_back(std::move(samples));
         for (StartingRows& row : rows)
             RPMEM_TRY(row.measure_round());
     }
@@ -195,22 +185,17 @@ Result<> measure_starting(const Options& options, Report& report) {
 Result<> measure_many_lanes(const Options& options, Report& report) {
     constexpr unsigned many = 1024;
     const OpenSet set{options.pool_set, options.pool_size()};
-    if (const auto made = start_once(options, "create", {set, 1}); !made)
-        return Failure(made.error());
+    RPMEM_TRY(start_once(options, "create", {set, 1}));
     Row row{.name = "connect1024", .variant = "", .lanes = many};
     Rounds first_use;
     for (unsigned round = 0; round < options.slow_rounds(); ++round) {
-        const Result<Start> one = start_once(options, "use", {set, 1});
-        if (!one)
-            return Failure(one.error());
-        const Result<Start> all = start_once(options, "use", {set, many});
-        if (!all)
-            return Failure(all.error());
-        row.lanes = all->lanes;
-        first_use.push_back(one_sample(all->use));
+        RPMEM_ASSIGN(const Start one, start_once(options, "use", {set, 1}));
+        RPMEM_ASSIGN(const Start all, start_once(options, "use", {set, many}));
+        row.lanes = all.lanes;
+        first_use.push_back(one_sample(all.use));
         // Whenever lanes are connected, it is in one of the two.
         row.ours.push_back(
-            one_sample(std::max<std::int64_t>(all->call + all->use - one->call - one->use, 0)));
+            one_sample(std::max<std::int64_t>(all.call + all.use - one.call - one.use, 0)));
     }
     row.facts = {{"first_use_ms", summarise(first_use).median / 1e3}};
     if (row.lanes < many)

@@ -37,10 +37,8 @@ Result<Json> rows_of(const Options& options, const Words& words) {
     if (!options.answer_program.empty())
         all.insert(all.end(), {"--answer-program", options.answer_program});
     all.insert(all.end(), words.begin(), words.end());
-    const Result<Ended> ended = run_program(all);
-    if (!ended)
-        return Failure(ended.error());
-    Json report = Json::parse(ended->output, nullptr, false);
+    RPMEM_ASSIGN(const Ended ended, run_program(all));
+    Json report = Json::parse(ended.output, nullptr, false);
     if (!report.is_object() || !report["rows"].is_array())
         return fail(ErrorClass::bug, EBADMSG, "the new process made no report");
     return report["rows"];

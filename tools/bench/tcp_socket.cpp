@@ -114,10 +114,8 @@ Waiting waiting_of(const LimitTask& task) {
 }
 
 Result<Listener> Listener::open(const std::string& address) {
-    auto found = find(address.empty() ? "::" : address, 0);
-    if (!found)
-        return propagate(std::move(found));
-    UniqueFd fd(::socket((*found)->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    RPMEM_ASSIGN(auto found, find(address.empty() ? "::" : address, 0));
+    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd && address.empty() && errno == EAFNOSUPPORT) // no IPv6 here
         return open("0.0.0.0");
     const int off = 0;
@@ -126,7 +124,7 @@ Result<Listener> Listener::open(const std::string& address) {
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     auto* const generic = reinterpret_cast<sockaddr*>(&own);
-    if (!fd || ::bind(fd.get(), (*found)->ai_addr, (*found)->ai_addrlen) != 0 ||
+    if (!fd || ::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
         ::listen(fd.get(), SOMAXCONN) != 0 || ::getsockname(fd.get(), generic, &length) != 0)
         return socket_failure("listening on");
     // The port is at the same place for both families.
@@ -137,10 +135,8 @@ Result<UniqueFd> Listener::accept(const Token& token) const {
     constexpr milliseconds token_timeout = std::chrono::seconds(2);
     const Deadline deadline(exchange_timeout);
     while (true) {
-        const Result<bool> ready = wait_readable(fd_.get(), deadline);
+        RPMEM_ASSIGN(const bool ready, wait_readable(fd_.get(), deadline));
         if (!ready)
-            return Failure(ready.error());
-        if (!*ready)
             return no_answer();
         UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!fd)
@@ -154,14 +150,12 @@ Result<UniqueFd> Listener::accept(const Token& token) const {
 }
 
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const Token& token) {
-    auto found = find(host, port);
-    if (!found)
-        return propagate(std::move(found));
-    UniqueFd fd(::socket((*found)->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    RPMEM_ASSIGN(auto found, find(host, port));
+    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd)
         return socket_failure("making");
     RPMEM_TRY(set_up(fd.get())); // the time-out is that of connecting, too
-    if (::connect(fd.get(), (*found)->ai_addr, (*found)->ai_addrlen) != 0)
+    if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0)
         return fail_errno(ErrorClass::link_lost, errno,
                           "connecting to port {} of {} for the limits", port, host);
     RPMEM_TRY(send_bytes(fd.get(), token));
@@ -170,12 +164,10 @@ Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const T
 
 Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting) {
     const int flags = flags_of(waiting);
+    const auto send = [&] { return ::send(fd, bytes.data(), bytes.size(), flags); };
     while (!bytes.empty()) {
-        const auto sent =
-            try_until_moved(waiting, [&] { return ::send(fd, bytes.data(), bytes.size(), flags); });
-        if (!sent)
-            return Failure(sent.error());
-        bytes = bytes.subspan(*sent);
+        RPMEM_ASSIGN(const auto sent, try_until_moved(waiting, send));
+        bytes = bytes.subspan(sent);
     }
     return {};
 }
@@ -189,10 +181,8 @@ Result<std::size_t> receive_some(int fd, std::span<std::byte> bytes, Waiting wai
 
 Result<> receive_all(int fd, std::span<std::byte> bytes, Waiting waiting) {
     while (!bytes.empty()) {
-        const auto got = receive_some(fd, bytes, waiting);
-        if (!got)
-            return Failure(got.error());
-        bytes = bytes.subspan(*got);
+        RPMEM_ASSIGN(const auto got, receive_some(fd, bytes, waiting));
+        bytes = bytes.subspan(got);
     }
     return {};
 }

@@ -40,10 +40,7 @@ Result<Samples> samples_of_threads(unsigned count, Work work) {
     std::vector<Samples> of_each(count);
     const Nanoseconds cpu = own_cpu_time();
     const Result<> done = in_threads(count, [&](unsigned i) -> Result<> {
-        Result<Samples> samples = work(i);
-        if (!samples)
-            return propagate(std::move(samples));
-        of_each[i] = std::move(*samples);
+        RPMEM_ASSIGN(of_each[i], work(i));
         return {};
     });
     RPMEM_TRY(done);

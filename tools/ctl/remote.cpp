@@ -30,13 +30,11 @@ Result<Output> run(const Target& target, const std::string& command, const Setti
     const Deadline deadline(settings.connect_timeout);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
-    auto channel = start_channel(target, command, ipv4, settings, deadline);
-    if (!channel)
-        return propagate(std::move(channel));
+    RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
     Output output;
     std::array<std::byte, 4096> buffer;
     while (output.text.size() < largest_output) {
-        const auto got = (*channel)->receive(buffer, deadline);
+        const auto got = channel->receive(buffer, deadline);
         if (!got)
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT)", target.host,
@@ -45,11 +43,8 @@ Result<Output> run(const Target& target, const std::string& command, const Setti
         if (*got < buffer.size())
             break;
     }
-    const auto status = (*channel)->finish(deadline);
-    if (!status)
-        return Failure(status.error());
-    output.status = *status;
-    output.error_text = (*channel)->error_text();
+    RPMEM_ASSIGN(output.status, channel->finish(deadline));
+    output.error_text = channel->error_text();
     return output;
 }
 

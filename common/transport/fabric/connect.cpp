@@ -70,22 +70,21 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
 Result<> await_connected(const fabric::EventQueue& events, const std::string& where,
                          const FabricPatience& patience) {
     const Deadline deadline(patience.time);
-    auto event = events.wait(deadline, patience.wake);
-    while (event && !*event && !deadline.passed() && !patience.is_lost())
-        event = events.wait(deadline, patience.wake);
-    if (!event)
-        return propagate(std::move(event));
-    if (!*event && !deadline.passed())
+    std::optional<fabric::ConnectionEvent> event;
+    do {
+        RPMEM_ASSIGN(event, events.wait(deadline, patience.wake));
+    } while (!event && !deadline.passed() && !patience.is_lost());
+    if (!event && !deadline.passed())
         return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
-    if (!*event)
+    if (!event)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
                     "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
                     "(firewall)?",
                     where, patience.time.count());
-    if ((*event)->kind != EventKind::connected)
-        return fail(ErrorClass::link_lost, (*event)->code != 0 ? (*event)->code : ECONNREFUSED,
+    if (event->kind != EventKind::connected)
+        return fail(ErrorClass::link_lost, event->code != 0 ? event->code : ECONNREFUSED,
                     "{} failed: {}", where,
-                    (*event)->text.empty() ? "the target refused it" : (*event)->text);
+                    event->text.empty() ? "the target refused it" : event->text);
     return {};
 }
 
@@ -98,27 +97,22 @@ struct Offer {
 
 Result<OpenedFabricLane> reach(const FabricTarget& target, Offer offer, const std::string& where,
                                const FabricPatience& patience) {
-    auto group = FabricGroup::open(target.domain, fabric::completions_of(target.provider, 1),
-                                   target.spin_time);
-    if (!group)
-        return propagate(std::move(group));
-    auto connection =
-        FabricConnection::open({.domain = target.domain,
-                                .provider = target.provider,
-                                .info = target.provider.info.get(),
-                                .events = target.events,
-                                .group = **group,
-                                .encoding = offer.encoding},
-                               offer.buffers, target.pool, where, std::move(offer.opening));
-    if (!connection)
-        return propagate(std::move(connection));
-    RPMEM_TRY((*group)->add(**connection));
-    auto started =
-        (*connection)->endpoint().connect(target.provider.info->dest_addr, offer.greeting);
-    if (!started)
-        return Failure(in_context(where, std::move(started).error()));
+    RPMEM_ASSIGN(auto group,
+                 FabricGroup::open(target.domain, fabric::completions_of(target.provider, 1),
+                                   target.spin_time));
+    RPMEM_ASSIGN(auto connection, FabricConnection::open({.domain = target.domain,
+                                                          .provider = target.provider,
+                                                          .info = target.provider.info.get(),
+                                                          .events = target.events,
+                                                          .group = *group,
+                                                          .encoding = offer.encoding},
+                                                         offer.buffers, target.pool, where,
+                                                         std::move(offer.opening)));
+    RPMEM_TRY(group->add(*connection));
+    RPMEM_TRY(in_context(
+        where, connection->endpoint().connect(target.provider.info->dest_addr, offer.greeting)));
     RPMEM_TRY(await_connected(target.events, where, patience));
-    return OpenedFabricLane{std::move(*group), std::move(*connection)};
+    return OpenedFabricLane{std::move(group), std::move(connection)};
 }
 
 } // namespace
@@ -150,25 +144,23 @@ Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
     auto made = std::make_unique<InitiatorOpening>(session, identity);
     InitiatorOpening& opening = *made;
     const auto greeting = wire::encode(wire::LaneGreeting{identity.lane, session.keys.token});
-    auto opened = reach(target,
-                        {.buffers = buffers(opening_receives, opening_size, target.queue),
-                         .opening = std::move(made),
-                         .greeting = greeting},
-                        where, patience);
-    if (!opened)
-        return opened;
-    auto granted = open_lane(*opened->connection, *opened->group, opening, deadline, patience);
-    if (!granted)
-        return Failure(in_context(where, std::move(granted).error()));
-    const wire::LaneCredits credits = *granted; // the opening goes
+    RPMEM_ASSIGN(auto opened,
+                 reach(target,
+                       {.buffers = buffers(opening_receives, opening_size, target.queue),
+                        .opening = std::move(made),
+                        .greeting = greeting},
+                       where, patience));
+    RPMEM_ASSIGN(const wire::LaneCredits credits,
+                 in_context(where, open_lane(*opened.connection, *opened.group, opening, deadline,
+                                             patience)));
     if (credits.frames > most_lane_frames || credits.payload > target.most_payload)
         return fail(ErrorClass::link_lost, EBADMSG,
                     "{}: the target broke the protocol: its credits make no sense", where);
     const std::size_t reads = std::min<std::size_t>(credits.reads, wire::most_reads);
     const std::size_t largest = std::max(read_piece(credits.payload), wire::most_error_text);
-    RPMEM_TRY(opened->connection->prepare_for_frames(
+    RPMEM_TRY(opened.connection->prepare_for_frames(
         buffers(credits.frames + reads + 2, wire::frame_header_size + largest, target.queue)));
-    opened->credits = credits;
+    opened.credits = credits;
     return opened;
 }
 

@@ -86,17 +86,12 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
     const std::uint64_t rights = rights_of(access);
     const bool pins = provider.pins_memory && !provider.pages_on_demand;
     if (pins)
-        if (auto room = rdma::make_room_to_lock(address, size); !room)
-            return Failure(in_context(fmt::format("cannot register {} bytes of memory with the "
-                                                  "provider {}",
-                                                  size, name_of(provider.kind)),
-                                      std::move(room).error()));
+        RPMEM_TRY(in_context(fmt::format("cannot register {} bytes of memory with the provider {}",
+                                         size, name_of(provider.kind)),
+                             rdma::make_room_to_lock(address, size)));
     std::uint64_t key = 0;
     if (!provider.provider_keys) {
-        const Result<std::uint64_t> chosen = random_key(provider.key_size);
-        if (!chosen)
-            return Failure(chosen.error());
-        key = *chosen;
+        RPMEM_ASSIGN(key, random_key(provider.key_size));
     }
     fid_mr* region = nullptr;
     const int status =

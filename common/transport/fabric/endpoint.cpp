@@ -79,10 +79,8 @@ Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Prov
     if (status != 0)
         return fail_fabric(ErrorClass::resource_limit, status,
                            "cannot listen for lanes with the provider {}", name_of(provider.kind));
-    const Result<std::uint16_t> port = port_of(&endpoint->fid);
-    if (!port)
-        return Failure(port.error());
-    return PassiveEndpoint(std::move(owned), *port);
+    RPMEM_ASSIGN(const std::uint16_t port, port_of(&endpoint->fid));
+    return PassiveEndpoint(std::move(owned), port);
 }
 
 void PassiveEndpoint::reject(const Info& request) const {

@@ -39,24 +39,16 @@ FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const
                        std::string name, std::unique_ptr<Opening> opening) {
     std::unique_ptr<FabricConnection> made(
         new FabricConnection(end, pool, std::move(name), std::move(opening)));
-    auto receives = made->make_places(buffers.receives, buffers.receive_size, Kind::receive);
-    if (!receives)
-        return propagate(std::move(receives));
-    made->receives_ = std::move(*receives);
-    auto sends = made->make_places(buffers.sends, buffers.send_size, Kind::send,
-                                   std::max(buffers.landing, unwanted));
-    if (!sends)
-        return propagate(std::move(sends));
-    made->sends_ = std::move(*sends);
+    RPMEM_ASSIGN(made->receives_,
+                 made->make_places(buffers.receives, buffers.receive_size, Kind::receive));
+    RPMEM_ASSIGN(made->sends_, made->make_places(buffers.sends, buffers.send_size, Kind::send,
+                                                 std::max(buffers.landing, unwanted)));
     made->state_->is_open = !made->opening_;
     made->numbers_.resize(buffers.sends);
     made->arrived_.resize(buffers.receives);
     made->queue_ = buffers.queue;
-    auto endpoint =
-        fabric::Endpoint::open(end.domain, end.info, end.events, end.group.completions());
-    if (!endpoint)
-        return propagate(std::move(endpoint));
-    made->endpoint_ = std::move(*endpoint);
+    RPMEM_ASSIGN(made->endpoint_,
+                 fabric::Endpoint::open(end.domain, end.info, end.events, end.group.completions()));
     return made;
 }
 
@@ -72,11 +64,8 @@ Result<FabricConnection::Places> FabricConnection::make_places(std::size_t count
     if (!places.memory)
         return fail(ErrorClass::resource_limit, ENOMEM,
                     "no memory for the {} bytes of message buffers of {}", all, name_);
-    auto region = fabric::register_memory(domain_, provider_, places.memory.get(), all,
-                                          fabric::Access::local);
-    if (!region)
-        return propagate(std::move(region));
-    places.region = std::move(*region);
+    RPMEM_ASSIGN(places.region, fabric::register_memory(domain_, provider_, places.memory.get(),
+                                                        all, fabric::Access::local));
     places.behind = {places.memory.get() + count * step, bytes_behind};
     places.operations.resize(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -125,10 +114,8 @@ int FabricConnection::post_receive(FabricOperation& operation) {
 
 Result<> FabricConnection::prepare_for_frames(const FabricBuffers& buffers) {
     opening_.reset();
-    auto receives = make_places(buffers.receives, buffers.receive_size, Kind::receive);
-    if (!receives)
-        return propagate(std::move(receives));
-    first_receives_ = std::exchange(receives_, std::move(*receives));
+    RPMEM_ASSIGN(auto receives, make_places(buffers.receives, buffers.receive_size, Kind::receive));
+    first_receives_ = std::exchange(receives_, std::move(receives));
     arrived_.assign(buffers.receives, {});
     first_arrived_ = 0;
     state_->is_open = true;

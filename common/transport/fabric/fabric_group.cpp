@@ -27,10 +27,8 @@ constexpr unsigned most_failures = 100000;
 Result<std::unique_ptr<FabricGroup>> FabricGroup::open(const fabric::Domain& domain,
                                                        std::size_t operations,
                                                        std::chrono::microseconds spin_time) {
-    auto completions = fabric::CompletionQueue::open(domain, operations);
-    if (!completions)
-        return propagate(std::move(completions));
-    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(*completions), spin_time));
+    RPMEM_ASSIGN(auto completions, fabric::CompletionQueue::open(domain, operations));
+    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(completions), spin_time));
 }
 
 Result<> FabricGroup::add(Connection& connection) {

@@ -53,10 +53,8 @@ Result<EventQueue> EventQueue::open(const Domain& domain) {
     if (status != 0)
         return fail_fabric(ErrorClass::resource_limit, status, "cannot open an event queue");
     Handle<fid_eq> owned(queue);
-    const Result<int> fd = wait_fd_of(&queue->fid, "event queue");
-    if (!fd)
-        return Failure(fd.error());
-    return EventQueue(std::move(owned), domain, *fd);
+    RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "event queue"));
+    return EventQueue(std::move(owned), domain, fd);
 }
 
 bool EventQueue::prepare_sleep() const {
@@ -129,10 +127,8 @@ Result<CompletionQueue> CompletionQueue::open(const Domain& domain, std::size_t 
         return fail_fabric(ErrorClass::resource_limit, status,
                            "cannot open a completion queue of {} entries", size);
     Handle<fid_cq> owned(queue);
-    const Result<int> fd = wait_fd_of(&queue->fid, "completion queue");
-    if (!fd)
-        return Failure(fd.error());
-    return CompletionQueue(std::move(owned), domain.fabric.get(), *fd);
+    RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "completion queue"));
+    return CompletionQueue(std::move(owned), domain.fabric.get(), fd);
 }
 
 int CompletionQueue::read(std::span<Completion> entries) const {

@@ -92,11 +92,9 @@ Result<Provider> find_among(const Surroundings& surroundings, const LocalEnd& en
 } // namespace
 
 Result<Surroundings> look_around(const DeviceSetting& setting) {
-    auto allowed = rdma::parse_devices(setting.value);
-    if (!allowed)
-        return in_context(setting.name, std::move(allowed).error());
+    RPMEM_ASSIGN(auto allowed, in_context(setting.name, rdma::parse_devices(setting.value)));
     const char* const providers = ::secure_getenv("FI_PROVIDER");
-    return Surroundings{rdma::examine_devices(), std::move(*allowed), setting.name,
+    return Surroundings{rdma::examine_devices(), std::move(allowed), setting.name,
                         providers ? providers : ""};
 }
 
@@ -106,22 +104,20 @@ Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
     if (kind != ProviderKind::verbs)
         return find_to_connect(kind, host, service, queues);
     const LocalEnd end = rdma::local_end_to(host);
-    const auto surroundings = look_around(setting);
-    if (!surroundings)
-        return Failure(surroundings.error());
+    RPMEM_ASSIGN(const auto surroundings, look_around(setting));
     // Without a device that may serve, libfabric is not even loaded. Where devices are named, one
     // may serve by another address than the route's.
-    const bool is_hopeless = setting.value.empty() || surroundings->devices.devices.empty();
-    if (const auto diagnosis = rdma::diagnose(*surroundings, end);
-        is_hopeless && rdma::is_certain(diagnosis, *surroundings))
+    const bool is_hopeless = setting.value.empty() || surroundings.devices.devices.empty();
+    if (const auto diagnosis = rdma::diagnose(surroundings, end);
+        is_hopeless && rdma::is_certain(diagnosis, surroundings))
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}", diagnosis.text);
     // The kernel resolves loopback addresses to any device, and then no connection comes about.
     Result<Provider> found = fail(ErrorClass::resource_limit, ENODATA,
                                   "the libfabric provider verbs does not serve {}", host);
     if (!end.loopback)
         found = setting.value.empty() ? find_to_connect(kind, host, service, queues)
-                                      : find_among(*surroundings, end, host, service, queues);
-    return found ? std::move(found) : explain(found.error(), *surroundings, end);
+                                      : find_among(surroundings, end, host, service, queues);
+    return found ? std::move(found) : explain(found.error(), surroundings, end);
 }
 
 Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
@@ -130,15 +126,13 @@ Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
     auto found = find_to_listen(kind, address, service, queues);
     if (kind != ProviderKind::verbs || (found && setting.value.empty()))
         return found;
-    const auto surroundings = look_around(setting);
-    if (!surroundings)
-        return Failure(surroundings.error());
+    RPMEM_ASSIGN(const auto surroundings, look_around(setting));
     const LocalEnd end = rdma::local_end_at(address);
     if (!found)
-        return explain(found.error(), *surroundings, end);
+        return explain(found.error(), surroundings, end);
     // The address decides which device it is; the setting, whether that one may serve.
-    const auto diagnosis = rdma::diagnose(*surroundings, end);
-    if (!is_allowed(device_of(*found), surroundings->allowed) ||
+    const auto diagnosis = rdma::diagnose(surroundings, end);
+    if (!is_allowed(device_of(*found), surroundings.allowed) ||
         diagnosis.fault == Fault::other_device)
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}",
                     diagnosis.fault != Fault::none

@@ -177,15 +177,10 @@ Result<> Attempt::prove(Random& random) {
     ProofStep step = proof.start(random);
     RPMEM_TRY(send(step.send));
     if (options_.tls && proof.state() == ProofState::securing) {
-        auto tls = TlsStream::make(*options_.tls, std::move(stream_), name_);
-        if (!tls)
-            return propagate(std::move(tls));
-        TlsStream& stream = **tls;
-        stream_ = std::move(*tls);
-        const auto secured = secure(proof, stream);
-        if (!secured)
-            return Failure(secured.error());
-        step = *secured;
+        RPMEM_ASSIGN(auto tls, TlsStream::make(*options_.tls, std::move(stream_), name_));
+        TlsStream& stream = *tls;
+        stream_ = std::move(tls);
+        RPMEM_ASSIGN(step, secure(proof, stream));
     } else {
         step.send = {};
     }
@@ -196,10 +191,7 @@ Result<> Attempt::prove(Random& random) {
         if (proof.state() == ProofState::proven)
             return {};
         if (buffered_ == 0) {
-            const auto got = receive(buffer_, nobody_answers);
-            if (!got)
-                return Failure(got.error());
-            buffered_ = *got;
+            RPMEM_ASSIGN(buffered_, receive(buffer_, nobody_answers));
         }
         step = proof.advance(Bytes(buffer_).first(buffered_));
         was_proven_ = was_proven_ || proof.state() == ProofState::welcome;
@@ -210,11 +202,10 @@ Result<> Attempt::prove(Random& random) {
 
 Result<wire::LaneCredits> Attempt::take_welcome() {
     while (buffered_ < welcome_size) {
-        const auto got = receive(std::span(buffer_).subspan(buffered_, welcome_size - buffered_),
-                                 "the target does not open the lane");
-        if (!got)
-            return Failure(got.error());
-        buffered_ += *got;
+        RPMEM_ASSIGN(const auto got,
+                     receive(std::span(buffer_).subspan(buffered_, welcome_size - buffered_),
+                             "the target does not open the lane"));
+        buffered_ += got;
     }
     const auto header = wire::decode_frame_header(Bytes(buffer_).first<wire::frame_header_size>());
     if (!header || header->type != wire::FrameType::welcome ||
@@ -230,10 +221,8 @@ Result<wire::LaneCredits> Attempt::take_welcome() {
 Result<OpenedLane> Attempt::run(Random& random) {
     RPMEM_TRY(open());
     RPMEM_TRY(prove(random));
-    const auto credits = take_welcome();
-    if (!credits)
-        return Failure(credits.error());
-    return OpenedLane{std::make_unique<FrameConnection>(std::move(stream_), name_), *credits};
+    RPMEM_ASSIGN(const auto credits, take_welcome());
+    return OpenedLane{std::make_unique<FrameConnection>(std::move(stream_), name_), credits};
 }
 
 } // namespace

@@ -42,17 +42,13 @@ Result<Bytes> Agent::ask(const Bytes& request, std::byte expected, const Deadlin
     put_string(message, request);
     RPMEM_TRY(write_fully(socket_.get(), message.take(), deadline));
     Bytes size_field(sizeof(std::uint32_t));
-    auto got = read_fully(socket_.get(), size_field, deadline);
-    if (!got)
-        return propagate(std::move(got));
+    RPMEM_ASSIGN(auto got, read_fully(socket_.get(), size_field, deadline));
     const auto size = wire::ByteReader(size_field).big_endian<std::uint32_t>();
-    if (*got < size_field.size() || size == 0 || size > max_answer)
+    if (got < size_field.size() || size == 0 || size > max_answer)
         return fail(ErrorClass::target_refused, EPROTO, "its answer makes no sense");
     Bytes answer(size);
-    got = read_fully(socket_.get(), answer, deadline);
-    if (!got)
-        return propagate(std::move(got));
-    if (*got < answer.size())
+    RPMEM_ASSIGN(got, read_fully(socket_.get(), answer, deadline));
+    if (got < answer.size())
         return fail(ErrorClass::target_refused, EPROTO, "its answer is not complete");
     if (answer.front() != expected)
         return fail(ErrorClass::target_refused, EACCES, "it refused");
@@ -63,10 +59,8 @@ Result<Bytes> Agent::ask(const Bytes& request, std::byte expected, const Deadlin
 Result<std::vector<Agent::Identity>> Agent::identities(const Deadline& deadline) const {
     wire::ByteWriter request(sizeof(request_identities));
     request.big_endian(request_identities);
-    const auto answer = ask(request.take(), identities_answer, deadline);
-    if (!answer)
-        return Failure(answer.error());
-    wire::ByteReader reader(*answer);
+    RPMEM_ASSIGN(const auto answer, ask(request.take(), identities_answer, deadline));
+    wire::ByteReader reader(answer);
     const auto count = reader.big_endian<std::uint32_t>();
     std::vector<Identity> identities;
     for (std::size_t i = 0; i < std::min<std::size_t>(count, max_identities); ++i) {
@@ -88,10 +82,8 @@ Result<Bytes> Agent::sign(const Bytes& public_key, std::span<const std::byte> da
     request.big_endian(algorithm == "rsa-sha2-512"   ? sign_with_sha512
                        : algorithm == "rsa-sha2-256" ? sign_with_sha256
                                                      : std::uint32_t{0});
-    const auto answer = ask(request.take(), sign_response, deadline);
-    if (!answer)
-        return Failure(answer.error());
-    wire::ByteReader reader(*answer);
+    RPMEM_ASSIGN(const auto answer, ask(request.take(), sign_response, deadline));
+    wire::ByteReader reader(answer);
     auto signature = take_string(reader);
     if (!signature)
         return fail(ErrorClass::target_refused, EPROTO, "its answer makes no sense");

@@ -48,19 +48,26 @@ int await_connection(int fd, const Deadline& deadline) {
     return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
 }
 
-// The socket, or errno.
-tl::expected<UniqueFd, int> connect_to(const addrinfo& address, const Deadline& deadline) {
+// HOST and PORT are what the user calls the address.
+Result<UniqueFd> connect_to(const addrinfo& address, const std::string& host, std::uint16_t port,
+                            const Deadline& deadline) {
     UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd)
-        return tl::unexpected(errno);
-    set_options(fd.get());
     int code = 0;
-    if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0)
-        code =
-            errno == EINPROGRESS || errno == EINTR ? await_connection(fd.get(), deadline) : errno;
-    if (code != 0)
-        return tl::unexpected(code);
-    return fd;
+    if (fd)
+        set_options(fd.get());
+    if (!fd || ::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0)
+        code = errno;
+    if (code == EINPROGRESS || code == EINTR)
+        code = await_connection(fd.get(), deadline);
+    if (code == 0)
+        return fd;
+    if (code == ETIMEDOUT)
+        return fail(ErrorClass::link_lost, code,
+                    "no answer from {} port {} within the time allowed (RPMEM_CONNECT_TIMEOUT): is "
+                    "the target up, and does a firewall let ssh through?",
+                    host, port);
+    return fail_errno(ErrorClass::link_lost, code,
+                      "cannot connect to {} port {} (does sshd run there?)", host, port);
 }
 
 } // namespace
@@ -79,21 +86,12 @@ Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool fo
     int left = 0;
     for (const addrinfo* address = list; address; address = address->ai_next)
         ++left;
-    int code = EHOSTUNREACH;
-    for (const addrinfo* address = list; address; address = address->ai_next, --left) {
+    for (const addrinfo* address = list;; address = address->ai_next, --left) {
         const Deadline share(std::chrono::milliseconds(deadline.poll_timeout() / left));
-        auto fd = connect_to(*address, share);
-        if (fd)
-            return std::move(*fd);
-        code = fd.error();
+        auto fd = connect_to(*address, host, port, share);
+        if (fd || !address->ai_next)
+            return fd;
     }
-    if (code == ETIMEDOUT)
-        return fail(ErrorClass::link_lost, code,
-                    "no answer from {} port {} within the time allowed (RPMEM_CONNECT_TIMEOUT): is "
-                    "the target up, and does a firewall let ssh through?",
-                    host, port);
-    return fail_errno(ErrorClass::link_lost, code,
-                      "cannot connect to {} port {} (does sshd run there?)", host, port);
 }
 
 std::string peer_of(int socket) {

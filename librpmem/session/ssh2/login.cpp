@@ -110,10 +110,8 @@ Result<> Attempt::run() {
     RPMEM_TRY(ask_for_methods());
     if (::libssh2_userauth_authenticated(session_.get()))
         return {};
-    const Result<bool> done = try_all();
-    if (!done)
-        return Failure(done.error());
-    if (*done)
+    RPMEM_ASSIGN(const bool done, try_all());
+    if (done)
         return {};
     return fail(
         ErrorClass::target_refused, EACCES,
@@ -127,15 +125,13 @@ Result<> Attempt::run() {
 
 Result<> Attempt::ask_for_methods() {
     const char* list = nullptr;
-    const auto status = session_.complete(
+    RPMEM_TRY(session_.complete(
         [&] {
             list = ::libssh2_userauth_list(session_.get(), login_.user.c_str(),
                                            static_cast<unsigned>(login_.user.size()));
             return list ? 0 : ::libssh2_session_last_errno(session_.get());
         },
-        deadline_);
-    if (!status)
-        return Failure(status.error());
+        deadline_));
     if (list)
         methods_ = list;
     return {};
@@ -180,10 +176,9 @@ Result<bool> Attempt::try_agent(const std::string& socket) {
                 return fail(ErrorClass::target_refused, EACCES,
                             "the server takes no other signatures of it than ssh-rsa, which are "
                             "made with SHA-1 and are not asked for");
-            const auto whole = agent->sign(identity.public_key, data, algorithm, deadline_);
-            if (!whole)
-                return Failure(whole.error());
-            wire::ByteReader reader(*whole);
+            RPMEM_ASSIGN(const auto whole,
+                         agent->sign(identity.public_key, data, algorithm, deadline_));
+            wire::ByteReader reader(whole);
             static_cast<void>(take_string(reader)); // its type
             return take_string(reader).value_or(Bytes());
         };
@@ -243,20 +238,19 @@ Result<bool> Attempt::try_key(const Bytes& public_key, const Sign& sign, const s
     return conclude(status, name, signing.fault);
 }
 
-Result<bool> Attempt::conclude(const Result<int>& status, const std::string& name,
+Result<bool> Attempt::conclude(const Result<int>& completed, const std::string& name,
                                const std::string& fault) {
-    if (!status)
-        return Failure(status.error());
-    if (*status == 0)
+    RPMEM_ASSIGN(const int status, completed);
+    if (status == 0)
         return true;
-    const bool is_refused = *status == LIBSSH2_ERROR_AUTHENTICATION_FAILED ||
-                            *status == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED;
+    const bool is_refused = status == LIBSSH2_ERROR_AUTHENTICATION_FAILED ||
+                            status == LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED;
     const std::string why = !fault.empty() ? fault
                             : is_refused   ? "not accepted"
                                            : session_.last_error();
     tried_.push_back(fmt::format("{} ({})", name, why));
-    if (*status == LIBSSH2_ERROR_SOCKET_DISCONNECT || *status == LIBSSH2_ERROR_SOCKET_RECV ||
-        *status == LIBSSH2_ERROR_SOCKET_SEND)
+    if (status == LIBSSH2_ERROR_SOCKET_DISCONNECT || status == LIBSSH2_ERROR_SOCKET_RECV ||
+        status == LIBSSH2_ERROR_SOCKET_SEND)
         return fail(ErrorClass::target_refused, EACCES,
                     "the ssh server ended the login as {} after it was shown: {}. A server takes "
                     "few keys in one login (MaxAuthTries); RPMEM_SSH_KEY names the right one",

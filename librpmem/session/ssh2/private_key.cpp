@@ -110,10 +110,8 @@ Result<SecretBytes> openssh_body(std::string_view content) {
 
 // Null: another kind.
 Result<EVP_PKEY*> read_openssh(std::string_view content) {
-    const auto bytes = openssh_body(content);
-    if (!bytes)
-        return Failure(bytes.error());
-    wire::ByteReader file(*bytes);
+    RPMEM_ASSIGN(const auto bytes, openssh_body(content));
+    wire::ByteReader file(bytes);
     std::array<std::byte, openssh_magic.size()> magic{};
     file.raw(magic);
     if (text_of(magic) != openssh_magic)
@@ -171,10 +169,9 @@ Result<EVP_PKEY*> read_pem(std::string_view content) {
 } // namespace
 
 Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content) {
-    const auto key = content.starts_with(openssh_begin) ? read_openssh(content) : read_pem(content);
-    if (!key)
-        return Failure(key.error());
-    return std::unique_ptr<RsaKey>(*key ? new RsaKey(*key) : nullptr);
+    RPMEM_ASSIGN(const auto key,
+                 content.starts_with(openssh_begin) ? read_openssh(content) : read_pem(content));
+    return std::unique_ptr<RsaKey>(key ? new RsaKey(key) : nullptr);
 }
 
 std::string public_key_line(std::string_view content) {

@@ -68,25 +68,22 @@ private:
 Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::string& command,
                                      const Deadline& deadline) {
     LIBSSH2_CHANNEL* channel = nullptr;
-    auto status = session.complete(
-        [&] {
-            channel =
-                ::libssh2_channel_open_ex(session.get(), "session", sizeof("session") - 1,
-                                          window_size, LIBSSH2_CHANNEL_PACKET_DEFAULT, nullptr, 0);
-            return channel ? 0 : ::libssh2_session_last_errno(session.get());
-        },
-        deadline);
-    if (status && *status == 0)
-        status = session.complete(
-            [&] {
-                return ::libssh2_channel_process_startup(channel, "exec", sizeof("exec") - 1,
-                                                         command.c_str(),
-                                                         static_cast<unsigned>(command.size()));
-            },
-            deadline);
-    if (!status)
-        return Failure(status.error());
-    if (*status != 0)
+    const auto open = [&] {
+        channel =
+            ::libssh2_channel_open_ex(session.get(), "session", sizeof("session") - 1, window_size,
+                                      LIBSSH2_CHANNEL_PACKET_DEFAULT, nullptr, 0);
+        return channel ? 0 : ::libssh2_session_last_errno(session.get());
+    };
+    const auto start = [&] {
+        return ::libssh2_channel_process_startup(channel, "exec", sizeof("exec") - 1,
+                                                 command.c_str(),
+                                                 static_cast<unsigned>(command.size()));
+    };
+    RPMEM_ASSIGN(auto status, session.complete(open, deadline));
+    if (status == 0) {
+        RPMEM_ASSIGN(status, session.complete(start, deadline));
+    }
+    if (status != 0)
         return fail(ErrorClass::link_lost, ECONNRESET,
                     "the ssh server does not run the command '{}': {}", command,
                     session.last_error());
@@ -95,24 +92,16 @@ Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::stri
 
 Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
                                          LIBSSH2_CHANNEL* channel) {
-    auto input = make_socket_pair();
-    if (!input)
-        return propagate(std::move(input));
-    auto output = make_socket_pair();
-    if (!output)
-        return propagate(std::move(output));
-    auto error = make_socket_pair();
-    if (!error)
-        return propagate(std::move(error));
-    auto stop = Event::make();
-    if (!stop)
-        return propagate(std::move(stop));
+    RPMEM_ASSIGN(auto input, make_socket_pair());
+    RPMEM_ASSIGN(auto output, make_socket_pair());
+    RPMEM_ASSIGN(auto error, make_socket_pair());
+    RPMEM_ASSIGN(auto stop, Event::make());
     std::string peer = peer_of(session->socket());
     Relay relay(std::move(session), channel,
-                {std::move(input->theirs), std::move(output->theirs), std::move(error->theirs)});
-    auto carrier = std::make_unique<RelayCarrier>(std::move(relay), std::move(*stop));
+                {std::move(input.theirs), std::move(output.theirs), std::move(error.theirs)});
+    auto carrier = std::make_unique<RelayCarrier>(std::move(relay), std::move(stop));
     return std::make_unique<Channel>(
-        ChannelStreams{std::move(input->ours), std::move(output->ours), std::move(error->ours)},
+        ChannelStreams{std::move(input.ours), std::move(output.ours), std::move(error.ours)},
         std::move(carrier), std::move(peer));
 }
 
@@ -135,28 +124,18 @@ Login login_of(const Target& target, const Files& files, const Account& account)
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Files& files,
                                                const Deadline& deadline) {
-    const auto account = current_account();
-    if (!account)
-        return Failure(account.error());
+    RPMEM_ASSIGN(const auto account, current_account());
     const std::uint16_t port = target.port.value_or(usual_port);
-    const auto identity =
-        HostIdentity::look_up(target.host, port, known_hosts_files(files, *account));
-    if (!identity)
-        return Failure(identity.error());
-    auto socket = connect_to(target.host, port, force_ipv4, deadline);
-    if (!socket)
-        return propagate(std::move(socket));
-    auto session =
-        Ssh2Session::start(std::move(*socket), fmt::format("{} port {}", target.host, port),
-                           identity->algorithms(), deadline);
-    if (!session)
-        return propagate(std::move(session));
-    RPMEM_TRY(identity->check(**session));
-    RPMEM_TRY(log_in(**session, login_of(target, files, *account), deadline));
-    const auto channel = run_command(**session, command, deadline);
-    if (!channel)
-        return Failure(channel.error());
-    return relayed(std::move(*session), *channel);
+    RPMEM_ASSIGN(const auto identity,
+                 HostIdentity::look_up(target.host, port, known_hosts_files(files, account)));
+    RPMEM_ASSIGN(auto socket, connect_to(target.host, port, force_ipv4, deadline));
+    RPMEM_ASSIGN(auto session,
+                 Ssh2Session::start(std::move(socket), fmt::format("{} port {}", target.host, port),
+                                    identity.algorithms(), deadline));
+    RPMEM_TRY(identity.check(*session));
+    RPMEM_TRY(log_in(*session, login_of(target, files, account), deadline));
+    RPMEM_ASSIGN(const auto channel, run_command(*session, command, deadline));
+    return relayed(std::move(session), channel);
 }
 
 } // namespace rpmem::ssh2

@@ -47,12 +47,10 @@ Ssh2Session::start(UniqueFd socket, const std::string& server,
                                    reinterpret_cast<void*>(&Ssh2Session::receive));
     ::libssh2_session_set_blocking(raw, 0);
     RPMEM_TRY(session->prefer_all(host_key_algorithms));
-    const auto status = session->complete(
-        [&] { return ::libssh2_session_handshake(raw, session->socket()); }, deadline);
-    if (!status)
-        return Failure(status.error());
-    if (*status != 0)
-        return session->no_handshake(*status, server);
+    const auto handshake = [&] { return ::libssh2_session_handshake(raw, session->socket()); };
+    RPMEM_ASSIGN(const auto status, session->complete(handshake, deadline));
+    if (status != 0)
+        return session->no_handshake(status, server);
     session->is_encrypted_ = true;
     return session;
 }

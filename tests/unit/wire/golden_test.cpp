@@ -47,14 +47,13 @@ std::vector<std::string> captures(const std::string& direction) {
 
 // Takes one message off the front of a capture.
 Result<Request> next_request(std::span<const std::byte>& left) {
-    auto header = decode_request_header(left.first(std::min(left.size(), request_header_size)));
-    if (!header)
-        return propagate(std::move(header));
-    const auto size = static_cast<std::size_t>(header->size);
+    RPMEM_ASSIGN(auto header,
+                 decode_request_header(left.first(std::min(left.size(), request_header_size))));
+    const auto size = static_cast<std::size_t>(header.size);
     if (size > left.size())
         return fail(ErrorClass::bug, ENODATA, "the capture ends within a message");
     auto request =
-        decode_request(*header, left.subspan(request_header_size, size - request_header_size));
+        decode_request(header, left.subspan(request_header_size, size - request_header_size));
     if (request)
         left = left.subspan(size);
     return request;

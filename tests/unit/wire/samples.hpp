@@ -59,11 +59,9 @@ inline MediumFailure medium_failure() {
 
 // A body decoded through the header, as a receiver does it.
 inline Result<Request> receive_request(std::span<const std::byte> message) {
-    auto header =
-        decode_request_header(message.first(std::min(message.size(), request_header_size)));
-    if (!header)
-        return propagate(std::move(header));
-    return decode_request(*header, message.subspan(request_header_size));
+    RPMEM_ASSIGN(auto header, decode_request_header(
+                                  message.first(std::min(message.size(), request_header_size))));
+    return decode_request(header, message.subspan(request_header_size));
 }
 
 inline Bytes encode_any(const Request& request) {
@@ -75,21 +73,20 @@ inline Result<Bytes> receive_response(MessageType expected, std::span<const std:
     if (expected == MessageType::medium_failure)
         return decode_medium_failure(message).map(
             [](const MediumFailure& failure) { return encode(failure); });
-    auto header = decode_response_header(
-        message.first(std::min(message.size(), response_header_size)), expected);
-    if (!header)
-        return propagate(std::move(header));
+    RPMEM_ASSIGN(auto header,
+                 decode_response_header(
+                     message.first(std::min(message.size(), response_header_size)), expected));
     const auto body = message.subspan(response_header_size);
     const auto again = [](const auto& response) { return encode(response); };
     switch (expected) {
     case MessageType::create_response:
-        return decode_create_response(*header, body).map(again);
+        return decode_create_response(header, body).map(again);
     case MessageType::open_response:
-        return decode_open_response(*header, body).map(again);
+        return decode_open_response(header, body).map(again);
     case MessageType::close_response:
-        return decode_close_response(*header, body).map(again);
+        return decode_close_response(header, body).map(again);
     default:
-        return decode_set_attributes_response(*header, body).map(again);
+        return decode_set_attributes_response(header, body).map(again);
     }
 }
 
