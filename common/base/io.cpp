@@ -27,16 +27,21 @@ Result<bool> wait_for(int fd, short events, const Deadline& deadline, int cancel
     }
 }
 
+Result<> await_reader(int fd, const Deadline& deadline) {
+    RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
+    if (!ready)
+        return fail(ErrorClass::link_lost, ETIMEDOUT,
+                    "the reader took no data within the time allowed");
+    return {};
+}
+
 // What write(2) returned, errno with it. A blocking pipe does not know MSG_DONTWAIT: wait for room
 // first, and write no more than what then is sure to fit.
 Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadline& deadline) {
     const ssize_t sent = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != ENOTSOCK)
         return sent;
-    RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
-    if (!ready)
-        return fail(ErrorClass::link_lost, ETIMEDOUT,
-                    "the reader took no data within the time allowed");
+    RPMEM_TRY(await_reader(fd, deadline));
     return ::write(fd, data.data(), std::min<std::size_t>(data.size(), PIPE_BUF));
 }
 
@@ -75,10 +80,7 @@ Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& de
             continue;
         if (errno != EAGAIN)
             return fail_errno(ErrorClass::link_lost, errno, "cannot write to the other end");
-        RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
-        if (!ready)
-            return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "the reader took no data within the time allowed");
+        RPMEM_TRY(await_reader(fd, deadline));
     }
     return {};
 }

@@ -85,10 +85,10 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
         return MemoryRegion();
     const std::uint64_t rights = rights_of(access);
     const bool pins = provider.pins_memory && !provider.pages_on_demand;
+    const std::string failing = fmt::format(
+        "cannot register {} bytes of memory with the provider {}", size, name_of(provider.kind));
     if (pins)
-        RPMEM_TRY(in_context(fmt::format("cannot register {} bytes of memory with the provider {}",
-                                         size, name_of(provider.kind)),
-                             rdma::make_room_to_lock(address, size)));
+        RPMEM_TRY(in_context(failing, rdma::make_room_to_lock(address, size)));
     std::uint64_t key = 0;
     if (!provider.provider_keys) {
         RPMEM_ASSIGN(key, random_key(provider.key_size));
@@ -97,10 +97,7 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
     const int status =
         fi_mr_reg(domain.domain.get(), address, size, rights, 0, key, 0, &region, nullptr);
     if (status != 0) {
-        Error error = fail_fabric(ErrorClass::resource_limit, status,
-                                  "cannot register {} bytes of memory with the provider {}", size,
-                                  name_of(provider.kind))
-                          .value();
+        Error error = fail_fabric(ErrorClass::resource_limit, status, "{}", failing).value();
         if (pins)
             error.text += pinning_advice(error.code, address, size);
         return Failure(std::move(error));
