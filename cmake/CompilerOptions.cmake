@@ -4,7 +4,7 @@ target_compile_options(rpmem_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion
     $<$<BOOL:${RPMEM_WERROR}>:-Werror>)
 target_include_directories(rpmem_options INTERFACE
-    ${PROJECT_SOURCE_DIR}/common ${PROJECT_SOURCE_DIR}/include)
+    ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 if(RPMEM_SANITIZE)
     target_compile_options(rpmem_options INTERFACE
         -fsanitize=${RPMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,4 +1,4 @@
-#include "agreement.hpp"
+#include "librpmem/agreement.hpp"
 
 #include <sys/resource.h>
 

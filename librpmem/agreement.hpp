@@ -1,12 +1,12 @@
 // What this end asks of a target, and what of the answer it believes.
 #pragma once
 
-#include "base/result.hpp"
-#include "base/settings.hpp"
-#include "lanes/provider_choice.hpp"
-#include "wire/agreement.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/base/result.hpp"
+#include "common/base/settings.hpp"
+#include "common/wire/agreement.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
+#include "librpmem/lanes/provider_choice.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,10 +1,10 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
-#include "base/hot.hpp"
-#include "base/log.hpp"
-#include "base/settings.hpp"
-#include "load_time.hpp"
-#include "pool.hpp"
-#include "session/remote_command.hpp"
+#include "common/base/hot.hpp"
+#include "common/base/log.hpp"
+#include "common/base/settings.hpp"
+#include "librpmem/load_time.hpp"
+#include "librpmem/pool.hpp"
+#include "librpmem/session/remote_command.hpp"
 
 #include <librpmem.h>
 #include <sys/auxv.h>

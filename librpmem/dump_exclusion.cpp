@@ -1,4 +1,4 @@
-#include "dump_exclusion.hpp"
+#include "librpmem/dump_exclusion.hpp"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "load_time.hpp"
+#include "librpmem/load_time.hpp"
 
 #include <unistd.h>
 

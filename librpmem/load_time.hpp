@@ -1,7 +1,7 @@
 // What is looked up when the library is loaded; see librpmem(7).
 #pragma once
 
-#include "base/log.hpp"
+#include "common/base/log.hpp"
 
 #include <optional>
 

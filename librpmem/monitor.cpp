@@ -1,6 +1,6 @@
-#include "monitor.hpp"
+#include "librpmem/monitor.hpp"
 
-#include "base/quiet_thread.hpp"
+#include "common/base/quiet_thread.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -2,10 +2,10 @@
 // whoever uses the pool looks; otherwise a thread sleeps until the channel ends or a lane does.
 #pragma once
 
-#include "base/io.hpp"
-#include "base/unique_fd.hpp"
-#include "session/session.hpp"
-#include "transport/fabric/queues.hpp"
+#include "common/base/io.hpp"
+#include "common/base/unique_fd.hpp"
+#include "common/transport/fabric/queues.hpp"
+#include "librpmem/session/session.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "pool.hpp"
+#include "librpmem/pool.hpp"
 
-#include "agreement.hpp"
-#include "base/log.hpp"
-#include "lanes/fabric_lanes.hpp"
-#include "lanes/provider_choice.hpp"
-#include "lanes/tcp_lanes.hpp"
+#include "common/base/log.hpp"
+#include "librpmem/agreement.hpp"
+#include "librpmem/lanes/fabric_lanes.hpp"
+#include "librpmem/lanes/provider_choice.hpp"
+#include "librpmem/lanes/tcp_lanes.hpp"
 
 #include <cerrno>
 #include <cstring>

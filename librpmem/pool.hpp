@@ -1,16 +1,16 @@
 // One replicated pool: a session with the target, its lanes, and the state of both.
 #pragma once
 
-#include "base/fork_listener.hpp"
-#include "base/hot.hpp"
-#include "base/settings.hpp"
-#include "dump_exclusion.hpp"
-#include "lanes/lane_set.hpp"
-#include "monitor.hpp"
-#include "route.hpp"
-#include "session/session.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/persist_message.hpp"
+#include "common/base/fork_listener.hpp"
+#include "common/base/hot.hpp"
+#include "common/base/settings.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/persist_message.hpp"
+#include "librpmem/dump_exclusion.hpp"
+#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/monitor.hpp"
+#include "librpmem/route.hpp"
+#include "librpmem/session/session.hpp"
 
 #include <librpmem.h>
 

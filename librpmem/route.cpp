@@ -1,7 +1,7 @@
-#include "route.hpp"
+#include "librpmem/route.hpp"
 
-#include "base/io.hpp"
-#include "session/ssh_destination.hpp"
+#include "common/base/io.hpp"
+#include "librpmem/session/ssh_destination.hpp"
 
 #include <fmt/ranges.h>
 

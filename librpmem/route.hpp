@@ -1,12 +1,12 @@
 // By which provider, and to which of the target's addresses, the lanes of a pool go.
 #pragma once
 
-#include "base/settings.hpp"
-#include "lanes/lane_set.hpp"
-#include "lanes/provider_choice.hpp"
-#include "session/lane_addresses.hpp"
-#include "session/session.hpp"
-#include "session/target.hpp"
+#include "common/base/settings.hpp"
+#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/provider_choice.hpp"
+#include "librpmem/session/lane_addresses.hpp"
+#include "librpmem/session/session.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <chrono>
 #include <functional>

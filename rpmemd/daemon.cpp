@@ -1,8 +1,8 @@
-#include "daemon.hpp"
+#include "rpmemd/daemon.hpp"
 
-#include "base/io.hpp"
-#include "session.hpp"
-#include "wire/medium_failure.hpp"
+#include "common/base/io.hpp"
+#include "common/wire/medium_failure.hpp"
+#include "rpmemd/session.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -61,7 +61,7 @@ private:
     Outcome handle(const wire::CloseRequest& request);
 
     const Channel& channel_;
-    bool knows_medium_failure_; // the peer, see wire/medium_failure.hpp
+    bool knows_medium_failure_; // the peer, see common/wire/medium_failure.hpp
     Log& log_;
     UniqueFd signals_;
     wire::Bytes request_; // that is being handled, as it came

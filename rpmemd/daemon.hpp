@@ -1,9 +1,9 @@
 // One session: the control loop between the out-of-band channel, the pool and the lanes.
 #pragma once
 
-#include "base/log.hpp"
-#include "configuration/configuration.hpp"
-#include "greeting.hpp"
+#include "common/base/log.hpp"
+#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/greeting.hpp"
 
 #include <string>
 

@@ -1,9 +1,9 @@
-#include "greeting.hpp"
+#include "rpmemd/greeting.hpp"
 
-#include "base/io.hpp"
-#include "transport/fabric/search.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/fabric/search.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,11 +1,11 @@
 // The first words of a session: a bare status for peers of protocol 0.1, a hello for newer ones.
 #pragma once
 
-#include "base/result.hpp"
-#include "configuration/configuration.hpp"
-#include "transport/control_transcript.hpp"
-#include "wire/agreement.hpp"
-#include "wire/hello.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/control_transcript.hpp"
+#include "common/wire/agreement.hpp"
+#include "common/wire/hello.hpp"
+#include "rpmemd/configuration/configuration.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "log_channel.hpp"
+#include "rpmemd/log_channel.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // The log, for handlers of signals.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "configuration/configuration.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/configuration/configuration.hpp"
 
 #include <string>
 

@@ -1,14 +1,14 @@
 // rpmemd: started by ssh on the target; see rpmemd(1).
-#include "base/io.hpp"
-#include "configuration/forced_command.hpp"
-#include "configuration/options.hpp"
-#include "daemon.hpp"
-#include "greeting.hpp"
-#include "own_process.hpp"
-#include "pools/store.hpp"
-#include "probe.hpp"
-#include "store_options.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/io.hpp"
+#include "common/wire/control_messages.hpp"
+#include "rpmemd/configuration/forced_command.hpp"
+#include "rpmemd/configuration/options.hpp"
+#include "rpmemd/daemon.hpp"
+#include "rpmemd/greeting.hpp"
+#include "rpmemd/own_process.hpp"
+#include "rpmemd/pools/store.hpp"
+#include "rpmemd/probe.hpp"
+#include "rpmemd/store_options.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

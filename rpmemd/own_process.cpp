@@ -1,4 +1,4 @@
-#include "own_process.hpp"
+#include "rpmemd/own_process.hpp"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>

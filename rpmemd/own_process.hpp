@@ -1,7 +1,7 @@
 // What the process gives up before it does anything else.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 namespace rpmem::target {
 

@@ -1,9 +1,9 @@
-#include "probe.hpp"
+#include "rpmemd/probe.hpp"
 
-#include "base/medium_kind.hpp"
-#include "greeting.hpp"
-#include "probe/node.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/medium_kind.hpp"
+#include "common/probe/node.hpp"
+#include "common/wire/control_messages.hpp"
+#include "rpmemd/greeting.hpp"
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>

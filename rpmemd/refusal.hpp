@@ -1,8 +1,8 @@
 // From an error of ours to the status that the peer understands.
 #pragma once
 
-#include "base/result.hpp"
-#include "wire/status.hpp"
+#include "common/base/result.hpp"
+#include "common/wire/status.hpp"
 
 namespace rpmem::target {
 

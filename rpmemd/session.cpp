@@ -1,11 +1,11 @@
-#include "session.hpp"
+#include "rpmemd/session.hpp"
 
-#include "confinement/confinement.hpp"
-#include "lanes/fabric_lane_server.hpp"
-#include "lanes/tcp_lane_server.hpp"
-#include "log_channel.hpp"
-#include "medium/medium.hpp"
-#include "store_options.hpp"
+#include "rpmemd/confinement/confinement.hpp"
+#include "rpmemd/lanes/fabric_lane_server.hpp"
+#include "rpmemd/lanes/tcp_lane_server.hpp"
+#include "rpmemd/log_channel.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/store_options.hpp"
 
 #include <sys/inotify.h>
 #include <syslog.h>

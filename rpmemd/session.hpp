@@ -1,17 +1,17 @@
 // What a session holds: at most one pool, and the lanes that lead to it.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/log.hpp"
-#include "configuration/configuration.hpp"
-#include "durability/fault_handler.hpp"
-#include "greeting.hpp"
-#include "lanes/fabric_listener.hpp"
-#include "lanes/lane_server.hpp"
-#include "lanes/persister.hpp"
-#include "pools/store.hpp"
-#include "refusal.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/log.hpp"
+#include "common/wire/control_messages.hpp"
+#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/durability/fault_handler.hpp"
+#include "rpmemd/greeting.hpp"
+#include "rpmemd/lanes/fabric_listener.hpp"
+#include "rpmemd/lanes/lane_server.hpp"
+#include "rpmemd/lanes/persister.hpp"
+#include "rpmemd/pools/store.hpp"
+#include "rpmemd/refusal.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "base/child_process.hpp"
+#include "common/base/child_process.hpp"
 
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>

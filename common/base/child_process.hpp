@@ -1,9 +1,9 @@
 // A child process that is started without fork(), watched through a pidfd and always reaped here.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
-#include "base/deep_flush.hpp"
+#include "common/base/deep_flush.hpp"
 
-#include "base/kernel_files.hpp"
+#include "common/base/kernel_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

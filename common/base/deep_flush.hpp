@@ -2,7 +2,7 @@
 // this process may write to it.
 #pragma once
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <sys/stat.h>
 

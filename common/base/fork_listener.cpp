@@ -1,4 +1,4 @@
-#include "base/fork_listener.hpp"
+#include "common/base/fork_listener.hpp"
 
 #include <pthread.h>
 

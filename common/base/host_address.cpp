@@ -1,4 +1,4 @@
-#include "base/host_address.hpp"
+#include "common/base/host_address.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,4 +1,4 @@
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

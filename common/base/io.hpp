@@ -1,9 +1,9 @@
 // Reading and writing descriptors with a bound on the wait.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "base/loading_guard.hpp"
+#include "common/base/loading_guard.hpp"
 
 #include <link.h>
 

@@ -1,7 +1,7 @@
-#include "base/log.hpp"
+#include "common/base/log.hpp"
 
-#include "base/line_limit.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/line_limit.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <limits.h>

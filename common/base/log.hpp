@@ -2,7 +2,7 @@
 // who log; copies share the destination. Never used on the way of a persist.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <fmt/format.h>
 #include <sys/types.h>

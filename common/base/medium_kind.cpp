@@ -1,4 +1,4 @@
-#include "base/medium_kind.hpp"
+#include "common/base/medium_kind.hpp"
 
 #include <sys/vfs.h>
 

@@ -1,7 +1,7 @@
 // Whether what a file is stored on forgets it with the power, or is another machine's.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstdint>
 #include <string>

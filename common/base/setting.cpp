@@ -1,4 +1,4 @@
-#include "base/setting.hpp"
+#include "common/base/setting.hpp"
 
 #include <charconv>
 

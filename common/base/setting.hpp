@@ -2,7 +2,7 @@
 // configuration files, the variables of the environment, and what the tools print.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstdint>
 #include <optional>

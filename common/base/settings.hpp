@@ -1,10 +1,10 @@
-// The settings of the library (RPMEM_*). Each is one row of a table, see base/setting.hpp.
+// The settings of the library (RPMEM_*). Each is one row of a table, see common/base/setting.hpp.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/paging_policy.hpp"
-#include "base/setting.hpp"
-#include "base/use_tls.hpp"
+#include "common/base/log.hpp"
+#include "common/base/paging_policy.hpp"
+#include "common/base/setting.hpp"
+#include "common/base/use_tls.hpp"
 
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@ struct Settings {
     std::vector<std::string> commands; // taken round robin
     std::string address;               // where lanes connect; empty: where ssh went
     bool enable_verbs;
-    std::string device; // see rdma/choice.hpp; empty: all
+    std::string device; // see common/rdma/choice.hpp; empty: all
     bool enable_tcp;
     bool enable_sockets;
     bool fork_safe; // no RDMA unless its memory is safe from fork(2)

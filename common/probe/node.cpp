@@ -1,10 +1,10 @@
-#include "probe/node.hpp"
+#include "common/probe/node.hpp"
 
-#include "probe/storage.hpp"
-#include "rdma/fork_safety.hpp"
-#include "rdma/memory_lock.hpp"
-#include "rdma/on_demand_paging.hpp"
-#include "transport/fabric/library.hpp"
+#include "common/probe/storage.hpp"
+#include "common/rdma/fork_safety.hpp"
+#include "common/rdma/memory_lock.hpp"
+#include "common/rdma/on_demand_paging.hpp"
+#include "common/transport/fabric/library.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>

@@ -2,8 +2,8 @@
 // programs. See rpmemctl(1) for what is in it.
 #pragma once
 
-#include "transport/fabric/search.hpp"
-#include "wire/control_messages.hpp"
+#include "common/transport/fabric/search.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,7 +1,7 @@
-#include "probe/storage.hpp"
+#include "common/probe/storage.hpp"
 
-#include "base/deep_flush.hpp"
-#include "base/kernel_files.hpp"
+#include "common/base/deep_flush.hpp"
+#include "common/base/kernel_files.hpp"
 
 #include <sys/sysmacros.h>
 

@@ -1,8 +1,8 @@
 // Which devices the user allows: RPMEM_DEVICE, and the daemon's setting `device`.
 #pragma once
 
-#include "base/result.hpp"
-#include "rdma/devices.hpp"
+#include "common/base/result.hpp"
+#include "common/rdma/devices.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "rdma/devices.hpp"
+#include "common/rdma/devices.hpp"
 
-#include "base/kernel_files.hpp"
+#include "common/base/kernel_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "rdma/diagnosis.hpp"
+#include "common/rdma/diagnosis.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Why RDMA cannot be used, and what to do about it: one cause, the one to be removed first.
 #pragma once
 
-#include "rdma/choice.hpp"
-#include "rdma/devices.hpp"
-#include "rdma/local_end.hpp"
+#include "common/rdma/choice.hpp"
+#include "common/rdma/devices.hpp"
+#include "common/rdma/local_end.hpp"
 
 #include <string>
 #include <vector>

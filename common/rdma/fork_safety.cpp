@@ -1,7 +1,7 @@
-#include "rdma/fork_safety.hpp"
+#include "common/rdma/fork_safety.hpp"
 
-#include "rdma/environment_switch.hpp"
-#include "rdma/verbs_library.hpp"
+#include "common/rdma/environment_switch.hpp"
+#include "common/rdma/verbs_library.hpp"
 
 #include <cerrno>
 #include <string_view>

@@ -2,7 +2,7 @@
 // process's next write moves its page away from beneath the device.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 namespace rpmem::rdma {
 

@@ -1,6 +1,6 @@
-#include "rdma/local_end.hpp"
+#include "common/rdma/local_end.hpp"
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

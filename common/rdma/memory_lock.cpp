@@ -1,4 +1,4 @@
-#include "rdma/memory_lock.hpp"
+#include "common/rdma/memory_lock.hpp"
 
 #include <linux/capability.h>
 #include <pwd.h>

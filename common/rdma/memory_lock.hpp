@@ -2,7 +2,7 @@
 // counts it against RLIMIT_MEMLOCK of the process.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstdint>
 #include <limits>

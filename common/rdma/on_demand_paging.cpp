@@ -1,7 +1,7 @@
-#include "rdma/on_demand_paging.hpp"
+#include "common/rdma/on_demand_paging.hpp"
 
-#include "rdma/memory_lock.hpp"
-#include "rdma/verbs_library.hpp"
+#include "common/rdma/memory_lock.hpp"
+#include "common/rdma/verbs_library.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // pinned.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <infiniband/verbs.h>
 

@@ -1,7 +1,7 @@
-#include "rdma/verbs_library.hpp"
+#include "common/rdma/verbs_library.hpp"
 
-#include "base/loading_guard.hpp"
-#include "base/shared_symbol.hpp"
+#include "common/base/loading_guard.hpp"
+#include "common/base/shared_symbol.hpp"
 
 #include <cerrno>
 #include <string>

@@ -2,7 +2,7 @@
 // libfabric's verbs provider is in use the process has it already, and this is the same one.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <infiniband/verbs.h>
 

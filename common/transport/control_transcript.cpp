@@ -1,4 +1,4 @@
-#include "transport/control_transcript.hpp"
+#include "common/transport/control_transcript.hpp"
 
 #include <cstring>
 

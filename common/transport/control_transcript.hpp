@@ -2,9 +2,9 @@
 // ends mean the same by it.
 #pragma once
 
-#include "transport/proof.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/transport/proof.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
 #include <array>
 #include <cstdint>

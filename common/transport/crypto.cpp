@@ -1,6 +1,6 @@
-#include "transport/crypto.hpp"
+#include "common/transport/crypto.hpp"
 
-#include "transport/openssl.hpp"
+#include "common/transport/openssl.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

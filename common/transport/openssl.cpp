@@ -1,4 +1,4 @@
-#include "transport/openssl.hpp"
+#include "common/transport/openssl.hpp"
 
 namespace rpmem::transport {
 

@@ -1,4 +1,4 @@
-#include "transport/proof.hpp"
+#include "common/transport/proof.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,10 +3,10 @@
 // comes first and what follows is in proof_ends.hpp.
 #pragma once
 
-#include "transport/crypto.hpp"
-#include "transport/refusal.hpp"
-#include "transport/secret.hpp"
-#include "wire/control_messages.hpp"
+#include "common/transport/crypto.hpp"
+#include "common/transport/refusal.hpp"
+#include "common/transport/secret.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <tl/expected.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/proof_ends.hpp"
+#include "common/transport/proof_ends.hpp"
 
 #include <algorithm>
 

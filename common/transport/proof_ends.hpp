@@ -2,7 +2,7 @@
 // bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
 #pragma once
 
-#include "transport/proof.hpp"
+#include "common/transport/proof.hpp"
 
 namespace rpmem::transport {
 

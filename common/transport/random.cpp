@@ -1,4 +1,4 @@
-#include "transport/random.hpp"
+#include "common/transport/random.hpp"
 
 #include <sys/random.h>
 

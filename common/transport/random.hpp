@@ -1,7 +1,7 @@
 // Where secrets and nonces come from.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,4 +1,4 @@
-#include "transport/secret.hpp"
+#include "common/transport/secret.hpp"
 
 #include <openssl/crypto.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // 32 bytes that nobody else may see.
 #pragma once
 
-#include "base/result.hpp"
-#include "transport/random.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/random.hpp"
 
 #include <cstddef>
 #include <span>

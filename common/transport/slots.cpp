@@ -1,4 +1,4 @@
-#include "transport/slots.hpp"
+#include "common/transport/slots.hpp"
 
 #include <algorithm>
 

@@ -14,8 +14,8 @@
 //  6. Threads. One thread at a time uses a connection or a group. Two of them share nothing.
 #pragma once
 
-#include "base/result.hpp"
-#include "wire/frame.hpp"
+#include "common/base/result.hpp"
+#include "common/wire/frame.hpp"
 
 #include <chrono>
 #include <cstddef>

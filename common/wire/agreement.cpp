@@ -1,4 +1,4 @@
-#include "wire/agreement.hpp"
+#include "common/wire/agreement.hpp"
 
 namespace rpmem::wire {
 

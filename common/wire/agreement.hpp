@@ -2,7 +2,7 @@
 // same function, from the same two messages.
 #pragma once
 
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
 
 #include <cstdint>
 

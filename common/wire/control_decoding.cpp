@@ -1,6 +1,6 @@
-#include "wire/byte_reader.hpp"
-#include "wire/control_layout.hpp"
-#include "wire/control_messages.hpp"
+#include "common/wire/byte_reader.hpp"
+#include "common/wire/control_layout.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <cerrno>
 #include <utility>

@@ -1,7 +1,7 @@
 // Sizes of the packed control messages. Only for the encoder, the decoder and their tests.
 #pragma once
 
-#include "wire/control_messages.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

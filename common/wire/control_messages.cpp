@@ -1,8 +1,8 @@
 // Encoding. Decoding is in control_decoding.cpp.
-#include "wire/control_messages.hpp"
+#include "common/wire/control_messages.hpp"
 
-#include "wire/byte_writer.hpp"
-#include "wire/control_layout.hpp"
+#include "common/wire/byte_writer.hpp"
+#include "common/wire/control_layout.hpp"
 
 namespace rpmem::wire {
 namespace {

@@ -6,8 +6,8 @@
 // only then reads the body: header.size - <header size> bytes, which the decoder has bounded.
 #pragma once
 
-#include "base/result.hpp"
-#include "wire/status.hpp"
+#include "common/base/result.hpp"
+#include "common/wire/status.hpp"
 
 #include <librpmem.h>
 
@@ -39,7 +39,7 @@ enum class MessageType : std::uint32_t {
     close_response = 6,
     set_attributes = 7,
     set_attributes_response = 8,
-    medium_failure = 10, // from the daemon, unasked; see wire/medium_failure.hpp
+    medium_failure = 10, // from the daemon, unasked; see common/wire/medium_failure.hpp
 };
 
 // Values from the wire are kept as they came, also those that have no name here.

@@ -1,6 +1,6 @@
-#include "wire/frame.hpp"
+#include "common/wire/frame.hpp"
 
-#include "base/hot.hpp"
+#include "common/base/hot.hpp"
 
 #include <bit>
 #include <cstring>

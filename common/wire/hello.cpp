@@ -1,7 +1,7 @@
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
 
-#include "wire/byte_reader.hpp"
-#include "wire/byte_writer.hpp"
+#include "common/wire/byte_reader.hpp"
+#include "common/wire/byte_writer.hpp"
 
 #include <algorithm>
 #include <cerrno>

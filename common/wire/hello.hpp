@@ -4,8 +4,8 @@
 // and the messages of protocol 0.1 follow. Big-endian. See rpmem-protocol(7).
 #pragma once
 
-#include "base/host_address.hpp"
-#include "base/result.hpp"
+#include "common/base/host_address.hpp"
+#include "common/base/result.hpp"
 
 #include <array>
 #include <cstddef>
@@ -37,12 +37,12 @@ inline constexpr std::size_t most_hello_addresses = 8;
 
 // Bits of the capabilities.
 // 1 to 64 had a meaning in versions that were never released.
-// The daemon tells of a failed medium by a message of its own, see wire/medium_failure.hpp.
+// The daemon tells of a failed medium by a message of its own, see common/wire/medium_failure.hpp.
 inline constexpr std::uint64_t capability_medium_failure = 128;
 // The hello is longer: Hello::addresses follow the token.
 inline constexpr std::uint64_t capability_addresses = 256;
 // The hello is longer still: Hello::secret ends it. Lanes prove that they know it, and carry frames
-// (wire/frame.hpp).
+// (common/wire/frame.hpp).
 inline constexpr std::uint64_t capability_lane_frames = 2048;
 // Lanes over tcp use TLS 1.3. Only with capability_lane_frames.
 inline constexpr std::uint64_t capability_tls = 8192;

@@ -1,4 +1,4 @@
-#include "wire/lane_encoding.hpp"
+#include "common/wire/lane_encoding.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 // the next one may come.
 #pragma once
 
-#include "wire/frame.hpp"
-#include "wire/persist_message.hpp"
+#include "common/wire/frame.hpp"
+#include "common/wire/persist_message.hpp"
 
 #include <cstddef>
 #include <cstdint>

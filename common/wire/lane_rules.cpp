@@ -1,4 +1,4 @@
-#include "wire/lane_rules.hpp"
+#include "common/wire/lane_rules.hpp"
 
 #include <fmt/format.h>
 

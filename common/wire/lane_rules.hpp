@@ -2,7 +2,7 @@
 // or output. Every header of a peer comes here before anything is done about it.
 #pragma once
 
-#include "wire/frame.hpp"
+#include "common/wire/frame.hpp"
 
 #include <array>
 #include <cstddef>

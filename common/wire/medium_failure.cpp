@@ -1,8 +1,8 @@
-#include "wire/medium_failure.hpp"
+#include "common/wire/medium_failure.hpp"
 
-#include "wire/byte_reader.hpp"
-#include "wire/byte_writer.hpp"
-#include "wire/control_layout.hpp"
+#include "common/wire/byte_reader.hpp"
+#include "common/wire/byte_writer.hpp"
+#include "common/wire/control_layout.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 // to an initiator that took capability_medium_failure. Pure: no input or output.
 #pragma once
 
-#include "wire/control_messages.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "wire/status.hpp"
+#include "common/wire/status.hpp"
 
 #include <cerrno>
 

@@ -20,7 +20,7 @@ enum class Status : std::uint32_t {
     not_found = 11,
     no_access = 12,
     pool_configuration = 13,
-    medium_failed = 14, // only in the message of wire/medium_failure.hpp
+    medium_failed = 14, // only in the message of common/wire/medium_failure.hpp
 };
 
 // The errno value that the API reports; 0 for success, EREMOTEIO for a status we do not know.

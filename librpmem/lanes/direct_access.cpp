@@ -1,5 +1,5 @@
 // What a lane does without the target's processor, where the connection can and the target lets it.
-#include "lanes/frame_lane.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
-#include "lanes/fabric_lanes.hpp"
+#include "librpmem/lanes/fabric_lanes.hpp"
 
-#include "lanes/frame_lane.hpp"
-#include "transport/fabric/connect.hpp"
-#include "transport/fabric/search.hpp"
+#include "common/transport/fabric/connect.hpp"
+#include "common/transport/fabric/search.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
 
 #include <algorithm>
 #include <cerrno>

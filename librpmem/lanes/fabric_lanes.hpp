@@ -1,12 +1,12 @@
 // The lanes of a pool over libfabric: a provider, registered memory, and connections.
 #pragma once
 
-#include "base/settings.hpp"
-#include "lanes/alarm.hpp"
-#include "lanes/lane_set.hpp"
-#include "transport/fabric/endpoint.hpp"
-#include "transport/proof.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/settings.hpp"
+#include "common/transport/fabric/endpoint.hpp"
+#include "common/transport/proof.hpp"
+#include "common/wire/control_messages.hpp"
+#include "librpmem/lanes/alarm.hpp"
+#include "librpmem/lanes/lane_set.hpp"
 
 #include <chrono>
 #include <memory>

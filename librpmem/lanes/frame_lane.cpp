@@ -1,4 +1,4 @@
-#include "lanes/frame_lane.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,11 +2,11 @@
 // throws, unless the lane breaks or the alarm goes off.
 #pragma once
 
-#include "base/hot.hpp"
-#include "lanes/alarm.hpp"
-#include "lanes/lane.hpp"
-#include "transport/transport.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/base/hot.hpp"
+#include "common/transport/transport.hpp"
+#include "common/wire/lane_rules.hpp"
+#include "librpmem/lanes/alarm.hpp"
+#include "librpmem/lanes/lane.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,7 +1,7 @@
 // One lane of a pool, as the pool uses it. By one thread at a time.
 #pragma once
 
-#include "base/hot.hpp"
+#include "common/base/hot.hpp"
 
 #include <cstddef>
 #include <string>

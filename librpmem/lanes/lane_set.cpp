@@ -1,4 +1,4 @@
-#include "lanes/lane_set.hpp"
+#include "librpmem/lanes/lane_set.hpp"
 
 namespace rpmem {
 

@@ -1,8 +1,8 @@
 // The lanes of a pool. Each is connected when it is used first, unless it was before.
 #pragma once
 
-#include "base/result.hpp"
-#include "lanes/lane.hpp"
+#include "common/base/result.hpp"
+#include "librpmem/lanes/lane.hpp"
 
 #include <atomic>
 #include <memory>

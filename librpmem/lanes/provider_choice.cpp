@@ -1,11 +1,11 @@
-#include "lanes/provider_choice.hpp"
+#include "librpmem/lanes/provider_choice.hpp"
 
-#include "base/fork_listener.hpp"
-#include "base/quiet_thread.hpp"
-#include "rdma/fork_safety.hpp"
-#include "transport/fabric/library.hpp"
-#include "transport/fabric/paging.hpp"
-#include "transport/fabric/search.hpp"
+#include "common/base/fork_listener.hpp"
+#include "common/base/quiet_thread.hpp"
+#include "common/rdma/fork_safety.hpp"
+#include "common/transport/fabric/library.hpp"
+#include "common/transport/fabric/paging.hpp"
+#include "common/transport/fabric/search.hpp"
 
 #include <fmt/ranges.h>
 

@@ -2,11 +2,11 @@
 // the target takes.
 #pragma once
 
-#include "base/settings.hpp"
-#include "transport/fabric/provider.hpp"
-#include "wire/agreement.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/base/settings.hpp"
+#include "common/transport/fabric/provider.hpp"
+#include "common/wire/agreement.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,9 +1,9 @@
-#include "lanes/tcp_lanes.hpp"
+#include "librpmem/lanes/tcp_lanes.hpp"
 
-#include "base/host_address.hpp"
-#include "lanes/frame_lane.hpp"
-#include "transport/tcp/connect.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/base/host_address.hpp"
+#include "common/transport/tcp/connect.hpp"
+#include "common/transport/tcp/socket_group.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
 
 #include <cerrno>
 

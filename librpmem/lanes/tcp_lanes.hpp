@@ -1,12 +1,12 @@
 // The lanes of a pool over tcp.
 #pragma once
 
-#include "base/settings.hpp"
-#include "lanes/alarm.hpp"
-#include "lanes/lane_set.hpp"
-#include "transport/proof.hpp"
-#include "transport/tls/tls_context.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/base/settings.hpp"
+#include "common/transport/proof.hpp"
+#include "common/transport/tls/tls_context.hpp"
+#include "common/wire/lane_rules.hpp"
+#include "librpmem/lanes/alarm.hpp"
+#include "librpmem/lanes/lane_set.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,6 @@
-#include "session/channel.hpp"
+#include "librpmem/session/channel.hpp"
 
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <fcntl.h>
 

@@ -1,10 +1,10 @@
 // The out-of-band way to a command on the target, whatever carries it.
 #pragma once
 
-#include "base/child_process.hpp"
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/child_process.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <cstddef>
 #include <memory>

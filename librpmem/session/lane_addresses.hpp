@@ -2,9 +2,9 @@
 // which need not be the one that has the target's name here.
 #pragma once
 
-#include "base/host_address.hpp"
-#include "session/ssh_destination.hpp"
-#include "session/target.hpp"
+#include "common/base/host_address.hpp"
+#include "librpmem/session/ssh_destination.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <functional>
 #include <optional>

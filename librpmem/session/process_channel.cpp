@@ -1,6 +1,6 @@
-#include "session/process_channel.hpp"
+#include "librpmem/session/process_channel.hpp"
 
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // A channel through ssh(1), in a process of its own.
 #pragma once
 
-#include "session/channel.hpp"
+#include "librpmem/session/channel.hpp"
 
 namespace rpmem {
 

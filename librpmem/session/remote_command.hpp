@@ -1,7 +1,7 @@
 // What ssh is started with.
 #pragma once
 
-#include "session/target.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "session/remote_end.hpp"
+#include "librpmem/session/remote_end.hpp"
 
 #include <fmt/format.h>
 

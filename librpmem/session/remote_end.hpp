@@ -2,9 +2,9 @@
 // for rpmemctl.
 #pragma once
 
-#include "base/child_process.hpp"
-#include "base/settings.hpp"
-#include "session/target.hpp"
+#include "common/base/child_process.hpp"
+#include "common/base/settings.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,9 +1,9 @@
-#include "session/session.hpp"
+#include "librpmem/session/session.hpp"
 
-#include "base/io.hpp"
-#include "base/log.hpp"
-#include "session/transport.hpp"
-#include "wire/medium_failure.hpp"
+#include "common/base/io.hpp"
+#include "common/base/log.hpp"
+#include "common/wire/medium_failure.hpp"
+#include "librpmem/session/transport.hpp"
 
 #include <poll.h>
 

@@ -1,13 +1,13 @@
 // An out-of-band session with rpmemd: one request, one response.
 #pragma once
 
-#include "base/settings.hpp"
-#include "session/channel.hpp"
-#include "session/remote_end.hpp"
-#include "session/target.hpp"
-#include "transport/control_transcript.hpp"
-#include "wire/agreement.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/settings.hpp"
+#include "common/transport/control_transcript.hpp"
+#include "common/wire/agreement.hpp"
+#include "common/wire/control_messages.hpp"
+#include "librpmem/session/channel.hpp"
+#include "librpmem/session/remote_end.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <memory>
 #include <mutex>

@@ -1,8 +1,8 @@
-#include "session/ssh_destination.hpp"
+#include "librpmem/session/ssh_destination.hpp"
 
-#include "base/child_process.hpp"
-#include "base/io.hpp"
-#include "session/remote_command.hpp"
+#include "common/base/child_process.hpp"
+#include "common/base/io.hpp"
+#include "librpmem/session/remote_command.hpp"
 
 #include <fcntl.h>
 

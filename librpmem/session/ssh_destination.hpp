@@ -1,7 +1,7 @@
 // Where ssh(1) goes for a target: its configuration may say more than the name.
 #pragma once
 
-#include "session/target.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "session/target.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <algorithm>
 #include <charconv>

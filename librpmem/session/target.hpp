@@ -1,7 +1,7 @@
 // The target string of the API, [user@]host[:port], and where that is.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstdint>
 #include <optional>

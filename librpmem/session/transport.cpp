@@ -1,8 +1,8 @@
-#include "session/transport.hpp"
+#include "librpmem/session/transport.hpp"
 
-#include "session/process_channel.hpp"
-#include "session/remote_command.hpp"
-#include "session/ssh2/ssh2_channel.hpp"
+#include "librpmem/session/process_channel.hpp"
+#include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/ssh2/ssh2_channel.hpp"
 
 namespace rpmem {
 

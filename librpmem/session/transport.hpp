@@ -1,9 +1,9 @@
 // Which way a session logs in: the only place that knows all of them.
 #pragma once
 
-#include "base/settings.hpp"
-#include "session/channel.hpp"
-#include "session/target.hpp"
+#include "common/base/settings.hpp"
+#include "librpmem/session/channel.hpp"
+#include "librpmem/session/target.hpp"
 
 namespace rpmem {
 

@@ -1,10 +1,10 @@
-// What the daemon is told to do. configuration/settings.hpp has the table of settings and tells how
-// files, environment and command line become one Configuration.
+// What the daemon is told to do. rpmemd/configuration/settings.hpp has the table of settings and
+// tells how files, environment and command line become one Configuration.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/paging_policy.hpp"
-#include "base/use_tls.hpp"
+#include "common/base/log.hpp"
+#include "common/base/paging_policy.hpp"
+#include "common/base/use_tls.hpp"
 
 #include <sys/types.h>
 
@@ -23,7 +23,7 @@ enum class DeepFlush { warn, require };
 // What to do about a pool on a medium that forgets, or whose durability is another machine's.
 enum class VolatileMedium { warn, refuse };
 
-// Whether a session gives up what it does not need, see confinement/confinement.hpp.
+// Whether a session gives up what it does not need, see rpmemd/confinement/confinement.hpp.
 enum class Confine { as_far_as_it_can, always, never };
 
 // Defaults of the settings stand in the table.
@@ -36,9 +36,9 @@ struct Configuration {
     bool persist_general;
     DeepFlush deep_flush;
     Confine confine;
-    bool direct_access;                 // peers may read and write a pool's memory by RDMA
-    bool sockets;                       // the sockets provider may serve
-    std::string device;                 // see rdma/choice.hpp; empty: all RDMA devices may serve
+    bool direct_access; // peers may read and write a pool's memory by RDMA
+    bool sockets;       // the sockets provider may serve
+    std::string device; // see common/rdma/choice.hpp; empty: all RDMA devices may serve
     std::vector<std::string> addresses; // told to the client, as places where lanes may connect
     std::uint16_t first_port; // on which lanes over tcp may arrive, with last_port; 0 and 0: any
     std::uint16_t last_port;
@@ -64,7 +64,7 @@ struct Configuration {
     bool allow_remove = false; // a peer may delete pools although the command was given to it
     bool read_only = false;    // nothing is written to any pool
     // Whether pools may be deleted that the session has not made; see
-    // configuration/forced_command.hpp.
+    // rpmemd/configuration/forced_command.hpp.
     bool may_delete = true;
 
     std::vector<std::string> warnings; // one line for each value that was not taken

@@ -1,6 +1,6 @@
-#include "configuration/configuration_file.hpp"
+#include "rpmemd/configuration/configuration_file.hpp"
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-#include "configuration/forced_command.hpp"
+#include "rpmemd/configuration/forced_command.hpp"
 
-#include "base/log.hpp"
+#include "common/base/log.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,8 +3,8 @@
 // and never by a shell; nothing in it is run or expanded.
 #pragma once
 
-#include "base/result.hpp"
-#include "configuration/configuration.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/configuration/configuration.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-#include "configuration/options.hpp"
+#include "rpmemd/configuration/options.hpp"
 
-#include "configuration/configuration_file.hpp"
+#include "rpmemd/configuration/configuration_file.hpp"
 
 #include <pwd.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // The command line of rpmemd, and with it the whole configuration.
 #pragma once
 
-#include "base/result.hpp"
-#include "configuration/configuration.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/configuration/configuration.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "configuration/settings.hpp"
+#include "rpmemd/configuration/settings.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -3,8 +3,8 @@
 // files, environment, command line) become one Configuration.
 #pragma once
 
-#include "base/setting.hpp"
-#include "configuration/configuration.hpp"
+#include "common/base/setting.hpp"
+#include "rpmemd/configuration/configuration.hpp"
 
 #include <functional>
 #include <map>

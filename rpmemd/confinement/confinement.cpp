@@ -1,6 +1,6 @@
-#include "confinement/confinement.hpp"
+#include "rpmemd/confinement/confinement.hpp"
 
-#include "confinement/landlock.hpp"
+#include "rpmemd/confinement/landlock.hpp"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>

@@ -1,8 +1,8 @@
 // What a session gives up once its pool is open: see docs/confinement.md.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "confinement/seccomp.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/confinement/seccomp.hpp"
 
 #include <string>
 #include <vector>

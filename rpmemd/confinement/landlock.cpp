@@ -1,7 +1,7 @@
-#include "confinement/landlock.hpp"
+#include "rpmemd/confinement/landlock.hpp"
 
-#include "base/deadline.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <linux/landlock.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 // for the thread that asks for it and for those that this thread starts, for good.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <span>
 

@@ -1,6 +1,6 @@
-#include "confinement/seccomp.hpp"
+#include "rpmemd/confinement/seccomp.hpp"
 
-#include "base/signal_safe.hpp"
+#include "common/base/signal_safe.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>

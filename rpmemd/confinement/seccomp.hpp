@@ -1,8 +1,8 @@
 // The system calls that the process may still make, see seccomp(2).
 #pragma once
 
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "durability/fault_handler.hpp"
+#include "rpmemd/durability/fault_handler.hpp"
 
-#include "base/signal_safe.hpp"
+#include "common/base/signal_safe.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 // made good then, and no destructor may mark the pool as closed: the process says why, and ends.
 #pragma once
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

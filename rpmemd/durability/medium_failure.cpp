@@ -1,4 +1,4 @@
-#include "durability/medium_failure.hpp"
+#include "rpmemd/durability/medium_failure.hpp"
 
 #include <fmt/format.h>
 

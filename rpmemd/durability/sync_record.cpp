@@ -1,6 +1,6 @@
-#include "durability/sync_record.hpp"
+#include "rpmemd/durability/sync_record.hpp"
 
-#include "base/deadline.hpp"
+#include "common/base/deadline.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -4,8 +4,8 @@
 // that one may be told of the pages of the first.
 #pragma once
 
-#include "base/cache_line.hpp"
-#include "durability/medium_failure.hpp"
+#include "common/base/cache_line.hpp"
+#include "rpmemd/durability/medium_failure.hpp"
 
 #include <array>
 #include <atomic>

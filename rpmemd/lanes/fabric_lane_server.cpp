@@ -1,7 +1,7 @@
-#include "lanes/fabric_lane_server.hpp"
+#include "rpmemd/lanes/fabric_lane_server.hpp"
 
-#include "base/cache_line.hpp"
-#include "wire/hello.hpp"
+#include "common/base/cache_line.hpp"
+#include "common/wire/hello.hpp"
 
 #include <algorithm>
 #include <array>

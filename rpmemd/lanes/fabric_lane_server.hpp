@@ -3,13 +3,13 @@
 // in the order in which they come.
 #pragma once
 
-#include "base/io.hpp"
-#include "base/log.hpp"
-#include "lanes/fabric_listener.hpp"
-#include "lanes/frame_worker.hpp"
-#include "lanes/lane_server.hpp"
-#include "lanes/persister.hpp"
-#include "transport/fabric/fabric_connection.hpp"
+#include "common/base/io.hpp"
+#include "common/base/log.hpp"
+#include "common/transport/fabric/fabric_connection.hpp"
+#include "rpmemd/lanes/fabric_listener.hpp"
+#include "rpmemd/lanes/frame_worker.hpp"
+#include "rpmemd/lanes/lane_server.hpp"
+#include "rpmemd/lanes/persister.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "lanes/fabric_listener.hpp"
+#include "rpmemd/lanes/fabric_listener.hpp"
 
-#include "transport/fabric/paging.hpp"
-#include "transport/fabric/search.hpp"
+#include "common/transport/fabric/paging.hpp"
+#include "common/transport/fabric/search.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,10 +2,10 @@
 // endpoints that listen.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/paging_policy.hpp"
-#include "transport/fabric/endpoint.hpp"
-#include "transport/slots.hpp"
+#include "common/base/log.hpp"
+#include "common/base/paging_policy.hpp"
+#include "common/transport/fabric/endpoint.hpp"
+#include "common/transport/slots.hpp"
 
 #include <poll.h>
 
@@ -30,7 +30,7 @@ enum class PoolAccess {
 struct FabricServerOptions {
     fabric::ProviderKind provider;
     std::string address;     // local address to listen on
-    std::string device;      // RDMA devices that may serve, see rdma/choice.hpp; empty: all
+    std::string device;      // RDMA devices that may serve, see common/rdma/choice.hpp; empty: all
     unsigned lanes;          // wanted by the peer
     std::size_t inline_size; // most bytes of a message that the peer wants
     unsigned workers;        // 0: as many as fit

@@ -1,6 +1,6 @@
-#include "lanes/frame_worker.hpp"
+#include "rpmemd/lanes/frame_worker.hpp"
 
-#include "base/quiet_thread.hpp"
+#include "common/base/quiet_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>

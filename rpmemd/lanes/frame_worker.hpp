@@ -2,8 +2,8 @@
 // acknowledge.
 #pragma once
 
-#include "base/io.hpp"
-#include "lanes/served_lane.hpp"
+#include "common/base/io.hpp"
+#include "rpmemd/lanes/served_lane.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,10 @@
 // The in-band side of a session: where lanes arrive and are served. Used by the control loop only.
 #pragma once
 
-#include "base/io.hpp"
-#include "base/result.hpp"
-#include "transport/proof.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/io.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/proof.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <poll.h>
 

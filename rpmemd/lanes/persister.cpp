@@ -1,6 +1,6 @@
-#include "lanes/persister.hpp"
+#include "rpmemd/lanes/persister.hpp"
 
-#include "medium/medium.hpp"
+#include "rpmemd/medium/medium.hpp"
 
 namespace rpmem::target {
 

@@ -1,4 +1,4 @@
-#include "lanes/served_lane.hpp"
+#include "rpmemd/lanes/served_lane.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -124,7 +124,7 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
 }
 
 // The kernel could not copy from the pool. Whoever touches the memory himself is told where: see
-// durability/fault_handler.hpp.
+// rpmemd/durability/fault_handler.hpp.
 void ServedLane::meet_fault() const {
     constexpr std::size_t least_page = 4096;
     for (const FrameHeader& read : reads_)

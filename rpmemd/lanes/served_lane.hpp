@@ -2,10 +2,10 @@
 // Used by one worker's thread.
 #pragma once
 
-#include "lanes/persister.hpp"
-#include "lanes/taken_ranges.hpp"
-#include "transport/transport.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/transport/transport.hpp"
+#include "common/wire/lane_rules.hpp"
+#include "rpmemd/lanes/persister.hpp"
+#include "rpmemd/lanes/taken_ranges.hpp"
 
 #include <array>
 #include <cstddef>

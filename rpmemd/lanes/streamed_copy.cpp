@@ -1,7 +1,7 @@
-#include "lanes/streamed_copy.hpp"
+#include "rpmemd/lanes/streamed_copy.hpp"
 
-#include "base/cache_line.hpp"
-#include "lanes/word_copy.hpp"
+#include "common/base/cache_line.hpp"
+#include "rpmemd/lanes/word_copy.hpp"
 
 #include <libpmem.h>
 

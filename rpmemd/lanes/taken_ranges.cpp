@@ -1,7 +1,7 @@
-#include "lanes/taken_ranges.hpp"
+#include "rpmemd/lanes/taken_ranges.hpp"
 
-#include "lanes/streamed_copy.hpp"
-#include "lanes/word_copy.hpp"
+#include "rpmemd/lanes/streamed_copy.hpp"
+#include "rpmemd/lanes/word_copy.hpp"
 
 #include <algorithm>
 #include <utility>

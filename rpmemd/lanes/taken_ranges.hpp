@@ -1,7 +1,7 @@
 // What a lane has stored into the pool and not made durable yet.
 #pragma once
 
-#include "lanes/persister.hpp"
+#include "rpmemd/lanes/persister.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,8 +1,8 @@
-#include "lanes/tcp_lane_server.hpp"
+#include "rpmemd/lanes/tcp_lane_server.hpp"
 
-#include "transport/crypto.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/transport/crypto.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,11 +3,11 @@
 // stalls.
 #pragma once
 
-#include "base/log.hpp"
-#include "lanes/frame_worker.hpp"
-#include "lanes/lane_server.hpp"
-#include "lanes/persister.hpp"
-#include "transport/tcp/listener.hpp"
+#include "common/base/log.hpp"
+#include "common/transport/tcp/listener.hpp"
+#include "rpmemd/lanes/frame_worker.hpp"
+#include "rpmemd/lanes/lane_server.hpp"
+#include "rpmemd/lanes/persister.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "medium/medium.hpp"
+#include "rpmemd/medium/medium.hpp"
 
-#include "base/deep_flush.hpp"
-#include "durability/sync_record.hpp"
+#include "common/base/deep_flush.hpp"
+#include "rpmemd/durability/sync_record.hpp"
 
 #include <libpmem.h>
 #include <libpmem2.h>

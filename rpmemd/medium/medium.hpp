@@ -1,9 +1,9 @@
 // What a mapped pool lies on, part by part, and how ranges of it are made durable there.
 #pragma once
 
-#include "base/result.hpp"
-#include "durability/fault_handler.hpp"
-#include "durability/medium_failure.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/durability/fault_handler.hpp"
+#include "rpmemd/durability/medium_failure.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class SyncRecord;
 
 // The mappings are the caller's; they must outlive this. The calls that make ranges durable return
 // 0 or a positive errno value, and may run in parallel. Once one has failed, all others fail, too,
-// and ask nothing of the medium any more: see durability/sync_record.hpp.
+// and ask nothing of the medium any more: see rpmemd/durability/sync_record.hpp.
 class Medium {
 public:
     Medium();

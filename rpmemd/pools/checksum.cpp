@@ -1,4 +1,4 @@
-#include "pools/checksum.hpp"
+#include "rpmemd/pools/checksum.hpp"
 
 #include <bit>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "pools/mapping.hpp"
-#include "pools/media_check.hpp"
-#include "pools/part_creation.hpp"
-#include "pools/part_layout.hpp"
-#include "pools/pool_header.hpp"
-#include "pools/pool_parts.hpp"
-#include "pools/pool_set_path.hpp"
-#include "pools/store.hpp"
+#include "rpmemd/pools/mapping.hpp"
+#include "rpmemd/pools/media_check.hpp"
+#include "rpmemd/pools/part_creation.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/pool_parts.hpp"
+#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <chrono>
 #include <string>

@@ -1,4 +1,4 @@
-#include "pools/device.hpp"
+#include "rpmemd/pools/device.hpp"
 
 #include <libpmem2.h>
 

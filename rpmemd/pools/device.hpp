@@ -1,7 +1,7 @@
 // What libpmem2 knows of the device under a file.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "pools/mapping.hpp"
+#include "rpmemd/pools/mapping.hpp"
 
 #include <libpmem.h>
 #include <sys/mman.h>

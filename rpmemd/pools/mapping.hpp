@@ -1,13 +1,13 @@
 // A pool in memory: one contiguous range, every part mapped shared over its share of it.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/result.hpp"
-#include "medium/medium.hpp"
-#include "pools/part_file.hpp"
-#include "pools/part_layout.hpp"
-#include "pools/pool_header.hpp"
-#include "pools/shutdown_state.hpp"
+#include "common/base/log.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
 
 #include <librpmem.h>
 

@@ -1,7 +1,7 @@
-#include "pools/media_check.hpp"
+#include "rpmemd/pools/media_check.hpp"
 
-#include "base/deep_flush.hpp"
-#include "base/medium_kind.hpp"
+#include "common/base/deep_flush.hpp"
+#include "common/base/medium_kind.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

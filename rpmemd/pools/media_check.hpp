@@ -1,10 +1,10 @@
 // What the operator has to know of the media under a pool before its peer relies on them.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/result.hpp"
-#include "pools/part_file.hpp"
-#include "pools/store.hpp"
+#include "common/base/log.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <vector>
 

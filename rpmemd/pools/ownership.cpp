@@ -1,4 +1,4 @@
-#include "pools/ownership.hpp"
+#include "rpmemd/pools/ownership.hpp"
 
 #include <endian.h>
 #include <linux/posix_acl.h>

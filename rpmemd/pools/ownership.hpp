@@ -1,7 +1,7 @@
 // Who besides the daemon's user and root could change a file or a directory.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <sys/stat.h>
 #include <sys/types.h>

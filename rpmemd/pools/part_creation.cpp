@@ -1,9 +1,9 @@
-#include "pools/part_creation.hpp"
+#include "rpmemd/pools/part_creation.hpp"
 
-#include "pools/mapping.hpp"
-#include "pools/part_directory.hpp"
-#include "pools/part_layout.hpp"
-#include "pools/pool_parts.hpp"
+#include "rpmemd/pools/mapping.hpp"
+#include "rpmemd/pools/part_directory.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_parts.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,9 +1,9 @@
 // Getting the parts of a new pool together, all or nothing.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/part_file.hpp"
-#include "pools/pool_set_file.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <cstdint>
 #include <utility>

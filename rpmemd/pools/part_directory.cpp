@@ -1,6 +1,6 @@
-#include "pools/part_directory.hpp"
+#include "rpmemd/pools/part_directory.hpp"
 
-#include "pools/part_layout.hpp"
+#include "rpmemd/pools/part_layout.hpp"
 
 #include <fmt/format.h>
 #include <librpmem.h>

@@ -2,8 +2,8 @@
 // them, numbered in the pool's order across all of them, and grows by adding files.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/pool_set_file.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <cstdint>
 #include <filesystem>

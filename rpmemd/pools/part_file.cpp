@@ -1,11 +1,11 @@
-#include "pools/part_file.hpp"
+#include "rpmemd/pools/part_file.hpp"
 
-#include "base/deep_flush.hpp"
-#include "base/medium_kind.hpp"
-#include "durability/sync_record.hpp"
-#include "medium/medium.hpp"
-#include "pools/device.hpp"
-#include "pools/ownership.hpp"
+#include "common/base/deep_flush.hpp"
+#include "common/base/medium_kind.hpp"
+#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/pools/device.hpp"
+#include "rpmemd/pools/ownership.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

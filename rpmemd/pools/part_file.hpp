@@ -1,10 +1,10 @@
 // One part of a pool: a locked file or Device DAX.
 #pragma once
 
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "pools/pool_header.hpp"
-#include "pools/trusted_path.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
-#include "pools/part_layout.hpp"
+#include "rpmemd/pools/part_layout.hpp"
 
-#include "pools/pool_header.hpp"
+#include "rpmemd/pools/pool_header.hpp"
 
 #include <librpmem.h>
 

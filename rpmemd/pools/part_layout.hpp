@@ -1,8 +1,8 @@
 // Which bytes of which part are which bytes of the pool. Pure arithmetic.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/pool_set_file.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <cstdint>
 #include <span>

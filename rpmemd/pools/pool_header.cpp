@@ -1,6 +1,6 @@
-#include "pools/pool_header.hpp"
+#include "rpmemd/pools/pool_header.hpp"
 
-#include "pools/checksum.hpp"
+#include "rpmemd/pools/checksum.hpp"
 
 #include <elf.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 // The header page at the start of a part, as it is on media.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/pool_set_file.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <librpmem.h>
 

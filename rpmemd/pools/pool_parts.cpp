@@ -1,6 +1,6 @@
-#include "pools/pool_parts.hpp"
+#include "rpmemd/pools/pool_parts.hpp"
 
-#include "pools/shutdown_state.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
 
 #include <chrono>
 #include <thread>

@@ -1,11 +1,11 @@
 // The parts of a pool set, opened, and what opening and creating a pool have in common.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/mapping.hpp"
-#include "pools/part_file.hpp"
-#include "pools/pool_set_file.hpp"
-#include "pools/store.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/mapping.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <cstdint>
 #include <string>

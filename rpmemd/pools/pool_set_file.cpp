@@ -1,4 +1,4 @@
-#include "pools/pool_set_file.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <librpmem.h>
 

@@ -1,7 +1,7 @@
 // The text of a pool set file (poolset(5)) as a value.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_path.hpp"
 
-#include "base/unique_fd.hpp"
-#include "pools/ownership.hpp"
-#include "pools/trusted_path.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 // Finding pool set files by name beneath the daemon's directory, and nowhere else.
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/pool_set_file.hpp"
-#include "pools/store.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <string_view>
 

@@ -1,9 +1,9 @@
-#include "pools/part_directory.hpp"
-#include "pools/part_file.hpp"
-#include "pools/part_layout.hpp"
-#include "pools/pool_parts.hpp"
-#include "pools/pool_set_path.hpp"
-#include "pools/store.hpp"
+#include "rpmemd/pools/part_directory.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_parts.hpp"
+#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

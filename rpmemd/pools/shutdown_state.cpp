@@ -1,7 +1,7 @@
-#include "pools/shutdown_state.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
 
-#include "pools/checksum.hpp"
-#include "pools/device.hpp"
+#include "rpmemd/pools/checksum.hpp"
+#include "rpmemd/pools/device.hpp"
 
 namespace rpmem::target {
 

@@ -1,8 +1,8 @@
 // The shutdown state (SDS): did the devices lose power while the pool was open?
 #pragma once
 
-#include "base/result.hpp"
-#include "pools/pool_header.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/pool_header.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,10 +1,10 @@
-#include "pools/store.hpp"
+#include "rpmemd/pools/store.hpp"
 
-#include "durability/sync_record.hpp"
-#include "medium/medium.hpp"
-#include "pools/mapping.hpp"
-#include "pools/part_layout.hpp"
-#include "pools/pool_parts.hpp"
+#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/pools/mapping.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_parts.hpp"
 
 #include <cerrno>
 #include <set>

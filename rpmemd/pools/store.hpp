@@ -1,11 +1,11 @@
 // Pools of the target as the daemon sees them: create, open, remove, and a mapped pool in between.
 #pragma once
 
-#include "base/log.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "durability/medium_failure.hpp"
-#include "pools/part_file.hpp"
+#include "common/base/log.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/durability/medium_failure.hpp"
+#include "rpmemd/pools/part_file.hpp"
 
 #include <librpmem.h>
 

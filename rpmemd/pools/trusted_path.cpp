@@ -1,6 +1,6 @@
-#include "pools/trusted_path.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
 
-#include "pools/ownership.hpp"
+#include "rpmemd/pools/ownership.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

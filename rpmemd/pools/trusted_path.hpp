@@ -3,8 +3,8 @@
 // exchanged in between.
 #pragma once
 
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <sys/stat.h>
 

@@ -1,11 +1,11 @@
 // How long the pieces take that run for every request, pool or message.
-#include "lanes/streamed_copy.hpp"
-#include "lanes/word_copy.hpp"
-#include "pools/checksum.hpp"
-#include "pools/pool_header.hpp"
-#include "pools/pool_set_file.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
+#include "rpmemd/lanes/streamed_copy.hpp"
+#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/pools/checksum.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -7,7 +7,7 @@
 //   workload verify POOL --threads N --steps N   compares, after N steps by each thread in all
 //   --librpmem DIR     fail unless librpmem was loaded from DIR
 //   --extents FILE     (verify) writes offset and size of all live objects, one a line
-#include "workload.h"
+#include "tests/clients/workload.h"
 
 #include <errno.h>
 #include <getopt.h>

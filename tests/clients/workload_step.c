@@ -1,5 +1,5 @@
 // Making one step: a transaction on the slot, then some writes outside of it.
-#include "workload.h"
+#include "tests/clients/workload.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Checking a slot: its steps are replayed in ordinary memory, and the pool compared with that.
-#include "workload.h"
+#include "tests/clients/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

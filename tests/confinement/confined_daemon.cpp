@@ -5,7 +5,7 @@
 //   RPMEM_TEST_OUTCOMES=FILE         gets a line for each: NAME, a colon, and 0 or the errno value;
 //                                    behind them: end
 //   RPMEM_TEST_KERNEL_LACKS=WHAT     landlock or seccomp: the kernel behaves as if it had none
-#include "escapes.hpp"
+#include "tests/confinement/escapes.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "escapes.hpp"
+#include "tests/confinement/escapes.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>

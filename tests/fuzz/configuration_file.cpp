@@ -1,7 +1,7 @@
 // The daemon's configuration file.
-#include "configuration/configuration_file.hpp"
+#include "rpmemd/configuration/configuration_file.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

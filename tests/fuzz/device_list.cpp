@@ -1,6 +1,6 @@
 // RPMEM_DEVICE, and the daemon's setting `device`.
-#include "property.hpp"
-#include "rdma/choice.hpp"
+#include "common/rdma/choice.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,10 +1,10 @@
 // SSH_ORIGINAL_COMMAND: what a client asked for whose key runs a command of its own. A byte of
 // flags chooses what the forced command said.
-#include "configuration/forced_command.hpp"
+#include "rpmemd/configuration/forced_command.hpp"
 
-#include "property.hpp"
-#include "session/remote_command.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
+#include "librpmem/session/remote_command.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,9 +1,9 @@
 // Frames as they come from a peer, to either end of a lane. The input says what the frames are and
 // in what pieces they come; the checksums of most headers are made right, or nothing would be seen
 // of what lies behind them.
-#include "property.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/wire/lane_rules.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 #include <memory>

@@ -1,9 +1,9 @@
 // The first words of the daemon's side of a session: the client's bytes are there from the
 // beginning, and then they end, so that nothing is waited for.
-#include "greeting.hpp"
+#include "rpmemd/greeting.hpp"
 
-#include "base/io.hpp"
-#include "property.hpp"
+#include "common/base/io.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 // The hello of a daemon, as the library reads it: its size first, and then as many bytes.
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

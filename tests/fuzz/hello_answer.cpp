@@ -1,6 +1,6 @@
 // The answer to a hello, as the daemon reads it: its size first, and then as many bytes.
-#include "property.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

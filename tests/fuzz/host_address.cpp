@@ -1,7 +1,7 @@
 // The number of an address: in SSH_CONNECTION, and in settings.
-#include "base/host_address.hpp"
+#include "common/base/host_address.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rpmem;

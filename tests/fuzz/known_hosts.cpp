@@ -1,8 +1,8 @@
 // A known_hosts file. The first line of an input is the name that is looked up; the others are the
 // file.
-#include "session/ssh2/known_hosts.hpp"
+#include "librpmem/session/ssh2/known_hosts.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 

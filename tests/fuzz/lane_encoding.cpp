@@ -1,8 +1,8 @@
 // Messages on a lane over libfabric, as frames or of protocol 0.1, as either end takes them: the
 // first byte chooses.
-#include "wire/lane_encoding.hpp"
+#include "common/wire/lane_encoding.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // What a lane says of itself when it connects, as the daemon reads it.
-#include "property.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

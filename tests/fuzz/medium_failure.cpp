@@ -1,8 +1,8 @@
 // The daemon's last message when the medium under a pool has failed, as the library reads it: the
 // header of a response, and as many bytes as its size says.
-#include "wire/medium_failure.hpp"
+#include "common/wire/medium_failure.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

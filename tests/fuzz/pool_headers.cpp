@@ -3,8 +3,8 @@
 //
 // An input: a byte of flags, a byte of how many parts, and for each part the header without what is
 // unused in it, a byte that fills it, and the shutdown state with the checksum.
-#include "pools/pool_header.hpp"
-#include "property.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 // The text of a pool set file. A client may name any file of the daemon's user.
-#include "pools/pool_set_file.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <librpmem.h>
 

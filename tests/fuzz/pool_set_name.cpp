@@ -1,7 +1,7 @@
 // The name of a pool set, which a client chooses, in a real directory with links that lead out of
 // it.
-#include "pools/pool_set_path.hpp"
-#include "property.hpp"
+#include "rpmemd/pools/pool_set_path.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 #include <filesystem>

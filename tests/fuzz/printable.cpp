@@ -1,6 +1,6 @@
 // What makes the texts of strangers fit for a log or a terminal.
-#include "base/log.hpp"
-#include "property.hpp"
+#include "common/base/log.hpp"
+#include "tests/fuzz/property.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rpmem;

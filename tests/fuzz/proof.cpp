@@ -1,6 +1,6 @@
 // The messages of a stranger who does not know the secret of a session, to either end.
-#include "property.hpp"
-#include "transport/proof_ends.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <array>
 

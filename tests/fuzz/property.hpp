@@ -2,7 +2,7 @@
 // decoder broke its promise. libFuzzer keeps the input of a program that aborts.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <fmt/format.h>
 

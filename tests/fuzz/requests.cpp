@@ -1,7 +1,7 @@
 // The requests of a client, one after another, as the daemon reads them: a header, and as many
 // bytes of body as the header says.
-#include "property.hpp"
-#include "wire/control_messages.hpp"
+#include "common/wire/control_messages.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 #include <variant>

@@ -1,7 +1,7 @@
 // What a daemon says, as the library reads it: the initial status, and responses. The first byte of
 // each chooses what the library is waiting for.
-#include "property.hpp"
-#include "wire/control_messages.hpp"
+#include "common/wire/control_messages.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -4,11 +4,11 @@
 //
 // An input: a byte that chooses the requests, the exit status of the remote command, a line on its
 // standard error, and its standard output.
-#include "session/session.hpp"
+#include "librpmem/session/session.hpp"
 
-#include "base/io.hpp"
-#include "property.hpp"
-#include "session/transport.hpp"
+#include "common/base/io.hpp"
+#include "librpmem/session/transport.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

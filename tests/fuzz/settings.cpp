@@ -1,9 +1,9 @@
 // The environment: RPMEM_* of the library, and those that the daemon reads. Each line of an input
 // is one variable, NAME=VALUE.
-#include "base/settings.hpp"
+#include "common/base/settings.hpp"
 
-#include "configuration/settings.hpp"
-#include "property.hpp"
+#include "rpmemd/configuration/settings.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <map>
 

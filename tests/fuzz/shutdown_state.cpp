@@ -1,7 +1,7 @@
 // The shutdown state in a pool's header, and the name that a device gives itself.
-#include "pools/shutdown_state.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 // What "ssh -G" prints: where ssh goes for a target.
-#include "session/ssh_destination.hpp"
+#include "librpmem/session/ssh_destination.hpp"
 
-#include "property.hpp"
+#include "tests/fuzz/property.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rpmem;

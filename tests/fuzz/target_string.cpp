@@ -1,7 +1,7 @@
 // The target of the API, [user@]host[:port], which comes from pool set files and from arguments.
-#include "property.hpp"
-#include "session/remote_command.hpp"
-#include "session/target.hpp"
+#include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/target.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 // Bytes that somebody on the network sends to a target in TLS: instead of a handshake, behind one,
 // or as changes to what an honest initiator sends.
-#include "property.hpp"
-#include "transport/tls/tls_stream.hpp"
+#include "common/transport/tls/tls_stream.hpp"
+#include "tests/fuzz/property.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,7 +1,7 @@
-#include "daemon_process.hpp"
+#include "tests/hostile/daemon_process.hpp"
 
-#include "base/io.hpp"
-#include "wire/hello.hpp"
+#include "common/base/io.hpp"
+#include "common/wire/hello.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

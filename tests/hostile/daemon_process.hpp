@@ -1,8 +1,8 @@
 // The real daemon as a child, with pipes where ssh would be.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/unique_fd.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 // Every field of every message: zero, maximal, one off.
-#include "hostile_session.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // Random bytes, always the same ones.
-#include "hostile_session.hpp"
-#include "support/thoroughness.hpp"
+#include "tests/hostile/hostile_session.hpp"
+#include "tests/support/thoroughness.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,8 +1,8 @@
 // Answers to the daemon's hello that no honest initiator sends. Behind each is a good CREATE or
 // OPEN: that must be done if, and only if, the answer can be understood.
-#include "hostile_session.hpp"
-#include "support/thoroughness.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/hostile/hostile_session.hpp"
+#include "tests/support/thoroughness.hpp"
 
 #include <set>
 

@@ -1,6 +1,6 @@
-#include "hostile_session.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
 
 #include <algorithm>
 

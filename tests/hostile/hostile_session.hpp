@@ -1,8 +1,8 @@
 // One session with a hostile client, and what must be true of the daemon after every one of them.
 #pragma once
 
-#include "daemon_process.hpp"
-#include "pool_directory.hpp"
+#include "tests/hostile/daemon_process.hpp"
+#include "tests/hostile/pool_directory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Lanes over tcp of peers who do what no initiator does: before their proof it costs them the
 // connection, behind it the session, and honest lanes go on meanwhile.
-#include "base/deadline.hpp"
-#include "raw_lane.hpp"
+#include "common/base/deadline.hpp"
+#include "tests/hostile/raw_lane.hpp"
 
 #include <poll.h>
 #include <sys/resource.h>

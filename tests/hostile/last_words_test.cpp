@@ -1,6 +1,6 @@
 // What initiators hear over their lanes when the session ends, or cannot have them.
-#include "base/deadline.hpp"
-#include "raw_lane.hpp"
+#include "common/base/deadline.hpp"
+#include "tests/hostile/raw_lane.hpp"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // Names of pool sets that lead elsewhere.
-#include "hostile_session.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // Good messages at the wrong time.
-#include "hostile_session.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
 #include <algorithm>
 #include <cstdlib>

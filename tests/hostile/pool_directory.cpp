@@ -1,7 +1,7 @@
-#include "pool_directory.hpp"
+#include "tests/hostile/pool_directory.hpp"
 
-#include "base/unique_fd.hpp"
-#include "pools/store.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,7 +1,7 @@
-#include "raw_lane.hpp"
+#include "tests/hostile/raw_lane.hpp"
 
-#include "base/deadline.hpp"
-#include "base/io.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

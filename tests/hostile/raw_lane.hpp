@@ -2,10 +2,10 @@
 // the test.
 #pragma once
 
-#include "hostile_session.hpp"
-#include "transport/control_transcript.hpp"
-#include "transport/proof_ends.hpp"
-#include "wire/frame.hpp"
+#include "common/transport/control_transcript.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "common/wire/frame.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Good messages, but what is around the daemon is not as it should be.
-#include "hostile_session.hpp"
+#include "tests/hostile/hostile_session.hpp"
 
 #include <linux/capability.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 // The end of the input at every byte of every message.
-#include "hostile_session.hpp"
-#include "support/thoroughness.hpp"
+#include "tests/hostile/hostile_session.hpp"
+#include "tests/support/thoroughness.hpp"
 
 namespace rpmem::hostile {
 namespace {

@@ -1,5 +1,5 @@
 // Where the lanes go: to the host that ssh has reached, whatever the target is called.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Arguments: what is refused, with which errno and text, and that nothing is spoiled by it.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A session over tcp gives up what it does not need, and serves all the same. The daemon of these
 // tests tries to leave when it is told to: see confinement/confined_daemon.cpp.
-#include "base/deadline.hpp"
-#include "environment.hpp"
+#include "common/base/deadline.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <chrono>

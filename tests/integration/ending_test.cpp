@@ -1,5 +1,5 @@
 // What the text says of a remote command that ends, or that prints something of its own.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <chrono>

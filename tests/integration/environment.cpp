@@ -1,4 +1,4 @@
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

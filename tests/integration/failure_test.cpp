@@ -1,5 +1,5 @@
 // What breaks: commands that are missing, mute or mad, daemons that die, and what is left behind.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // A key that can only replicate: the recipe of rpmemd(1), with a real sshd.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>

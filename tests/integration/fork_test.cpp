@@ -1,5 +1,5 @@
 // Applications that fork while a pool is open: both sides keep sound.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

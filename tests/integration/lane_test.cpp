@@ -1,5 +1,5 @@
 // Lanes between two peers that know the hello.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <sys/resource.h>
 #include <sys/single_threaded.h>

@@ -1,6 +1,6 @@
 // Media that fail: no call may return 0 for what is not durable, and none may hang.
-#include "base/deadline.hpp"
-#include "environment.hpp"
+#include "common/base/deadline.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Old and new peers: what they agree on, and what comes of a hello that is wrong.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,6 @@
 // What belongs to the application is the same before, while and after a pool is open. In a process
 // of its own, as libraries are loaded once.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // What the target refuses: errno and text at the caller, and no change on the media.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cerrno>
 #include <cstring>

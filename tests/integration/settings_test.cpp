@@ -1,5 +1,5 @@
 // Settings in the environment, each of which needs a process of its own: see CMakeLists.txt.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Logins by libssh2: keys, host keys, hosts that do not answer. run_tests.sh makes the files.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // Logins by libssh2 at servers that are slow, old, or gone.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

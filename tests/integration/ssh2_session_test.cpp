@@ -1,6 +1,6 @@
 // Sessions over libssh2: no process is made, other addresses, connections that break.
-#include "environment.hpp"
-#include "support/thoroughness.hpp"
+#include "tests/integration/environment.hpp"
+#include "tests/support/thoroughness.hpp"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

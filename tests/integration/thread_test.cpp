@@ -1,6 +1,6 @@
 // The threads of the daemon: one for the control channel, which is answered at any time, and one
 // for each worker that has a lane.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Data: what was persisted is in the part files of the target, and nothing else is.
-#include "environment.hpp"
+#include "tests/integration/environment.hpp"
 
 #include <cstring>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "application.hpp"
+#include "tests/simulation/application.hpp"
 
 #include <algorithm>
 #include <cerrno>

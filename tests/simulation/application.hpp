@@ -2,8 +2,8 @@
 // call returns is held against the model.
 #pragma once
 
-#include "lanes/frame_lane.hpp"
-#include "model.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "tests/simulation/model.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,9 +1,9 @@
-#include "daemon.hpp"
+#include "tests/simulation/daemon.hpp"
 
-#include "forwarding_connection.hpp"
-#include "planted_connection.hpp"
-#include "simulated_group.hpp"
-#include "transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/planted_connection.hpp"
+#include "tests/simulation/simulated_group.hpp"
 
 #include <algorithm>
 #include <array>

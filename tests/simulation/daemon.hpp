@@ -1,11 +1,11 @@
 // The target: the real listener and the real workers, and a control loop that has them in common.
 #pragma once
 
-#include "lanes/frame_worker.hpp"
-#include "plan.hpp"
-#include "simulated_medium.hpp"
-#include "simulated_system.hpp"
-#include "transport/tcp/listener.hpp"
+#include "common/transport/tcp/listener.hpp"
+#include "rpmemd/lanes/frame_worker.hpp"
+#include "tests/simulation/plan.hpp"
+#include "tests/simulation/simulated_medium.hpp"
+#include "tests/simulation/simulated_system.hpp"
 
 #include <functional>
 #include <memory>

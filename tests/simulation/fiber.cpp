@@ -1,4 +1,4 @@
-#include "fiber.hpp"
+#include "tests/simulation/fiber.hpp"
 
 #include <sys/mman.h>
 

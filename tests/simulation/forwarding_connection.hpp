@@ -1,8 +1,8 @@
 // A connection that is another one. What is derived from it changes a little.
 #pragma once
 
-#include "simulated_medium.hpp"
-#include "transport/transport.hpp"
+#include "common/transport/transport.hpp"
+#include "tests/simulation/simulated_medium.hpp"
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,7 @@
 // simulation --seed N: what happens with this seed, line by line.
 // simulation --seeds FIRST COUNT: whether anything is found with these; --fault NAME plants a
 // fault.
-#include "simulation.hpp"
+#include "tests/simulation/simulation.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 // The functions of libpmem that make data durable, and the one of the kernel that threads wait by.
 // What is linked into a program with these calls them in the place of the others.
-#include "simulated_medium.hpp"
+#include "tests/simulation/simulated_medium.hpp"
 
 #include <libpmem.h>
 #include <libpmem2.h>

@@ -1,4 +1,4 @@
-#include "model.hpp"
+#include "tests/simulation/model.hpp"
 
 #include <algorithm>
 #include <array>

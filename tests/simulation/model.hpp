@@ -3,8 +3,8 @@
 // it is, and bytes at a wrong place tell nonsense.
 #pragma once
 
-#include "plan.hpp"
-#include "world.hpp"
+#include "tests/simulation/plan.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <cstddef>
 #include <cstdint>

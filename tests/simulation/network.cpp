@@ -1,4 +1,4 @@
-#include "network.hpp"
+#include "tests/simulation/network.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 // what goes wrong.
 #pragma once
 
-#include "world.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-#include "plan.hpp"
+#include "tests/simulation/plan.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // What a seed chooses before anything happens.
 #pragma once
 
-#include "network.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/wire/lane_rules.hpp"
+#include "tests/simulation/network.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "planted_connection.hpp"
+#include "tests/simulation/planted_connection.hpp"
 
 namespace rpmem::simulation {
 

@@ -1,8 +1,8 @@
 // A target's connection with a fault, to see that it is found.
 #pragma once
 
-#include "forwarding_connection.hpp"
-#include "plan.hpp"
+#include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/plan.hpp"
 
 namespace rpmem::simulation {
 

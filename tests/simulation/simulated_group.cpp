@@ -1,4 +1,4 @@
-#include "simulated_group.hpp"
+#include "tests/simulation/simulated_group.hpp"
 
 #include <algorithm>
 #include <utility>

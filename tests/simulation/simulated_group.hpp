@@ -1,8 +1,8 @@
 // Waits for simulated connections on the simulated clock, as SocketGroup does for sockets.
 #pragma once
 
-#include "simulated_system.hpp"
-#include "transport/transport.hpp"
+#include "common/transport/transport.hpp"
+#include "tests/simulation/simulated_system.hpp"
 
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "simulated_medium.hpp"
+#include "tests/simulation/simulated_medium.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

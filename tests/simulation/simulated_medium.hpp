@@ -2,9 +2,9 @@
 // its time on the simulated clock, and becomes durable, or fails.
 #pragma once
 
-#include "medium/medium.hpp"
-#include "plan.hpp"
-#include "world.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "tests/simulation/plan.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "simulated_system.hpp"
+#include "tests/simulation/simulated_system.hpp"
 
 #include <algorithm>
 #include <cerrno>

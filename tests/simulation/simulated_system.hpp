@@ -2,7 +2,7 @@
 // network and clock. What it is asked comes from system_functions.cpp.
 #pragma once
 
-#include "network.hpp"
+#include "tests/simulation/network.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,11 +1,11 @@
-#include "simulation.hpp"
+#include "tests/simulation/simulation.hpp"
 
-#include "daemon.hpp"
-#include "forwarding_connection.hpp"
-#include "model.hpp"
-#include "simulated_group.hpp"
-#include "strangers.hpp"
-#include "transport/tcp/connect.hpp"
+#include "common/transport/tcp/connect.hpp"
+#include "tests/simulation/daemon.hpp"
+#include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/model.hpp"
+#include "tests/simulation/simulated_group.hpp"
+#include "tests/simulation/strangers.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,10 @@
 // One seed, from its plan to what was found.
 #pragma once
 
-#include "application.hpp"
-#include "plan.hpp"
-#include "simulated_medium.hpp"
-#include "transport/proof.hpp"
+#include "common/transport/proof.hpp"
+#include "tests/simulation/application.hpp"
+#include "tests/simulation/plan.hpp"
+#include "tests/simulation/simulated_medium.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // The simulation itself: it repeats itself, it finds what is wrong, and what may go wrong does so.
-#include "simulation.hpp"
+#include "tests/simulation/simulation.hpp"
 
 #include <gtest/gtest.h>
 

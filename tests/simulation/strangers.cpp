@@ -1,6 +1,6 @@
-#include "strangers.hpp"
+#include "tests/simulation/strangers.hpp"
 
-#include "transport/slots.hpp"
+#include "common/transport/slots.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

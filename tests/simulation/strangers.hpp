@@ -1,8 +1,8 @@
 // Who reaches the port and has no secret: says nothing, nonsense, or again what honest lanes said.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "daemon.hpp"
+#include "common/base/unique_fd.hpp"
+#include "tests/simulation/daemon.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The functions of the C library by which both ends reach the kernel, and that of the C++ library
 // which tells the time. The linker's --wrap names them so in what is linked into the program.
 // Descriptors that are not simulated, and all when nothing is, go to the kernel.
-#include "simulated_system.hpp"
+#include "tests/simulation/simulated_system.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

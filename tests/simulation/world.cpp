@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "tests/simulation/world.hpp"
 
 #include <algorithm>
 #include <cstdio>

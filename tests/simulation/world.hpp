@@ -2,8 +2,8 @@
 // and numbers from a seed that decide who runs next. The same seed gives the same history.
 #pragma once
 
-#include "fiber.hpp"
-#include "random.hpp"
+#include "tests/simulation/fiber.hpp"
+#include "tests/simulation/random.hpp"
 
 #include <fmt/format.h>
 

@@ -6,21 +6,21 @@ set -u
 cd "$1" || exit 1
 status=0
 check() {
-    local flags=$1 reverse=$2
-    shift 2
+    local reverse=$1
+    shift
     printf '%s\n' "$@" | if [ "$reverse" = yes ]; then tac; else cat; fi |
         sed 's|.*|#include "&"|' |
-        "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -I. -Iinclude -Icommon $flags -x c++ - || status=1
+        "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -I. -Iinclude -x c++ - || status=1
 }
 cxx=$2
 cc=$3
 shopt -s globstar
 for reverse in no yes; do
-    check "" $reverse common/**/*.hpp
-    check "-Ilibrpmem" $reverse librpmem/**/*.hpp
-    check "-Irpmemd" $reverse rpmemd/**/*.hpp
-    check "-Itools/bench" $reverse tools/bench/*.hpp
-    check "-Itools/ctl -Ilibrpmem" $reverse tools/ctl/*.hpp
+    check $reverse common/**/*.hpp
+    check $reverse librpmem/**/*.hpp
+    check $reverse rpmemd/**/*.hpp
+    check $reverse tools/bench/*.hpp
+    check $reverse tools/ctl/*.hpp
 done
 # The public header is C, and C++.
 for standard in c99 c11; do

@@ -16,28 +16,28 @@ refuse() {
     fi
 }
 
-refuse "common/base" '"(wire|rdma|transport|session|lanes|pools)/' "base stands on nothing of ours"
-refuse "common/wire" '"(rdma|session|lanes|pools)/' "wire knows nothing but base"
+refuse "common" '"(librpmem|rpmemd)/' "what both halves stand on knows neither"
+refuse "common librpmem rpmemd" '"(tools|tests)/' "the product knows no tool and no test"
+refuse "tools" '"tests/' "tools know no test"
+refuse "common/base" '"common/(wire|rdma|transport|probe)/' "base stands on nothing of ours"
+refuse "common/wire" '"common/rdma/' "wire knows nothing but base"
 refuse "common/wire" '<(rdma|sys|poll|unistd)' "wire is pure: no input, no output, no libfabric"
-refuse "common/rdma" '"(wire|session|lanes|pools)/' "rdma knows nothing but base"
-refuse "common/transport/fabric" '"(session|lanes|pools)/' "fabric knows nothing but base and wire"
+refuse "common/rdma" '"common/wire/' "rdma knows nothing but base"
 for file in $(find librpmem rpmemd common -name '*.?pp' ! -path 'common/transport/fabric/*'); do
     refuse "$file" '<rdma/' "only transport/fabric speaks to libfabric"
 done
 refuse "librpmem rpmemd common/base common/wire common/transport common/probe tools" '<infiniband/' "only rdma speaks to libibverbs"
-refuse "common/probe" '"(session|lanes|pools)/' "probe knows nothing of the two ends"
-refuse "common/base common/wire common/rdma common/transport" '"probe/' "nothing stands on probe but programs"
-refuse "tools/bench" '"(wire|transport|rdma|probe|session|lanes|pools)/' "tools use the public interface"
-refuse "tools/ctl" '"(wire|lanes|pools)/' "rpmemctl logs in and looks around, and does nothing else"
+refuse "common/base common/wire common/rdma common/transport" '"common/probe/' "nothing stands on probe but programs"
+refuse "tools/bench" '"(common/(wire|transport|rdma|probe)|librpmem|rpmemd)/' "tools use the public interface"
+refuse "tools/ctl" '"(common/wire|librpmem/lanes|rpmemd)/' "rpmemctl logs in and looks around, and does nothing else"
 refuse "tools" '<rdma/' "only fabric speaks to libfabric"
-refuse "librpmem" '"(pools|configuration)/' "the library knows nothing of the daemon"
-refuse "librpmem" '"(daemon|refusal)\.hpp"' "the library knows nothing of the daemon"
-refuse "rpmemd" '"(session/|pool\.hpp|monitor\.hpp)' "the daemon knows nothing of the library"
-refuse "rpmemd/pools" '"lanes/' "pools know nothing of lanes"
-refuse "rpmemd/lanes" '"pools/' "lanes know nothing of pools"
-refuse "librpmem/session" '"(lanes|transport/fabric|transport/tcp)/' "the session knows nothing of the fabric"
-refuse "rpmemd/durability" '"(wire|transport|lanes|pools|medium)/' "what is kept of syncs knows nothing but base"
-refuse "rpmemd/medium" '"(wire|transport|lanes|pools)/' "the medium knows nothing but base"
+refuse "librpmem" '"rpmemd/' "the library knows nothing of the daemon"
+refuse "rpmemd" '"librpmem/' "the daemon knows nothing of the library"
+refuse "rpmemd/pools" '"rpmemd/lanes/' "pools know nothing of lanes"
+refuse "rpmemd/lanes" '"rpmemd/pools/' "lanes know nothing of pools"
+refuse "librpmem/session" '"(librpmem/lanes|common/transport/(fabric|tcp))/' "the session knows nothing of the fabric"
+refuse "rpmemd/durability" '"(common/(wire|transport)|rpmemd/(lanes|pools|medium))/' "what is kept of syncs knows nothing but base"
+refuse "rpmemd/medium" '"(common/(wire|transport)|rpmemd/(lanes|pools))/' "the medium knows nothing but base"
 refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
 for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do
     refuse "$file" '<libssh2' "only session/ssh2 speaks to libssh2"
@@ -48,14 +48,13 @@ done
 for file in $(find librpmem common rpmemd tools -name '*.?pp' ! -path 'rpmemd/confinement/*'); do
     refuse "$file" '<(seccomp\.h|linux/landlock)' "only confinement gives up system calls and files"
 done
-refuse "rpmemd/confinement" '"(wire|transport|lanes|pools|medium)/' "confinement knows nothing but base"
+refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|medium))/' "confinement knows nothing but base"
 for file in common/transport/{proof,refusal,slots}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
 done
-refuse "common/base common/wire common/rdma" '"transport/' "what transports stand on knows none of them"
-refuse "common/transport" '"(session|lanes|pools)/' "transports know nothing of who uses them"
+refuse "common/base common/wire common/rdma" '"common/transport/' "what transports stand on knows none of them"
 for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name transport.cpp ! -name 'process_channel.*'); do
-    refuse "$file" '"session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
+    refuse "$file" '"librpmem/session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
 done
 for file in rpmemd/*.?pp rpmemd/lanes/*.?pp; do
     case $file in rpmemd/lanes/streamed_copy.*) ;; *) refuse "$file" '<libpmem' "only pools and what makes ranges durable use libpmem" ;; esac

@@ -1,8 +1,8 @@
 // One end of a lane, without any of the rules of the protocol: for peers that break them.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "transport/fabric/endpoint.hpp"
+#include "common/base/deadline.hpp"
+#include "common/transport/fabric/endpoint.hpp"
 
 #include <chrono>
 #include <memory>

@@ -2,7 +2,7 @@
 // nothing else: for answers that break the rules, and for those that never come.
 #pragma once
 
-#include "support/bare_end.hpp"
+#include "tests/support/bare_end.hpp"
 
 #include <array>
 #include <atomic>

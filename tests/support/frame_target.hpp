@@ -2,9 +2,9 @@
 // nothing else: for answers that break the rules, and for those that never come.
 #pragma once
 
-#include "support/bare_end.hpp"
-#include "transport/tcp/listener.hpp"
-#include "wire/frame.hpp"
+#include "common/transport/tcp/listener.hpp"
+#include "common/wire/frame.hpp"
+#include "tests/support/bare_end.hpp"
 
 #include <atomic>
 #include <chrono>

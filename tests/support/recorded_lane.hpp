@@ -2,11 +2,11 @@
 // it replicates.
 #pragma once
 
-#include "base/io.hpp"
-#include "lanes/frame_lane.hpp"
-#include "support/bare_end.hpp"
-#include "support/recording_target.hpp"
-#include "transport/fabric/connect.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/fabric/connect.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "tests/support/bare_end.hpp"
+#include "tests/support/recording_target.hpp"
 
 #include <memory>
 #include <string>

@@ -2,12 +2,12 @@
 // close, and between them lanes to a recording target.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/io.hpp"
-#include "base/settings.hpp"
-#include "support/bare_end.hpp"
-#include "support/recording_target.hpp"
-#include "wire/control_messages.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
+#include "common/base/settings.hpp"
+#include "common/wire/control_messages.hpp"
+#include "tests/support/bare_end.hpp"
+#include "tests/support/recording_target.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
-#include "support/recording_target.hpp"
+#include "tests/support/recording_target.hpp"
 
-#include "support/bare_end.hpp"
+#include "tests/support/bare_end.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 // here, and nothing of the transport that brings them.
 #pragma once
 
-#include "wire/persist_message.hpp"
+#include "common/wire/persist_message.hpp"
 
 #include <cstddef>
 #include <cstdint>

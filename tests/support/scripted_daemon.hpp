@@ -2,11 +2,11 @@
 // for ssh(1), and hears and says the bytes of the script.
 #pragma once
 
-#include "base/io.hpp"
-#include "base/settings.hpp"
-#include "transport/control_transcript.hpp"
-#include "wire/control_messages.hpp"
-#include "wire/hello.hpp"
+#include "common/base/io.hpp"
+#include "common/base/settings.hpp"
+#include "common/transport/control_transcript.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>

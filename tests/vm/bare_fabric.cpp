@@ -1,4 +1,4 @@
-#include "bare_fabric.hpp"
+#include "tests/vm/bare_fabric.hpp"
 
 #include <array>
 #include <cerrno>

@@ -2,7 +2,7 @@
 // read behind it, and a message and its answer, take without any of us.
 #pragma once
 
-#include "transport/fabric/endpoint.hpp"
+#include "common/transport/fabric/endpoint.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 // latency TARGET ADDRESS: what rpmem_persist() takes over verbs, in turn with an RDMA write and a
 // read behind it by bare libfabric. Prints the rows of a table: median microseconds, and the
 // median of the quotients of the rounds; in brackets the same of the best round.
-#include "bare_fabric.hpp"
+#include "tests/vm/bare_fabric.hpp"
 
 #include <librpmem.h>
 

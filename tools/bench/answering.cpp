@@ -1,14 +1,14 @@
-#include "answering.hpp"
+#include "tools/bench/answering.hpp"
 
-#include "buffer.hpp"
-#include "daemons.hpp"
-#include "limit_messages.hpp"
-#include "limit_pool.hpp"
-#include "options.hpp"
-#include "placement.hpp"
-#include "repeat.hpp"
-#include "tcp_socket.hpp"
-#include "threads.hpp"
+#include "tools/bench/buffer.hpp"
+#include "tools/bench/daemons.hpp"
+#include "tools/bench/limit_messages.hpp"
+#include "tools/bench/limit_pool.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/placement.hpp"
+#include "tools/bench/repeat.hpp"
+#include "tools/bench/tcp_socket.hpp"
+#include "tools/bench/threads.hpp"
 
 #include <fmt/format.h>
 

@@ -1,16 +1,16 @@
-#include "asking.hpp"
+#include "tools/bench/asking.hpp"
 
-#include "answering.hpp"
-#include "base/child_process.hpp"
-#include "buffer.hpp"
-#include "daemons.hpp"
-#include "limit_messages.hpp"
-#include "login.hpp"
-#include "placement.hpp"
-#include "repeat.hpp"
-#include "strangers.hpp"
-#include "tcp_socket.hpp"
-#include "threads.hpp"
+#include "common/base/child_process.hpp"
+#include "tools/bench/answering.hpp"
+#include "tools/bench/buffer.hpp"
+#include "tools/bench/daemons.hpp"
+#include "tools/bench/limit_messages.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/placement.hpp"
+#include "tools/bench/repeat.hpp"
+#include "tools/bench/strangers.hpp"
+#include "tools/bench/tcp_socket.hpp"
+#include "tools/bench/threads.hpp"
 
 #include <fmt/format.h>
 #include <sys/random.h>

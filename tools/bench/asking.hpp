@@ -1,7 +1,7 @@
 // The process of the limits that asks, and measures.
 #pragma once
 
-#include "options.hpp"
+#include "tools/bench/options.hpp"
 
 namespace rpmem::bench {
 

@@ -1,7 +1,7 @@
 // Memory of whole pages, as pools need it.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <sys/mman.h>
 

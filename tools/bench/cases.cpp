@@ -1,9 +1,9 @@
-#include "cases.hpp"
+#include "tools/bench/cases.hpp"
 
-#include "disturbance.hpp"
-#include "memory.hpp"
-#include "replicas.hpp"
-#include "starting.hpp"
+#include "tools/bench/disturbance.hpp"
+#include "tools/bench/memory.hpp"
+#include "tools/bench/replicas.hpp"
+#include "tools/bench/starting.hpp"
 
 #include <algorithm>
 #include <thread>

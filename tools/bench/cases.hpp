@@ -1,10 +1,10 @@
 // The cases that need a pool, and those that need none.
 #pragma once
 
-#include "limits.hpp"
-#include "options.hpp"
-#include "pool.hpp"
-#include "report.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/pool.hpp"
+#include "tools/bench/report.hpp"
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "compare.hpp"
+#include "tools/bench/compare.hpp"
 
-#include "report.hpp"
+#include "tools/bench/report.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

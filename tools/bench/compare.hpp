@@ -1,7 +1,7 @@
 // Two reports side by side.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <string>
 

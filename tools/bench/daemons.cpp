@@ -1,4 +1,4 @@
-#include "daemons.hpp"
+#include "tools/bench/daemons.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // The daemons of this run, if they are on this machine: to ask what they cost.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <sys/types.h>
 

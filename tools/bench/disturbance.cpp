@@ -1,4 +1,4 @@
-#include "disturbance.hpp"
+#include "tools/bench/disturbance.hpp"
 
 #include <netinet/in.h>
 

@@ -1,10 +1,10 @@
 // What strangers cost who connect to the port of the lanes.
 #pragma once
 
-#include "limits.hpp"
-#include "options.hpp"
-#include "pool.hpp"
-#include "report.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/pool.hpp"
+#include "tools/bench/report.hpp"
 
 namespace rpmem::bench {
 

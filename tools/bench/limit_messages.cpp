@@ -1,4 +1,4 @@
-#include "limit_messages.hpp"
+#include "tools/bench/limit_messages.hpp"
 
 #include <sys/prctl.h>
 

@@ -2,10 +2,10 @@
 // ssh.
 #pragma once
 
-#include "base/io.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "limits.hpp"
+#include "common/base/io.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "tools/bench/limits.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "limit_pool.hpp"
+#include "tools/bench/limit_pool.hpp"
 
 #include <libpmem.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 // of the pools, or memory.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstddef>
 #include <span>

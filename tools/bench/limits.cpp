@@ -1,7 +1,7 @@
-#include "limits.hpp"
+#include "tools/bench/limits.hpp"
 
-#include "asking.hpp"
-#include "limit_messages.hpp"
+#include "tools/bench/asking.hpp"
+#include "tools/bench/limit_messages.hpp"
 
 #include <cerrno>
 

@@ -3,10 +3,10 @@
 // machine; one answers, on the target.
 #pragma once
 
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "options.hpp"
-#include "samples.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <sys/socket.h>
 

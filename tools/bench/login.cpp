@@ -1,6 +1,6 @@
-#include "login.hpp"
+#include "tools/bench/login.hpp"
 
-#include "base/host_address.hpp"
+#include "common/base/host_address.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "machine.hpp"
+#include "tools/bench/machine.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

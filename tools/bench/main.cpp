@@ -1,14 +1,14 @@
 // rpmem-bench: see rpmem-bench(1).
-#include "answering.hpp"
-#include "cases.hpp"
-#include "compare.hpp"
-#include "daemons.hpp"
-#include "limits.hpp"
-#include "options.hpp"
-#include "programs.hpp"
-#include "report.hpp"
-#include "starting.hpp"
-#include "table.hpp"
+#include "tools/bench/answering.hpp"
+#include "tools/bench/cases.hpp"
+#include "tools/bench/compare.hpp"
+#include "tools/bench/daemons.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/programs.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/starting.hpp"
+#include "tools/bench/table.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
-#include "memory.hpp"
+#include "tools/bench/memory.hpp"
 
-#include "pool.hpp"
+#include "tools/bench/pool.hpp"
 
 #include <thread>
 

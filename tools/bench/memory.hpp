@@ -1,9 +1,9 @@
 // What the daemon keeps for lanes that are connected and idle.
 #pragma once
 
-#include "limits.hpp"
-#include "options.hpp"
-#include "report.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/report.hpp"
 
 namespace rpmem::bench {
 

@@ -1,6 +1,6 @@
-#include "options.hpp"
+#include "tools/bench/options.hpp"
 
-#include "table.hpp"
+#include "tools/bench/table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

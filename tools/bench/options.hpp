@@ -1,7 +1,7 @@
 // What the command line asks for.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "placement.hpp"
+#include "tools/bench/placement.hpp"
 
 #include <fmt/format.h>
 

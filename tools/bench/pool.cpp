@@ -1,9 +1,9 @@
-#include "pool.hpp"
+#include "tools/bench/pool.hpp"
 
-#include "daemons.hpp"
-#include "placement.hpp"
-#include "repeat.hpp"
-#include "threads.hpp"
+#include "tools/bench/daemons.hpp"
+#include "tools/bench/placement.hpp"
+#include "tools/bench/repeat.hpp"
+#include "tools/bench/threads.hpp"
 
 #include <cstring>
 

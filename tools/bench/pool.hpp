@@ -1,10 +1,10 @@
 // A pool on the target, through the public interface, and the operations on it.
 #pragma once
 
-#include "base/result.hpp"
-#include "buffer.hpp"
-#include "options.hpp"
-#include "samples.hpp"
+#include "common/base/result.hpp"
+#include "tools/bench/buffer.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <librpmem.h>
 #include <sys/types.h>

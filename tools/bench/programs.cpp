@@ -1,6 +1,6 @@
-#include "programs.hpp"
+#include "tools/bench/programs.hpp"
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>

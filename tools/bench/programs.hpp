@@ -1,8 +1,8 @@
 // Programs that are started to see how long that takes.
 #pragma once
 
-#include "base/result.hpp"
-#include "clock.hpp"
+#include "common/base/result.hpp"
+#include "tools/bench/clock.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // The loop of every measurement.
 #pragma once
 
-#include "base/result.hpp"
-#include "samples.hpp"
+#include "common/base/result.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <cstdint>
 

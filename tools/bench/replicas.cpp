@@ -1,6 +1,6 @@
-#include "replicas.hpp"
+#include "tools/bench/replicas.hpp"
 
-#include "repeat.hpp"
+#include "tools/bench/repeat.hpp"
 
 #include <array>
 #include <span>

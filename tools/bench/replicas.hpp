@@ -1,9 +1,9 @@
 // What a second replica costs: a range made durable in one pool, and in two in turn.
 #pragma once
 
-#include "options.hpp"
-#include "pool.hpp"
-#include "report.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/pool.hpp"
+#include "tools/bench/report.hpp"
 
 namespace rpmem::bench {
 

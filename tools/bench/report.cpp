@@ -1,6 +1,6 @@
-#include "report.hpp"
+#include "tools/bench/report.hpp"
 
-#include "machine.hpp"
+#include "tools/bench/machine.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // Rows for people, as they come, or for programs, at the end.
 #pragma once
 
-#include "options.hpp"
-#include "row.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/row.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // A line of the result: ours, the limits measured in turn with it, and facts.
 #pragma once
 
-#include "samples.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <cstdint>
 #include <string>

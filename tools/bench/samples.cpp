@@ -1,4 +1,4 @@
-#include "samples.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <algorithm>
 #include <cmath>

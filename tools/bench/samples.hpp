@@ -1,7 +1,7 @@
 // What was measured, and the few numbers that stand for it.
 #pragma once
 
-#include "clock.hpp"
+#include "tools/bench/clock.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,9 +1,9 @@
-#include "starting.hpp"
+#include "tools/bench/starting.hpp"
 
-#include "daemons.hpp"
-#include "login.hpp"
-#include "pool.hpp"
-#include "programs.hpp"
+#include "tools/bench/daemons.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/pool.hpp"
+#include "tools/bench/programs.hpp"
 
 #include <fmt/format.h>
 

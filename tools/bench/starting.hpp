@@ -2,9 +2,9 @@
 // nobody's to save: the login.
 #pragma once
 
-#include "limits.hpp"
-#include "options.hpp"
-#include "report.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/report.hpp"
 
 namespace rpmem::bench {
 

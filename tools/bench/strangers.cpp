@@ -1,6 +1,6 @@
-#include "strangers.hpp"
+#include "tools/bench/strangers.hpp"
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <netinet/in.h>
 

@@ -1,9 +1,9 @@
-#include "table.hpp"
+#include "tools/bench/table.hpp"
 
-#include "machine.hpp"
-#include "programs.hpp"
-#include "report.hpp"
-#include "table_lines.hpp"
+#include "tools/bench/machine.hpp"
+#include "tools/bench/programs.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/table_lines.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // The preset --table: what is to be within which limit, and whether it is.
 #pragma once
 
-#include "options.hpp"
+#include "tools/bench/options.hpp"
 
 namespace rpmem::bench {
 

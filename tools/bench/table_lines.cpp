@@ -1,6 +1,6 @@
-#include "table_lines.hpp"
+#include "tools/bench/table_lines.hpp"
 
-#include "table.hpp"
+#include "tools/bench/table.hpp"
 
 #include <fmt/format.h>
 

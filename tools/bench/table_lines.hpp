@@ -1,7 +1,7 @@
 // The rows of --table: what is measured, and what is allowed.
 #pragma once
 
-#include "options.hpp"
+#include "tools/bench/options.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
-#include "tcp_socket.hpp"
+#include "tools/bench/tcp_socket.hpp"
 
-#include "base/deadline.hpp"
+#include "common/base/deadline.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
 // Plain TCP, as a good programmer writes it.
 #pragma once
 
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "limit_messages.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "tools/bench/limit_messages.hpp"
 
 #include <cstddef>
 #include <cstdint>

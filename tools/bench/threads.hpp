@@ -1,9 +1,9 @@
 // The same work in several threads that start together.
 #pragma once
 
-#include "base/result.hpp"
-#include "clock.hpp"
-#include "samples.hpp"
+#include "common/base/result.hpp"
+#include "tools/bench/clock.hpp"
+#include "tools/bench/samples.hpp"
 
 #include <algorithm>
 #include <barrier>

@@ -1,9 +1,9 @@
 // rpmemctl: see rpmemctl(1).
-#include "options.hpp"
-#include "probe/node.hpp"
-#include "remote.hpp"
-#include "text.hpp"
-#include "verdict.hpp"
+#include "common/probe/node.hpp"
+#include "tools/ctl/options.hpp"
+#include "tools/ctl/remote.hpp"
+#include "tools/ctl/text.hpp"
+#include "tools/ctl/verdict.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

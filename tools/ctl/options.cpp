@@ -1,4 +1,4 @@
-#include "options.hpp"
+#include "tools/ctl/options.hpp"
 
 // The header is heavy: nobody else includes it.
 #include <CLI/CLI.hpp>

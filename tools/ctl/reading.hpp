@@ -1,7 +1,7 @@
 // Reading JSON that another machine wrote: what is missing or of another type is empty.
 #pragma once
 
-#include "base/log.hpp"
+#include "common/base/log.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
-#include "remote.hpp"
+#include "tools/ctl/remote.hpp"
 
-#include "base/host_address.hpp"
-#include "rdma/local_end.hpp"
-#include "session/remote_end.hpp"
-#include "session/ssh_destination.hpp"
-#include "session/transport.hpp"
+#include "common/base/host_address.hpp"
+#include "common/rdma/local_end.hpp"
+#include "librpmem/session/remote_end.hpp"
+#include "librpmem/session/ssh_destination.hpp"
+#include "librpmem/session/transport.hpp"
 
 #include <nlohmann/json.hpp>
 

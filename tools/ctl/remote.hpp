@@ -1,8 +1,8 @@
 // Asking the target's daemon what it has.
 #pragma once
 
-#include "base/settings.hpp"
-#include "session/target.hpp"
+#include "common/base/settings.hpp"
+#include "librpmem/session/target.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,7 +1,7 @@
-#include "text.hpp"
+#include "tools/ctl/text.hpp"
 
-#include "base/settings.hpp"
-#include "reading.hpp"
+#include "common/base/settings.hpp"
+#include "tools/ctl/reading.hpp"
 
 #include <fmt/format.h>
 

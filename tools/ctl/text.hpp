@@ -1,7 +1,7 @@
 // Reports and verdicts for people.
 #pragma once
 
-#include "verdict.hpp"
+#include "tools/ctl/verdict.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,6 +1,6 @@
-#include "verdict.hpp"
+#include "tools/ctl/verdict.hpp"
 
-#include "reading.hpp"
+#include "tools/ctl/reading.hpp"
 
 #include <fmt/format.h>
 

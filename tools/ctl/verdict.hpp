@@ -1,7 +1,7 @@
 // What two reports amount to.
 #pragma once
 
-#include "remote.hpp"
+#include "tools/ctl/remote.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

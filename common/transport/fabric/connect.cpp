@@ -1,7 +1,7 @@
-#include "transport/fabric/connect.hpp"
+#include "common/transport/fabric/connect.hpp"
 
-#include "base/deadline.hpp"
-#include "wire/hello.hpp"
+#include "common/base/deadline.hpp"
+#include "common/wire/hello.hpp"
 
 #include <algorithm>
 #include <cerrno>

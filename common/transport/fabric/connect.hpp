@@ -1,8 +1,8 @@
 // The initiator's way to a lane over libfabric: connect, prove who we are, learn the credits.
 #pragma once
 
-#include "transport/fabric/fabric_connection.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/transport/fabric/fabric_connection.hpp"
+#include "common/wire/lane_rules.hpp"
 
 #include <chrono>
 #include <functional>

@@ -1,7 +1,7 @@
-#include "transport/fabric/domain.hpp"
+#include "common/transport/fabric/domain.hpp"
 
-#include "rdma/fork_safety.hpp"
-#include "rdma/memory_lock.hpp"
+#include "common/rdma/fork_safety.hpp"
+#include "common/rdma/memory_lock.hpp"
 
 #include <sys/random.h>
 

@@ -1,8 +1,8 @@
 // An opened provider, and memory registered with it.
 #pragma once
 
-#include "transport/fabric/handle.hpp"
-#include "transport/fabric/provider.hpp"
+#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/provider.hpp"
 
 #include <cstddef>
 #include <cstdint>

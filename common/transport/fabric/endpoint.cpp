@@ -1,4 +1,4 @@
-#include "transport/fabric/endpoint.hpp"
+#include "common/transport/fabric/endpoint.hpp"
 
 #include <netinet/in.h>
 #include <rdma/fi_cm.h>

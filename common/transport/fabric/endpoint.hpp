@@ -1,9 +1,9 @@
 // Connected endpoints (one a lane) and the passive one that they arrive at.
 #pragma once
 
-#include "transport/fabric/domain.hpp"
-#include "transport/fabric/handle.hpp"
-#include "transport/fabric/queues.hpp"
+#include "common/transport/fabric/domain.hpp"
+#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/queues.hpp"
 
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>

@@ -1,6 +1,6 @@
-#include "transport/fabric/fabric_connection.hpp"
+#include "common/transport/fabric/fabric_connection.hpp"
 
-#include "base/cache_line.hpp"
+#include "common/base/cache_line.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // Frames in the messages of a connected endpoint of libfabric, one in each. A peer of protocol 0.1
-// gets messages of its own, see wire/lane_encoding.hpp.
+// gets messages of its own, see common/wire/lane_encoding.hpp.
 #pragma once
 
-#include "transport/crypto.hpp"
-#include "transport/fabric/endpoint.hpp"
-#include "transport/fabric/fabric_group.hpp"
-#include "transport/fabric/opening.hpp"
-#include "transport/transport.hpp"
-#include "wire/lane_encoding.hpp"
+#include "common/transport/crypto.hpp"
+#include "common/transport/fabric/endpoint.hpp"
+#include "common/transport/fabric/fabric_group.hpp"
+#include "common/transport/fabric/opening.hpp"
+#include "common/transport/transport.hpp"
+#include "common/wire/lane_encoding.hpp"
 
 #include <atomic>
 #include <cstddef>

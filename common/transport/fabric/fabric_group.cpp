@@ -1,6 +1,6 @@
-#include "transport/fabric/fabric_group.hpp"
+#include "common/transport/fabric/fabric_group.hpp"
 
-#include "transport/fabric/fabric_connection.hpp"
+#include "common/transport/fabric/fabric_connection.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // Waits for connections over libfabric, which share one completion queue.
 #pragma once
 
-#include "transport/fabric/queues.hpp"
-#include "transport/spin_policy.hpp"
-#include "transport/transport.hpp"
+#include "common/transport/fabric/queues.hpp"
+#include "common/transport/spin_policy.hpp"
+#include "common/transport/transport.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,6 +1,6 @@
-#include "transport/fabric/handle.hpp"
+#include "common/transport/fabric/handle.hpp"
 
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 namespace rpmem::fabric {
 

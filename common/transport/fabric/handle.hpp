@@ -1,7 +1,7 @@
 // Ownership of libfabric objects.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>

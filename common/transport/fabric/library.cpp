@@ -1,8 +1,8 @@
-#include "transport/fabric/library.hpp"
+#include "common/transport/fabric/library.hpp"
 
-#include "base/loading_guard.hpp"
-#include "base/shared_symbol.hpp"
-#include "transport/fabric/handle.hpp"
+#include "common/base/loading_guard.hpp"
+#include "common/base/shared_symbol.hpp"
+#include "common/transport/fabric/handle.hpp"
 
 #include <cerrno>
 #include <cstdlib>

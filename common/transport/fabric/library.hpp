@@ -2,7 +2,7 @@
 // systems, and much of what this project does gets by without it.
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <string>
 

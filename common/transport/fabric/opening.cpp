@@ -1,4 +1,4 @@
-#include "transport/fabric/opening.hpp"
+#include "common/transport/fabric/opening.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,10 +1,10 @@
 // The first messages of a connection over libfabric: those by which both ends prove that they
-// belong to the session, and the welcome. See transport/proof_ends.hpp.
+// belong to the session, and the welcome. See common/transport/proof_ends.hpp.
 #pragma once
 
-#include "transport/proof_ends.hpp"
-#include "transport/random.hpp"
-#include "wire/frame.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "common/transport/random.hpp"
+#include "common/wire/frame.hpp"
 
 #include <array>
 #include <functional>

@@ -1,8 +1,8 @@
-#include "transport/fabric/paging.hpp"
+#include "common/transport/fabric/paging.hpp"
 
-#include "rdma/environment_switch.hpp"
-#include "rdma/on_demand_paging.hpp"
-#include "transport/fabric/library.hpp"
+#include "common/rdma/environment_switch.hpp"
+#include "common/rdma/on_demand_paging.hpp"
+#include "common/transport/fabric/library.hpp"
 
 #include <algorithm>
 #include <cerrno>

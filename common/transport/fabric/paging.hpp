@@ -2,9 +2,9 @@
 // process: so what is decided first is decided for all pools.
 #pragma once
 
-#include "base/paging_policy.hpp"
-#include "base/result.hpp"
-#include "transport/fabric/provider.hpp"
+#include "common/base/paging_policy.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/fabric/provider.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,8 +1,8 @@
 // Which libfabric provider reaches a node, and what it can do.
 #pragma once
 
-#include "base/result.hpp"
-#include "transport/fabric/handle.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/fabric/handle.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "transport/fabric/queues.hpp"
+#include "common/transport/fabric/queues.hpp"
 
 #include <poll.h>
 #include <rdma/fi_cm.h>

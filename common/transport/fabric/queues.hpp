@@ -2,9 +2,9 @@
 // be woken.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "transport/fabric/domain.hpp"
-#include "transport/fabric/handle.hpp"
+#include "common/base/deadline.hpp"
+#include "common/transport/fabric/domain.hpp"
+#include "common/transport/fabric/handle.hpp"
 
 #include <rdma/fi_eq.h>
 

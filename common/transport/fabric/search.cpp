@@ -1,4 +1,4 @@
-#include "transport/fabric/search.hpp"
+#include "common/transport/fabric/search.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -2,8 +2,8 @@
 // of them can be used.
 #pragma once
 
-#include "rdma/diagnosis.hpp"
-#include "transport/fabric/provider.hpp"
+#include "common/rdma/diagnosis.hpp"
+#include "common/transport/fabric/provider.hpp"
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace rpmem::fabric {
 // What the user allows, and under which name.
 struct DeviceSetting {
     const char* name;  // of the setting
-    std::string value; // see rdma/choice.hpp; empty: all
+    std::string value; // see common/rdma/choice.hpp; empty: all
 };
 
 [[nodiscard]] Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,

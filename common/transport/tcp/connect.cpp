@@ -1,13 +1,13 @@
-#include "transport/tcp/connect.hpp"
+#include "common/transport/tcp/connect.hpp"
 
-#include "base/deadline.hpp"
-#include "base/io.hpp"
-#include "base/unique_fd.hpp"
-#include "transport/proof_ends.hpp"
-#include "transport/retry.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/stream.hpp"
-#include "transport/tls/tls_stream.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
+#include "common/base/unique_fd.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "common/transport/retry.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/stream.hpp"
+#include "common/transport/tls/tls_stream.hpp"
 
 #include <netdb.h>
 #include <poll.h>

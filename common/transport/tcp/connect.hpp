@@ -1,9 +1,9 @@
 // The initiator's way to a lane: connect, prove who we are, learn the credits.
 #pragma once
 
-#include "transport/proof.hpp"
-#include "transport/tls/tls_context.hpp"
-#include "transport/transport.hpp"
+#include "common/transport/proof.hpp"
+#include "common/transport/tls/tls_context.hpp"
+#include "common/transport/transport.hpp"
 
 #include <chrono>
 #include <cstdint>

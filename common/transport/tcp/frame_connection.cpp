@@ -1,6 +1,6 @@
-#include "transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
 
-#include "base/hot.hpp"
+#include "common/base/hot.hpp"
 
 #include <fmt/format.h>
 

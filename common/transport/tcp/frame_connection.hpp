@@ -1,8 +1,8 @@
 // Frames on a stream of bytes.
 #pragma once
 
-#include "transport/tcp/stream.hpp"
-#include "transport/transport.hpp"
+#include "common/transport/tcp/stream.hpp"
+#include "common/transport/transport.hpp"
 
 #include <array>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "transport/tcp/listener.hpp"
+#include "common/transport/tcp/listener.hpp"
 
-#include "transport/tcp/stream.hpp"
-#include "wire/frame.hpp"
+#include "common/transport/tcp/stream.hpp"
+#include "common/wire/frame.hpp"
 
 #include <netdb.h>
 #include <sys/epoll.h>

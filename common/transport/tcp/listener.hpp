@@ -2,11 +2,11 @@
 // who they are. Used by one thread; all memory for strangers is taken when it is made.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "transport/proof_ends.hpp"
-#include "transport/slots.hpp"
-#include "transport/tls/tls_stream.hpp"
-#include "wire/lane_rules.hpp"
+#include "common/base/unique_fd.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "common/transport/slots.hpp"
+#include "common/transport/tls/tls_stream.hpp"
+#include "common/wire/lane_rules.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "transport/tcp/socket_group.hpp"
+#include "common/transport/tcp/socket_group.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>

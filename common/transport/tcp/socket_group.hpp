@@ -2,9 +2,9 @@
 // does both.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "transport/spin_policy.hpp"
-#include "transport/transport.hpp"
+#include "common/base/unique_fd.hpp"
+#include "common/transport/spin_policy.hpp"
+#include "common/transport/transport.hpp"
 
 #include <array>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "transport/tcp/stream.hpp"
+#include "common/transport/tcp/stream.hpp"
 
-#include "base/hot.hpp"
-#include "wire/frame.hpp"
+#include "common/base/hot.hpp"
+#include "common/wire/frame.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,7 +1,7 @@
 // A stream of bytes without boundaries: a socket, TLS upon it, or one of the simulator.
 #pragma once
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-#include "transport/tls/tls_bytes.hpp"
+#include "common/transport/tls/tls_bytes.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/ssl.h>

@@ -2,7 +2,7 @@
 // BIO. OpenSSL touches no socket: its own BIO for them raises SIGPIPE.
 #pragma once
 
-#include "transport/crypto.hpp"
+#include "common/transport/crypto.hpp"
 
 #include <array>
 #include <cstddef>

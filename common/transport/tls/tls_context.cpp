@@ -1,7 +1,7 @@
-#include "transport/tls/tls_context.hpp"
+#include "common/transport/tls/tls_context.hpp"
 
-#include "transport/crypto.hpp"
-#include "transport/openssl.hpp"
+#include "common/transport/crypto.hpp"
+#include "common/transport/openssl.hpp"
 
 #include <openssl/ssl.h>
 

@@ -1,8 +1,8 @@
 // What all lanes of a session share of TLS: the settings and the pre-shared key (PSK).
 #pragma once
 
-#include "base/result.hpp"
-#include "transport/secret.hpp"
+#include "common/base/result.hpp"
+#include "common/transport/secret.hpp"
 
 #include <memory>
 

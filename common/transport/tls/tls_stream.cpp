@@ -1,7 +1,7 @@
-#include "transport/tls/tls_stream.hpp"
+#include "common/transport/tls/tls_stream.hpp"
 
-#include "transport/openssl.hpp"
-#include "transport/tls/tls_text.hpp"
+#include "common/transport/openssl.hpp"
+#include "common/transport/tls/tls_text.hpp"
 
 #include <openssl/ssl.h>
 

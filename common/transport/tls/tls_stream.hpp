@@ -2,10 +2,10 @@
 // is a stream as others are. Nothing here waits, or allocates once the handshake is done.
 #pragma once
 
-#include "transport/proof.hpp"
-#include "transport/tcp/stream.hpp"
-#include "transport/tls/tls_bytes.hpp"
-#include "transport/tls/tls_context.hpp"
+#include "common/transport/proof.hpp"
+#include "common/transport/tcp/stream.hpp"
+#include "common/transport/tls/tls_bytes.hpp"
+#include "common/transport/tls/tls_context.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "transport/tls/tls_text.hpp"
+#include "common/transport/tls/tls_text.hpp"
 
 #include <fmt/format.h>
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
-#include "session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/account.hpp"
 
-#include "base/unique_fd.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <pwd.h>

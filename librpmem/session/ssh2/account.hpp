@@ -1,8 +1,8 @@
 // Who this user is, and the small files of the user's that matter to ssh.
 #pragma once
 
-#include "base/result.hpp"
-#include "session/ssh2/secret.hpp"
+#include "common/base/result.hpp"
+#include "librpmem/session/ssh2/secret.hpp"
 
 #include <sys/stat.h>
 

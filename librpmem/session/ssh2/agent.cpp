@@ -1,6 +1,6 @@
-#include "session/ssh2/agent.hpp"
+#include "librpmem/session/ssh2/agent.hpp"
 
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

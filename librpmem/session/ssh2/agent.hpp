@@ -2,10 +2,10 @@
 // a bound, and signs with RSA keys as no server of today accepts.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
-#include "session/ssh2/strings.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
+#include "librpmem/session/ssh2/strings.hpp"
 
 #include <string>
 #include <vector>

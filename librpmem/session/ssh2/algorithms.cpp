@@ -1,4 +1,4 @@
-#include "session/ssh2/algorithms.hpp"
+#include "librpmem/session/ssh2/algorithms.hpp"
 
 #include <libssh2.h>
 

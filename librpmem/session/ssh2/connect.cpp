@@ -1,4 +1,4 @@
-#include "session/ssh2/connect.hpp"
+#include "librpmem/session/ssh2/connect.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
 // The TCP connection to the ssh server.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
-#include "session/ssh2/host_key.hpp"
+#include "librpmem/session/ssh2/host_key.hpp"
 
-#include "session/ssh2/account.hpp"
-#include "session/ssh2/strings.hpp"
+#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/strings.hpp"
 
 #include <fmt/ranges.h>
 

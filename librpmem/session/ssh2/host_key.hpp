@@ -1,8 +1,8 @@
 // Is the server the one that it should be?
 #pragma once
 
-#include "session/ssh2/known_hosts.hpp"
-#include "session/ssh2/ssh2_session.hpp"
+#include "librpmem/session/ssh2/known_hosts.hpp"
+#include "librpmem/session/ssh2/ssh2_session.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // What known_hosts files say of a host; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
 #pragma once
 
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "session/ssh2/login.hpp"
+#include "librpmem/session/ssh2/login.hpp"
 
-#include "session/ssh2/account.hpp"
-#include "session/ssh2/agent.hpp"
-#include "session/ssh2/private_key.hpp"
-#include "session/ssh2/secret.hpp"
+#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/agent.hpp"
+#include "librpmem/session/ssh2/private_key.hpp"
+#include "librpmem/session/ssh2/secret.hpp"
 
 #include <fmt/ranges.h>
 

@@ -1,7 +1,7 @@
 // Proves to the server who the user is, with keys alone: nobody is there to be asked.
 #pragma once
 
-#include "session/ssh2/ssh2_session.hpp"
+#include "librpmem/session/ssh2/ssh2_session.hpp"
 
 #include <string>
 #include <vector>

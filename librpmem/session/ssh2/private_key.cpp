@@ -1,7 +1,7 @@
-#include "session/ssh2/private_key.hpp"
+#include "librpmem/session/ssh2/private_key.hpp"
 
-#include "session/ssh2/known_hosts.hpp"
-#include "session/ssh2/secret.hpp"
+#include "librpmem/session/ssh2/known_hosts.hpp"
+#include "librpmem/session/ssh2/secret.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>

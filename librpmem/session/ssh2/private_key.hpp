@@ -1,8 +1,8 @@
 // Private key files; see ssh-keygen(1) and, for what it writes, PROTOCOL.key of OpenSSH.
 #pragma once
 
-#include "base/result.hpp"
-#include "session/ssh2/strings.hpp"
+#include "common/base/result.hpp"
+#include "librpmem/session/ssh2/strings.hpp"
 
 #include <openssl/evp.h>
 

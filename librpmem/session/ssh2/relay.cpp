@@ -1,4 +1,4 @@
-#include "session/ssh2/relay.hpp"
+#include "librpmem/session/ssh2/relay.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

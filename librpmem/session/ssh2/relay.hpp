@@ -3,8 +3,8 @@
 // the connection is looked after when nobody asks anything.
 #pragma once
 
-#include "base/child_process.hpp"
-#include "session/ssh2/ssh2_session.hpp"
+#include "common/base/child_process.hpp"
+#include "librpmem/session/ssh2/ssh2_session.hpp"
 
 #include <array>
 #include <memory>

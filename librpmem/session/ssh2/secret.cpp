@@ -1,4 +1,4 @@
-#include "session/ssh2/secret.hpp"
+#include "librpmem/session/ssh2/secret.hpp"
 
 #include <openssl/crypto.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // Memory for private keys: in no core dump, and wiped when it is given back.
 #pragma once
 
-#include "session/ssh2/strings.hpp"
+#include "librpmem/session/ssh2/strings.hpp"
 
 #include <cstddef>
 #include <new>

@@ -1,12 +1,12 @@
-#include "session/ssh2/ssh2_channel.hpp"
+#include "librpmem/session/ssh2/ssh2_channel.hpp"
 
-#include "base/io.hpp"
-#include "base/quiet_thread.hpp"
-#include "session/ssh2/account.hpp"
-#include "session/ssh2/connect.hpp"
-#include "session/ssh2/host_key.hpp"
-#include "session/ssh2/login.hpp"
-#include "session/ssh2/relay.hpp"
+#include "common/base/io.hpp"
+#include "common/base/quiet_thread.hpp"
+#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/connect.hpp"
+#include "librpmem/session/ssh2/host_key.hpp"
+#include "librpmem/session/ssh2/login.hpp"
+#include "librpmem/session/ssh2/relay.hpp"
 
 #include <atomic>
 #include <condition_variable>

@@ -1,8 +1,8 @@
 // A channel through libssh2, within this process: nothing is forked or spawned.
 #pragma once
 
-#include "session/channel.hpp"
-#include "session/target.hpp"
+#include "librpmem/session/channel.hpp"
+#include "librpmem/session/target.hpp"
 
 namespace rpmem::ssh2 {
 

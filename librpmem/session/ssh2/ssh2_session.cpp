@@ -1,7 +1,7 @@
-#include "session/ssh2/ssh2_session.hpp"
+#include "librpmem/session/ssh2/ssh2_session.hpp"
 
-#include "session/ssh2/algorithms.hpp"
-#include "session/ssh2/secret.hpp"
+#include "librpmem/session/ssh2/algorithms.hpp"
+#include "librpmem/session/ssh2/secret.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,9 +1,9 @@
 // A session of libssh2: an encrypted connection to a server that has shown its host key.
 #pragma once
 
-#include "base/deadline.hpp"
-#include "base/result.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/deadline.hpp"
+#include "common/base/result.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <libssh2.h>
 

@@ -1,8 +1,8 @@
 // The "string" of the ssh protocols (RFC 4251): its length in four bytes, then its bytes.
 #pragma once
 
-#include "wire/byte_reader.hpp"
-#include "wire/byte_writer.hpp"
+#include "common/wire/byte_reader.hpp"
+#include "common/wire/byte_writer.hpp"
 
 #include <cstddef>
 #include <cstdint>

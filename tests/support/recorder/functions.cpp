@@ -1,5 +1,5 @@
 // The functions that take the place of libpmem's and the kernel's. See recorder.hpp.
-#include "recorder.hpp"
+#include "tests/support/recorder/recorder.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "recorder.hpp"
+#include "tests/support/recorder/recorder.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
-#include "base/child_process.hpp"
-#include "base/io.hpp"
+#include "common/base/child_process.hpp"
+#include "common/base/io.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

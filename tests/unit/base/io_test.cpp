@@ -1,5 +1,5 @@
 // A pipe delivers data in pieces.
-#include "base/io.hpp"
+#include "common/base/io.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 // Passing on an error copies nothing, and neither does taking a value out.
-#include "base/result.hpp"
+#include "common/base/result.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "configuration/configuration_file.hpp"
+#include "rpmemd/configuration/configuration_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "configuration/forced_command.hpp"
+#include "rpmemd/configuration/forced_command.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "configuration/configuration_file.hpp"
-#include "configuration/options.hpp"
+#include "rpmemd/configuration/configuration_file.hpp"
+#include "rpmemd/configuration/options.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

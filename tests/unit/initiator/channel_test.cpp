@@ -1,5 +1,5 @@
-#include "base/io.hpp"
-#include "session/channel.hpp"
+#include "common/base/io.hpp"
+#include "librpmem/session/channel.hpp"
 
 #include <gtest/gtest.h>
 

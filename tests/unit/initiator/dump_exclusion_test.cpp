@@ -1,6 +1,6 @@
 // Which pages of a pool a core dump has, before, while and after the pool is open.
-#include "dump_exclusion.hpp"
-#include "support/dumped_pages.hpp"
+#include "librpmem/dump_exclusion.hpp"
+#include "tests/support/dumped_pages.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

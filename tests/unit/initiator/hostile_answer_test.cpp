@@ -1,9 +1,9 @@
 // Answers on a lane of protocol 0.1 that break the rules: the library's lanes get them from a bare
 // libfabric peer.
-#include "base/io.hpp"
-#include "lanes/fabric_lanes.hpp"
-#include "support/bare_target.hpp"
-#include "wire/persist_message.hpp"
+#include "common/base/io.hpp"
+#include "common/wire/persist_message.hpp"
+#include "librpmem/lanes/fabric_lanes.hpp"
+#include "tests/support/bare_target.hpp"
 
 #include <gtest/gtest.h>
 

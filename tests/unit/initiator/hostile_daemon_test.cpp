@@ -1,6 +1,6 @@
 // A daemon that breaks the rules can end its session, and nothing else. Whatever it says instead of
 // what it should, the call says so, names the target, and returns.
-#include "scripted_pool.hpp"
+#include "tests/unit/initiator/scripted_pool.hpp"
 
 #include <atomic>
 

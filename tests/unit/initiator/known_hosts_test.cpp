@@ -1,4 +1,4 @@
-#include "session/ssh2/known_hosts.hpp"
+#include "librpmem/session/ssh2/known_hosts.hpp"
 
 #include <gtest/gtest.h>
 

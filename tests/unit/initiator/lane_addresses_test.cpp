@@ -1,4 +1,4 @@
-#include "session/lane_addresses.hpp"
+#include "librpmem/session/lane_addresses.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a lane of protocol 0.1 sends, and in which order: as a target sees it that remembers all of
 // it.
-#include "support/recorded_lane.hpp"
+#include "tests/support/recorded_lane.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is put back after libraries have been loaded, and what is not.
-#include "base/loading_guard.hpp"
+#include "common/base/loading_guard.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

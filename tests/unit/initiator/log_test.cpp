@@ -1,7 +1,7 @@
 // Where lines of the log go, and what may stand in them.
-#include "base/line_limit.hpp"
-#include "base/log.hpp"
-#include "base/unique_fd.hpp"
+#include "common/base/line_limit.hpp"
+#include "common/base/log.hpp"
+#include "common/base/unique_fd.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What every call says of a session that is over: one errno for one fact, and the first reason.
-#include "scripted_pool.hpp"
+#include "tests/unit/initiator/scripted_pool.hpp"
 
 #include <atomic>
 #include <fstream>

@@ -1,7 +1,7 @@
 // What the calls of a whole pool make of their lanes, as a recording target sees it.
-#include "pool.hpp"
-#include "support/dumped_pages.hpp"
-#include "support/recording_daemon.hpp"
+#include "librpmem/pool.hpp"
+#include "tests/support/dumped_pages.hpp"
+#include "tests/support/recording_daemon.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "session/remote_command.hpp"
+#include "librpmem/session/remote_command.hpp"
 
 #include <gtest/gtest.h>
 

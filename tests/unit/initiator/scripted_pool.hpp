@@ -1,10 +1,10 @@
-// A pool on a target that is a script (see support/scripted_daemon.hpp) and one lane.
+// A pool on a target that is a script (see tests/support/scripted_daemon.hpp) and one lane.
 #pragma once
 
-#include "pool.hpp"
-#include "support/frame_target.hpp"
-#include "support/scripted_daemon.hpp"
-#include "wire/medium_failure.hpp"
+#include "common/wire/medium_failure.hpp"
+#include "librpmem/pool.hpp"
+#include "tests/support/frame_target.hpp"
+#include "tests/support/scripted_daemon.hpp"
 
 #include <gtest/gtest.h>
 

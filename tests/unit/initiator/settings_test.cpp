@@ -1,4 +1,4 @@
-#include "base/settings.hpp"
+#include "common/base/settings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Lanes over libfabric that carry frames, with direct access and without: what a call of the
 // initiator has returned for is durable at the target, and calls take effect in their order.
-#include "fabric_session.hpp"
-#include "support/recorder/recorder.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/lanes/fabric_session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 // library's lanes, over the provider sockets, which stands for RDMA.
 #pragma once
 
-#include "guarded_pool.hpp"
-#include "lanes/fabric_lane_server.hpp"
-#include "lanes/fabric_lanes.hpp"
-#include "support/bare_end.hpp"
+#include "librpmem/lanes/fabric_lanes.hpp"
+#include "rpmemd/lanes/fabric_lane_server.hpp"
+#include "tests/support/bare_end.hpp"
+#include "tests/unit/lanes/guarded_pool.hpp"
 
 #include <atomic>
 #include <csignal>

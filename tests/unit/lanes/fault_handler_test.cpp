@@ -1,8 +1,8 @@
 // Faults in the memory of a pool, in a child of the test: it ends, and its record says why.
-#include "base/io.hpp"
-#include "base/quiet_thread.hpp"
-#include "durability/fault_handler.hpp"
-#include "support/bare_end.hpp"
+#include "common/base/io.hpp"
+#include "common/base/quiet_thread.hpp"
+#include "rpmemd/durability/fault_handler.hpp"
+#include "tests/support/bare_end.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,13 +1,13 @@
 // Both ends of a lane that carries frames, on a real socket: what a call of the initiator has
 // returned for is durable at the target, as the recorder sees it, and what breaks the rules changes
 // nothing.
-#include "base/io.hpp"
-#include "guarded_pool.hpp"
-#include "lanes/frame_lane.hpp"
-#include "lanes/served_lane.hpp"
-#include "support/recorder/recorder.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "rpmemd/lanes/served_lane.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/lanes/guarded_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

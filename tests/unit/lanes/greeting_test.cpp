@@ -1,7 +1,7 @@
 // Connections over libfabric to a session: those who do not know its token or its secret, or ask
 // for a lane that they cannot have, are turned away, and the lanes that there are go on.
-#include "fabric_session.hpp"
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
+#include "tests/unit/lanes/fabric_session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The pool of a daemon whose lanes are tested.
 #pragma once
 
-#include "base/unique_fd.hpp"
-#include "medium/medium.hpp"
+#include "common/base/unique_fd.hpp"
+#include "rpmemd/medium/medium.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Messages on a lane of protocol 0.1, good ones and such that break the rules: the daemon gets them
 // from a bare libfabric peer.
-#include "visit.hpp"
+#include "tests/unit/lanes/visit.hpp"
 
 #include <gtest/gtest.h>
 

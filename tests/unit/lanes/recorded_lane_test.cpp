@@ -1,8 +1,8 @@
 // What the peer was told is durable must be so, whatever the page cache and the caches of the
 // processor hide. The recorder stands for libpmem and the kernel: see
-// support/recorder/recorder.hpp.
-#include "support/recorder/recorder.hpp"
-#include "visit.hpp"
+// tests/support/recorder/recorder.hpp.
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/lanes/visit.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

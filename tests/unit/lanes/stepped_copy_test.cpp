@@ -1,7 +1,7 @@
 // The power may fail between any two instructions of a copy. Here a child copies, and is looked at
 // after each of them.
-#include "lanes/streamed_copy.hpp"
-#include "lanes/word_copy.hpp"
+#include "rpmemd/lanes/streamed_copy.hpp"
+#include "rpmemd/lanes/word_copy.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

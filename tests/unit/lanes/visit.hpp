@@ -1,10 +1,10 @@
 // One lane of a server of protocol 0.1, and a bare libfabric peer that has connected to it.
 #pragma once
 
-#include "guarded_pool.hpp"
-#include "lanes/fabric_lane_server.hpp"
-#include "support/bare_end.hpp"
-#include "wire/persist_message.hpp"
+#include "common/wire/persist_message.hpp"
+#include "rpmemd/lanes/fabric_lane_server.hpp"
+#include "tests/support/bare_end.hpp"
+#include "tests/unit/lanes/guarded_pool.hpp"
 
 #include <poll.h>
 

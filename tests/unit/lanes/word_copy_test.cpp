@@ -1,4 +1,4 @@
-#include "lanes/word_copy.hpp"
+#include "rpmemd/lanes/word_copy.hpp"
 
 #include <gtest/gtest.h>
 

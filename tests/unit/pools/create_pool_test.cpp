@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "pools/part_creation.hpp"
+#include "rpmemd/pools/part_creation.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

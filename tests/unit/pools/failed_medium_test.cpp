@@ -1,8 +1,8 @@
 // What is left of a pool whose medium has failed.
-#include "durability/sync_record.hpp"
-#include "medium/medium.hpp"
-#include "pool_fixture.hpp"
-#include "support/recorder/recorder.hpp"
+#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/medium/medium.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>

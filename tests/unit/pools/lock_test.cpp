@@ -1,5 +1,5 @@
-#include "base/unique_fd.hpp"
-#include "pool_fixture.hpp"
+#include "common/base/unique_fd.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

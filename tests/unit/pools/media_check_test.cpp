@@ -1,5 +1,5 @@
-#include "base/medium_kind.hpp"
-#include "pool_fixture.hpp"
+#include "common/base/medium_kind.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

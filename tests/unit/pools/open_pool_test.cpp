@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "support/thoroughness.hpp"
+#include "tests/support/thoroughness.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 namespace rpmem::target {
 namespace {

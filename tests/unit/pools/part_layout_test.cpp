@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "pools/part_layout.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 namespace rpmem::target {
 namespace {

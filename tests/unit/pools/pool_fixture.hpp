@@ -1,9 +1,9 @@
 // A directory with pool sets and parts, gone at the end, and what the tests need to look at bytes.
 #pragma once
 
-#include "base/log.hpp"
-#include "pools/pool_header.hpp"
-#include "pools/store.hpp"
+#include "common/base/log.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/store.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

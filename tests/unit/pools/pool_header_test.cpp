@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "pools/pool_header.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <functional>
 #include <set>

@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "pools/pool_set_file.hpp"
+#include "rpmemd/pools/pool_set_file.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 namespace rpmem::target {
 namespace {

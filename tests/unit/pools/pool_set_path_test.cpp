@@ -1,5 +1,5 @@
-#include "pool_fixture.hpp"
-#include "pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_path.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // What is durable when create, open and set_attributes return, and what happens where the medium or
 // the moment is against them: told by the recorder.
-#include "pool_fixture.hpp"
-#include "pools/shutdown_state.hpp"
-#include "support/recorder/recorder.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "pool_fixture.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <unistd.h>
 

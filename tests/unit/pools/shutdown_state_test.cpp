@@ -1,6 +1,6 @@
-#include "pool_fixture.hpp"
-#include "pools/checksum.hpp"
-#include "pools/shutdown_state.hpp"
+#include "rpmemd/pools/checksum.hpp"
+#include "rpmemd/pools/shutdown_state.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 namespace rpmem::target {
 namespace {

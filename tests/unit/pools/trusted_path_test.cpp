@@ -1,7 +1,7 @@
 // Parts and pool sets on paths of every kind: who may change a file or a directory on the way
 // decides whether it is used.
-#include "pool_fixture.hpp"
-#include "pools/trusted_path.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
+#include "tests/unit/pools/pool_fixture.hpp"
 
 #include <endian.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "probe/storage.hpp"
+#include "common/probe/storage.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rdma/choice.hpp"
+#include "common/rdma/choice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "device_tree.hpp"
-#include "rdma/devices.hpp"
+#include "common/rdma/devices.hpp"
+#include "tests/unit/rdma/device_tree.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-#include "device_tree.hpp"
-#include "rdma/diagnosis.hpp"
+#include "common/rdma/diagnosis.hpp"
+#include "tests/unit/rdma/device_tree.hpp"
 
 namespace rpmem::rdma {
 namespace {

@@ -1,6 +1,6 @@
-#include "in_a_child.hpp"
-#include "rdma/fork_safety.hpp"
-#include "rdma/verbs_library.hpp"
+#include "common/rdma/fork_safety.hpp"
+#include "common/rdma/verbs_library.hpp"
+#include "tests/unit/rdma/in_a_child.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

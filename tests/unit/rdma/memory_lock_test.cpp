@@ -1,5 +1,5 @@
-#include "in_a_child.hpp"
-#include "rdma/memory_lock.hpp"
+#include "common/rdma/memory_lock.hpp"
+#include "tests/unit/rdma/in_a_child.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "rdma/on_demand_paging.hpp"
+#include "common/rdma/on_demand_paging.hpp"
 
 #include <gtest/gtest.h>
 

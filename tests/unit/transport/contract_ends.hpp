@@ -1,11 +1,11 @@
 // Connected ends, over each transport, and what tests of the contract look at.
 #pragma once
 
-#include "support/bare_end.hpp"
-#include "tls_ends.hpp"
-#include "transport/fabric/fabric_connection.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/transport/fabric/fabric_connection.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
+#include "tests/support/bare_end.hpp"
+#include "tests/unit/transport/tls_ends.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What lanes rely on, of every transport: over tcp, inside TLS, and over libfabric, whose provider
 // sockets stands for RDMA.
-#include "contract_ends.hpp"
+#include "tests/unit/transport/contract_ends.hpp"
 
 namespace rpmem::transport::contract {
 namespace {

@@ -1,6 +1,6 @@
-#include "samples.hpp"
-#include "transport/crypto.hpp"
-#include "transport/secret.hpp"
+#include "common/transport/crypto.hpp"
+#include "common/transport/secret.hpp"
+#include "tests/unit/transport/samples.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
 // Frames on real sockets: whole, in pieces, out of order, and of peers who break the rules.
-#include "base/io.hpp"
-#include "transport/tcp/frame_connection.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,9 +1,9 @@
 // Both ends of connecting a lane, on real sockets: who knows the secret comes in, whatever
 // strangers do meanwhile.
-#include "base/io.hpp"
-#include "samples.hpp"
-#include "transport/tcp/connect.hpp"
-#include "transport/tcp/listener.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/tcp/connect.hpp"
+#include "common/transport/tcp/listener.hpp"
+#include "tests/unit/transport/samples.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#include "samples.hpp"
-#include "transport/proof_ends.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "tests/unit/transport/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "samples.hpp"
-#include "transport/proof.hpp"
+#include "common/transport/proof.hpp"
+#include "tests/unit/transport/samples.hpp"
 
 #include <gtest/gtest.h>
 

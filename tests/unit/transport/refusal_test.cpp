@@ -1,4 +1,4 @@
-#include "transport/refusal.hpp"
+#include "common/transport/refusal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A session whose secret, agreement and nonces are known, and the bytes that it sends.
 #pragma once
 
-#include "transport/proof.hpp"
+#include "common/transport/proof.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Honest lanes that connect while strangers hold as many slots as they can get: a listener on a
 // virtual clock. Nothing here waits or measures time.
-#include "transport/retry.hpp"
-#include "transport/slots.hpp"
+#include "common/transport/retry.hpp"
+#include "common/transport/slots.hpp"
 
 #include <gtest/gtest.h>
 

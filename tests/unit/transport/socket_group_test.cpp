@@ -1,8 +1,8 @@
 // Waiting for connections: few and many, woken, and not in vain for ever.
-#include "base/io.hpp"
-#include "transport/spin_policy.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/spin_policy.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Bytes in TLS: whole, in pieces, cut off and falsified.
-#include "tls_ends.hpp"
+#include "tests/unit/transport/tls_ends.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,9 +1,9 @@
 // Both ends of a TLS connection in one process, and streams that make their life hard.
 #pragma once
 
-#include "base/io.hpp"
-#include "samples.hpp"
-#include "transport/tls/tls_stream.hpp"
+#include "common/base/io.hpp"
+#include "common/transport/tls/tls_stream.hpp"
+#include "tests/unit/transport/samples.hpp"
 
 #include <gtest/gtest.h>
 

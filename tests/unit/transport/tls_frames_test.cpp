@@ -1,7 +1,7 @@
 // Frames in TLS: what a lane sees of it is nothing, and nobody sleeps on what has come.
-#include "tls_ends.hpp"
-#include "transport/tcp/frame_connection.hpp"
-#include "transport/tcp/socket_group.hpp"
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
+#include "tests/unit/transport/tls_ends.hpp"
 
 #include <sys/socket.h>
 

@@ -1,6 +1,6 @@
 // Peers that are OpenSSL with other settings than ours.
-#include "tls_ends.hpp"
-#include "transport/openssl.hpp"
+#include "common/transport/openssl.hpp"
+#include "tests/unit/transport/tls_ends.hpp"
 
 #include <fcntl.h>
 #include <openssl/ssl.h>

@@ -1,6 +1,6 @@
 // The handshake of TLS between our own ends.
-#include "tls_ends.hpp"
-#include "transport/proof_ends.hpp"
+#include "common/transport/proof_ends.hpp"
+#include "tests/unit/transport/tls_ends.hpp"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>

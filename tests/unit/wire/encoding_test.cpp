@@ -1,6 +1,6 @@
 // Messages made from values, compared with bytes written by hand from the protocol's description.
-#include "samples.hpp"
-#include "wire/persist_message.hpp"
+#include "common/wire/persist_message.hpp"
+#include "tests/unit/wire/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The bytes of frames, and what they may say.
-#include "wire/frame.hpp"
+#include "common/wire/frame.hpp"
 
 #include <gtest/gtest.h>
 

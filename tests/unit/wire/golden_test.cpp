@@ -1,6 +1,6 @@
 // What librpmem and rpmemd 1.12.1 really said: every message of every capture.
-#include "samples.hpp"
-#include "wire/control_layout.hpp"
+#include "common/wire/control_layout.hpp"
+#include "tests/unit/wire/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "wire/hello.hpp"
+#include "common/wire/hello.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A whole lane over tcp, behind its proof: what tests/data/transport/make.py made of the
 // description.
-#include "wire/lane_rules.hpp"
+#include "common/wire/lane_rules.hpp"
 
 #include <gtest/gtest.h>
 

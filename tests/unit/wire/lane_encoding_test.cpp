@@ -1,5 +1,5 @@
 // Frames as messages of protocol 0.1, and back.
-#include "wire/lane_encoding.hpp"
+#include "common/wire/lane_encoding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the ends of a lane may send each other.
-#include "wire/lane_rules.hpp"
+#include "common/wire/lane_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Bytes that no honest peer sends: each is an error or, where every value is allowed, decoded to
 // exactly what was sent; and nothing is allocated because a field asks for it.
-#include "samples.hpp"
-#include "wire/control_layout.hpp"
+#include "common/wire/control_layout.hpp"
+#include "tests/unit/wire/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What the daemon says of a failed medium. Bytes that are wrong are in malformed_test.cpp.
-#include "samples.hpp"
-#include "wire/hello.hpp"
-#include "wire/medium_failure.hpp"
+#include "common/wire/hello.hpp"
+#include "common/wire/medium_failure.hpp"
+#include "tests/unit/wire/samples.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What goes over a lane, byte by byte. Both ends have the same byte order; here that of x86-64.
-#include "samples.hpp"
-#include "wire/persist_message.hpp"
+#include "common/wire/persist_message.hpp"
+#include "tests/unit/wire/samples.hpp"
 
 #include <gtest/gtest.h>
 

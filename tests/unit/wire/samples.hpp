@@ -1,8 +1,8 @@
 // One message of each kind with values that differ in every byte, and helpers to compare bytes.
 #pragma once
 
-#include "wire/control_messages.hpp"
-#include "wire/medium_failure.hpp"
+#include "common/wire/control_messages.hpp"
+#include "common/wire/medium_failure.hpp"
 
 #include <fmt/format.h>
 
