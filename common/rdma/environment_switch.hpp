@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include <cstdlib>
+#include <initializer_list>
 
 namespace rpmem::rdma {
 
