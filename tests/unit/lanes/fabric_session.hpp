@@ -65,6 +65,7 @@ public:
 
     // While it is asleep no connection is accepted.
     void sleep(bool asleep) {
+        const std::lock_guard lock(turn_);
         asleep_ = asleep;
         changed_.raise();
     }
@@ -89,7 +90,10 @@ private:
             } else {
                 std::array<pollfd, 2> fds{
                     {{changed_.fd(), POLLIN, 0}, {server->events_fd(), POLLIN, 0}}};
-                if (!server->wait(fds, test::fabric_patience) || !server->handle_events())
+                if (!server->wait(fds, test::fabric_patience))
+                    return;
+                const std::lock_guard lock(turn_);
+                if (!asleep_ && !server->handle_events())
                     return;
             }
             changed_.clear();
@@ -98,6 +102,7 @@ private:
 
     Event changed_ = test::value_of(Event::make());
     std::atomic<bool> stopping_ = false;
+    std::mutex turn_; // while events are handled
     std::atomic<bool> asleep_ = false;
     std::thread thread_;
 };
