@@ -36,8 +36,8 @@ private:
     UniqueFd fd_;
 };
 
-// What to know about an error of CODE, if it is a limit of descriptors: the limit, and what USE
-// says of those that were needed. Begins with ": "; empty for other errors.
+// Explains CODE if a limit of descriptors caused it: names the limit, and says by USE what needs
+// them. The text begins with ": "; it is empty for other errors.
 [[nodiscard]] std::string limit_behind(int code, const char* use);
 
 struct Pipe {

@@ -1,4 +1,4 @@
-// What a handler of signals may call: nothing here allocates or locks.
+// Functions that a signal handler may call: none of them allocates or locks.
 #pragma once
 
 #include <poll.h>

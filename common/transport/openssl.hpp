@@ -1,4 +1,4 @@
-// What all our uses of OpenSSL have in common.
+// Helpers for every use of OpenSSL: owners of its objects, and its queue of errors.
 #pragma once
 
 #include <openssl/err.h>
@@ -16,7 +16,7 @@ struct FreedBy {
     }
 };
 
-// What libcrypto reports goes away with it: the queue of errors is the application's.
+// Removes the errors that libcrypto queues while it lives: the queue belongs to the application.
 class ErrorMark {
 public:
     ErrorMark() { ::ERR_set_mark(); }

@@ -113,6 +113,7 @@ protected:
         const Deadline deadline(time_to_leave);
         std::string text = contents_of(outcomes());
         while (!text.ends_with("end\n") && ::kill(daemon_process(), 0) == 0 && !deadline.passed()) {
+            // The daemon tells its outcomes by a file, and by nothing that could be waited for.
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             text = contents_of(outcomes());
         }

@@ -173,6 +173,7 @@ TEST_F(StalledTarget, IsNotASilentOne) {
     stop_daemon();
     local.fill(9);
     std::thread later([this] {
+        // The test is about a target that is silent for so long.
         std::this_thread::sleep_for(std::chrono::seconds(std::stoi(variable("RPMEM_TEST_STALL"))));
         EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
     });

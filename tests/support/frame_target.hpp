@@ -74,6 +74,7 @@ private:
             }
             for (Lane& lane : lanes_)
                 serve(lane);
+            // The listener and the lanes have no descriptor in common to wait for.
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
     }

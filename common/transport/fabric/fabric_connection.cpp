@@ -344,7 +344,8 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
         state_->has_ended = true;
 }
 
-// Whoever broke the rules reads why, and ends the connection, unless nothing can be told.
+// A connection whose peer broke the rules stays until the peer has read why. It ends here at once
+// if the reason cannot be sent.
 int FabricConnection::fd() const {
     const bool is_over = send_code_ != 0 || state_->is_lost.load(std::memory_order_relaxed) ||
                          (is_closing_ && encoding_.is_0_1());

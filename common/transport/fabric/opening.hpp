@@ -31,7 +31,7 @@ public:
     // A message comes behind the next one, before frames do.
     [[nodiscard]] virtual bool expects_more() const = 0;
     virtual Step take(Bytes message) = 0;
-    // What follows are frames.
+    // The peer sends frames from now on.
     [[nodiscard]] virtual bool is_done() const = 0;
 };
 

@@ -314,6 +314,7 @@ TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
         std::vector<UniqueFd> held(200);
         for (std::size_t i = 0; !over; ++i) {
             held[i % held.size()] = stranger();
+            // The pause sets the rate at which strangers come.
             std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
     });
