@@ -141,15 +141,20 @@ void Report::note(const std::string& text) {
     fmt::print(stderr, "rpmem-bench: note: {}\n", text);
 }
 
-void Report::end() const {
-    if (!options_.json)
-        return;
+Json describe_run(const Options& options) {
     Json json{{"program", "rpmem-bench"}, {"format", 1}};
     for (const auto& [name, text] : describe_machine())
         json["machine"][name] = text;
     json["settings"] = describe_settings();
-    json["target"] = options_.target;
-    json["rounds"] = options_.rounds;
+    json["target"] = options.target;
+    json["rounds"] = options.rounds;
+    return json;
+}
+
+void Report::end() const {
+    if (!options_.json)
+        return;
+    Json json = describe_run(options_);
     json["notes"] = notes_;
     json["rows"] = Json::array();
     for (const Row& row : rows_)

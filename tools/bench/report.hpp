@@ -4,6 +4,8 @@
 #include "tools/bench/options.hpp"
 #include "tools/bench/row.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@ namespace rpmem::bench {
 
 // Where and with what a run takes place.
 void print_machine();
+[[nodiscard]] nlohmann::ordered_json describe_run(const Options& options);
 
 class Report {
 public:

@@ -1,6 +1,5 @@
 #include "tools/bench/table.hpp"
 
-#include "tools/bench/machine.hpp"
 #include "tools/bench/programs.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/table_lines.hpp"
@@ -198,12 +197,7 @@ private:
     void end() const {
         if (!options_.json)
             return;
-        Json json{{"program", "rpmem-bench"}, {"format", 1}};
-        for (const auto& [name, text] : describe_machine())
-            json["machine"][name] = text;
-        json["settings"] = describe_settings();
-        json["target"] = options_.target;
-        json["rounds"] = options_.rounds;
+        Json json = describe_run(options_);
         json["table"] = items_;
         fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     }
