@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstdint>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // A lane takes several descriptors, and the application needs some as well. Where lanes are
@@ -51,4 +51,4 @@ Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
     return {};
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // WANTED: by the application. HELLO: nothing for a peer of protocol 0.1.
 unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
@@ -27,4 +27,4 @@ struct Asked {
 Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
                       const wire::Agreement& agreement);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

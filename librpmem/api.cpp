@@ -21,7 +21,7 @@
 #define RPMEM_EXPORT extern "C" __attribute__((visibility("default")))
 
 struct rpmem_pool {
-    std::unique_ptr<rpmem::Pool> pool;
+    std::unique_ptr<rpmem::initiator::Pool> pool;
     std::string name;                       // in the log
     std::atomic<bool> failed_before{false}; // a session fails once, and then at every call
 };
@@ -29,6 +29,7 @@ struct rpmem_pool {
 namespace {
 
 using namespace rpmem;
+using namespace rpmem::initiator;
 
 // Without a destructor: it must be good in every thread, to the last moment.
 thread_local char error_text[4096];

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // In the line VmFlags of /proc/PID/smaps: see proc_pid_smaps(5).
@@ -53,4 +53,4 @@ DumpExclusion::~DumpExclusion() {
         ::madvise(part.data(), part.size(), MADV_DODUMP);
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

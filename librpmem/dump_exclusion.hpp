@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 class DumpExclusion {
 public:
@@ -21,4 +21,4 @@ private:
     std::vector<std::span<std::byte>> excluded_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

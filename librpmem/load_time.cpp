@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 struct Kept {
@@ -48,4 +48,4 @@ const char* setting_from_environment(const char* name) {
 
 std::optional<FileIdentity> standard_error_at_load() { return standard_error; }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

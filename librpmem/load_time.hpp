@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // As secure_getenv(3), but RPMEM_CMD, RPMEM_MAX_NLANES and RPMEM_WORK_QUEUE_SIZE have the values
 // that they had at load.
@@ -14,4 +14,4 @@ const char* setting_from_environment(const char* name);
 // The file that standard error was open on at load; nothing if it was closed.
 std::optional<FileIdentity> standard_error_at_load();
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
@@ -145,4 +145,4 @@ bool Monitor::look_at_lanes(const fabric::EventQueue& events) {
     return true;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 class Monitor {
 public:
@@ -71,4 +71,4 @@ private:
     std::thread thread_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

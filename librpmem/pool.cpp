@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // The header of a pool, which only rpmem_set_attr() writes.
@@ -375,4 +375,4 @@ Failure Pool::broken(const char* call, const Lane& lane, int code) {
     return lost(call);
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct PoolArguments {
     std::string target;
@@ -121,4 +121,4 @@ private:
     std::optional<DumpExclusion> out_of_dumps_; // as well
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

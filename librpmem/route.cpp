@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 std::optional<std::vector<HostAddress>> told_by(const std::optional<wire::Hello>& hello) {
@@ -109,4 +109,4 @@ Failure Route::failed(Error error) const {
     return Failure(std::move(error));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

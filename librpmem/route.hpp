@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 class Route {
 public:
@@ -57,4 +57,4 @@ private:
     std::vector<std::string> tried_; // each with its reason, for messages
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -3,11 +3,11 @@
 
 #include <functional>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct Alarm {
     int fd;                        // readable: it may be lost
     std::function<bool()> is_lost; // looks, for a moment at least; from any thread; must not throw
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

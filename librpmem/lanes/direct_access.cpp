@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using transport::More;
@@ -115,4 +115,4 @@ int FrameLane::read_by_landing(std::byte* destination, std::size_t offset, std::
     return 0;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // A message and its answer, a read, and a write: less and a lane cannot work.
@@ -100,4 +100,4 @@ Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index, const Way&
                                                       : ranges_of_0_1(provider_.kind));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

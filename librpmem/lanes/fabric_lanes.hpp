@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct FabricLanesRequest {
     fabric::ProviderKind kind;
@@ -72,4 +72,4 @@ private:
     std::vector<std::unique_ptr<fabric::EventQueue>> own_events_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

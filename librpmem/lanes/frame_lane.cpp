@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using transport::More;
@@ -227,4 +227,4 @@ std::string FrameLane::complaint() const {
     return last_words_.empty() ? connection_->failure().text : last_words_;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

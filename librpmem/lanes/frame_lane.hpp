@@ -17,7 +17,7 @@
 #include <span>
 #include <string>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // Bytes that one frame reads at most.
 [[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);
@@ -100,4 +100,4 @@ private:
     std::string last_words_;                                      // of the target
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // All operations return 0, or a positive errno value after which the lane is of no more use:
 // EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. They take effect in the order of
@@ -38,4 +38,4 @@ public:
     virtual void let_go() = 0;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

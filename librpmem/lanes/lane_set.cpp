@@ -1,6 +1,6 @@
 #include "librpmem/lanes/lane_set.hpp"
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 Result<Lane*> LaneSet::use_lane(unsigned index) {
     if (Lane* const connected = lane(index))
@@ -25,4 +25,4 @@ void LaneSet::let_go() {
             connected->let_go();
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

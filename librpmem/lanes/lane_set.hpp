@@ -12,7 +12,7 @@ namespace rpmem::fabric {
 class EventQueue;
 }
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 class LaneSet {
 public:
@@ -53,4 +53,4 @@ private:
     std::unique_ptr<Slot[]> slots_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

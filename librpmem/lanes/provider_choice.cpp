@@ -14,7 +14,7 @@
 #include <exception>
 #include <filesystem>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using fabric::ProviderKind;
@@ -207,4 +207,4 @@ Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
                 "no provider is common to this node and {}: {}", host, fmt::join(reasons, "; "));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct ProviderChoice {
     wire::Provider provider;
@@ -77,4 +77,4 @@ struct TargetProviders {
 Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
                                        const TargetProviders& target, const Settings& settings);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // What one call receives at most of acks and of the beginning of data, the rest of which goes
@@ -61,4 +61,4 @@ Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::mil
                                        request_.pool, request_.alarm, settings_.operation_timeout);
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

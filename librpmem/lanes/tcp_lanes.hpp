@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct TcpLanesRequest {
     std::string host;
@@ -49,4 +49,4 @@ private:
     std::optional<transport::TlsContext> tls_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

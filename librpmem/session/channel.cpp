@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // What is kept of the error text: its beginning names the cause.
@@ -111,4 +111,4 @@ void Channel::let_go(bool also_carrier) {
         carrier_->let_go();
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // What moves the bytes between a channel's streams and the remote command. Destroying it ends the
 // command's input and output at once.
@@ -75,4 +75,4 @@ private:
     std::string peer_;
 };
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 constexpr std::size_t most_told = 8;
@@ -123,4 +123,4 @@ std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
     return collection.take();
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct LaneAddress {
     std::string host;    // a name or a number
@@ -34,4 +34,4 @@ struct Arrival {
 std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
                                         const std::function<std::optional<SshDestination>()>& ask);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 class ProcessCarrier final : public Carrier {
@@ -47,4 +47,4 @@ Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::st
                                      std::make_unique<ProcessCarrier>(std::move(*process)));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 bool is_plain(char c) {
@@ -52,4 +52,4 @@ std::string remove_command(const std::string& command, std::string_view pool_set
     return result;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // SSH, its options, the login, and COMMAND as one argument. FORCE_IPV4: the lanes will use IPv4,
 // so ssh must arrive at the same address.
@@ -18,4 +18,4 @@ std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& tar
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
                            bool remove_pool_set);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

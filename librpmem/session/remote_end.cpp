@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // What ssh returns for its own failures, and for a command that a signal ended; see ssh(1).
@@ -139,4 +139,4 @@ std::string describe_noise(const RemoteCommand& command, std::string_view noise)
                        command.command, command.target, quote(noise), command.target);
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // What was started, as messages name it.
 struct RemoteCommand {
@@ -37,4 +37,4 @@ std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
 // NOISE stood where the first words of rpmemd should be. The text quotes its beginning.
 std::string describe_noise(const RemoteCommand& command, std::string_view noise);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using wire::MessageType;
@@ -363,4 +363,4 @@ Result<> run_remote(const Target& target, const std::string& command, const Sett
                              {false, channel.error_text()}));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

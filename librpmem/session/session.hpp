@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 class Session {
 public:
@@ -112,4 +112,4 @@ private:
 // Runs COMMAND on the target, and returns 0 or the failure that its exit status stands for.
 Result<> run_remote(const Target& target, const std::string& command, const Settings& settings);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

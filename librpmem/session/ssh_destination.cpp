@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // Ssh only reads its configuration, unless a Match has it run a command.
@@ -69,4 +69,4 @@ std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& targ
     return read_destination(text);
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

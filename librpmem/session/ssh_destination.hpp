@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct SshDestination {
     std::string host; // HostName of ssh_config(5), or the name itself
@@ -22,4 +22,4 @@ std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& targ
 // OUTPUT of "ssh -G".
 std::optional<SshDestination> read_destination(std::string_view output);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 Failure bad_target(std::string_view text, std::string_view why) {
@@ -73,4 +73,4 @@ Result<Target> parse_target(std::string_view text) {
     return target;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

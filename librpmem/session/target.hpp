@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 struct Target {
     std::string user; // empty: ssh decides
@@ -23,4 +23,4 @@ struct Target {
 // EINVAL with the reason.
 Result<Target> parse_target(std::string_view text);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

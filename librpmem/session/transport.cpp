@@ -4,7 +4,7 @@
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Settings& settings,
@@ -15,4 +15,4 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
     return start_process_channel(ssh_arguments(settings.ssh, target, force_ipv4, command));
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -5,7 +5,7 @@
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/target.hpp"
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // Logs in to TARGET and starts COMMAND there. FORCE_IPV4: the lanes will use IPv4, so the login
 // must arrive at the same address. A transport may return before the login is complete; what goes
@@ -14,4 +14,4 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
                                                bool force_ipv4, const Settings& settings,
                                                const Deadline& deadline);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

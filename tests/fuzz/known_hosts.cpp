@@ -7,7 +7,9 @@
 namespace {
 
 using namespace rpmem;
-using namespace rpmem::ssh2;
+using namespace rpmem::initiator;
+using namespace rpmem::initiator;
+using namespace rpmem::initiator::ssh2;
 using fuzz::require;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -15,6 +15,8 @@
 namespace {
 
 using namespace rpmem;
+using namespace rpmem::initiator;
+using namespace rpmem::initiator;
 using fuzz::require;
 
 // Of the remote command. Set before each session, read by start_channel().

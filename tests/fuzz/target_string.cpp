@@ -8,6 +8,8 @@
 namespace {
 
 using namespace rpmem;
+using namespace rpmem::initiator;
+using namespace rpmem::initiator;
 using fuzz::require;
 
 bool has_blank(std::string_view text) {

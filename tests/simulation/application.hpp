@@ -24,13 +24,13 @@ struct Tally {
 struct InitiatorLane {
     unsigned index;
     Link* link = nullptr;
-    std::unique_ptr<FrameLane> lane{}; // null: it is not connected
+    std::unique_ptr<initiator::FrameLane> lane{}; // null: it is not connected
 };
 
 // What came of it: the link and the lane, or why there is none.
 struct Connecting {
     Link* link = nullptr;
-    std::unique_ptr<FrameLane> lane{};
+    std::unique_ptr<initiator::FrameLane> lane{};
     Error error{};
 };
 using Connect = std::function<Connecting(unsigned lane)>;

@@ -200,9 +200,10 @@ Connecting Simulation::connect(unsigned lane) {
     auto group = std::make_unique<SimulatedGroup>(world_, system_, initiator_buffer);
     static_cast<void>(group->add(*connection));
     return {.link = link,
-            .lane = std::make_unique<FrameLane>(
+            .lane = std::make_unique<initiator::FrameLane>(
                 std::move(connection), std::move(group), plan_.terms_for(opened->credits),
-                model_.memory(), Alarm{alarm_, [this] { return is_lost(); }}, plan_.timeout)};
+                model_.memory(), initiator::Alarm{alarm_, [this] { return is_lost(); }},
+                plan_.timeout)};
 }
 
 // Whoever is asked looks for a moment.

@@ -18,7 +18,7 @@ public:
     // TIME: for which an operation waits. MOST_STRICT: see DirectRanges.
     RecordedLane(bool appliance, std::size_t pool_size, bool slow_target = false,
                  std::chrono::milliseconds time = fabric_patience,
-                 std::size_t most_strict = DirectRanges{}.strict)
+                 std::size_t most_strict = initiator::DirectRanges{}.strict)
         : target_({.pool_size = pool_size, .is_slow = slow_target}), pool_(pool_size),
           end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, loopback,
                                                 std::to_string(target_.port()),
@@ -27,15 +27,15 @@ public:
 
     [[nodiscard]] RecordingTarget& target() { return target_; }
     [[nodiscard]] const RecordingTarget& target() const { return target_; }
-    [[nodiscard]] FrameLane& lane() { return *lane_; }
+    [[nodiscard]] initiator::FrameLane& lane() { return *lane_; }
     // Of the initiator.
     [[nodiscard]] std::vector<std::byte>& pool() { return pool_; }
 
 private:
     static constexpr std::size_t queue_size = 64;
 
-    std::unique_ptr<FrameLane> open(bool appliance, std::chrono::milliseconds time,
-                                    std::size_t most_strict) {
+    std::unique_ptr<initiator::FrameLane> open(bool appliance, std::chrono::milliseconds time,
+                                               std::size_t most_strict) {
         auto opened = value_of(transport::connect_lane_of_0_1(
             0,
             {.domain = end_.domain,
@@ -52,17 +52,17 @@ private:
                                     .pool_size = pool_.size(),
                                     .direct = true,
                                     .appliance = appliance};
-        return std::make_unique<FrameLane>(std::move(opened.connection), std::move(opened.group),
-                                           terms, pool_.data(),
-                                           Alarm{lost_.fd(), [] { return false; }}, time,
-                                           DirectRanges{.relaxed = 0, .strict = most_strict});
+        return std::make_unique<initiator::FrameLane>(
+            std::move(opened.connection), std::move(opened.group), terms, pool_.data(),
+            initiator::Alarm{lost_.fd(), [] { return false; }}, time,
+            initiator::DirectRanges{.relaxed = 0, .strict = most_strict});
     }
 
     RecordingTarget target_;
     std::vector<std::byte> pool_;
     BareEnd end_;
     Event lost_;
-    std::unique_ptr<FrameLane> lane_;
+    std::unique_ptr<initiator::FrameLane> lane_;
 };
 
 } // namespace rpmem::test

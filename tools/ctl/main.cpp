@@ -74,9 +74,9 @@ int probe_nodes(const ctl::ProbeCommand& command) {
     const Settings settings = read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", warning);
-    std::optional<Target> target;
+    std::optional<initiator::Target> target;
     if (!command.target.empty()) {
-        auto parsed = parse_target(command.target);
+        auto parsed = initiator::parse_target(command.target);
         if (!parsed) {
             fmt::print(stderr, "rpmemctl: {}\n", parsed.error().text);
             return ctl::status_usage;

@@ -26,7 +26,8 @@ struct Output {
 };
 
 // Runs COMMAND on the target, within the time that a login may take.
-Result<Output> run(const Target& target, const std::string& command, const Settings& settings) {
+Result<Output> run(const initiator::Target& target, const std::string& command,
+                   const Settings& settings) {
     const Deadline deadline(settings.connect_timeout);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
@@ -49,18 +50,19 @@ Result<Output> run(const Target& target, const std::string& command, const Setti
 }
 
 // Why OUTPUT is no report.
-std::string explain(const RemoteCommand& command, const Output& output) {
+std::string explain(const initiator::RemoteCommand& command, const Output& output) {
     const bool succeeded = output.status.code == 0 && output.status.signal == 0;
     // A report that something stands before.
     if (succeeded && !output.text.empty())
-        return describe_noise(command,
-                              std::string_view(output.text).substr(0, output.text.find('{', 1)));
-    return describe_end(command, output.status, "", {!output.text.empty(), output.error_text});
+        return initiator::describe_noise(
+            command, std::string_view(output.text).substr(0, output.text.find('{', 1)));
+    return initiator::describe_end(command, output.status, "",
+                                   {!output.text.empty(), output.error_text});
 }
 
 // A daemon that does not know --probe still knows --version. One that does has another reason to
 // fail, and names the option in its help.
-RemoteAnswer ask_old_daemon(const Target& target, const std::string& command,
+RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
                             const Settings& settings, std::string problem) {
     RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
     const auto version = run(target, command + " --version", settings);
@@ -78,7 +80,7 @@ RemoteAnswer ask_old_daemon(const Target& target, const std::string& command,
 
 } // namespace
 
-RemoteAnswer ask_target(const Target& target, const Settings& settings) {
+RemoteAnswer ask_target(const initiator::Target& target, const Settings& settings) {
     const std::string& command = settings.commands.front();
     const auto output = run(target, command + " --probe", settings);
     if (!output)
@@ -88,14 +90,14 @@ RemoteAnswer ask_target(const Target& target, const Settings& settings) {
         if (report->is_object() && report->contains("providers"))
             return {RemoteAnswer::Kind::report, std::move(report), {}, {}};
     }
-    const RemoteCommand shown = remote_command(target, command + " --probe", settings);
+    const initiator::RemoteCommand shown = remote_command(target, command + " --probe", settings);
     const std::string problem = explain(shown, *output);
-    if (was_not_found(output->status))
+    if (initiator::was_not_found(output->status))
         return {RemoteAnswer::Kind::none, nullptr, {}, problem};
     return ask_old_daemon(target, command, settings, problem);
 }
 
-std::string lane_host(const Target& target, const Settings& settings) {
+std::string lane_host(const initiator::Target& target, const Settings& settings) {
     if (!settings.address.empty())
         return settings.address;
     if (settings.ssh_transport != SshTransport::process || !resolve(target.host).empty())

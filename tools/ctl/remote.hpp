@@ -19,9 +19,9 @@ struct RemoteAnswer {
     std::string problem;                          // why there is no report
 };
 
-[[nodiscard]] RemoteAnswer ask_target(const Target& target, const Settings& settings);
+[[nodiscard]] RemoteAnswer ask_target(const initiator::Target& target, const Settings& settings);
 
 // The host to which lanes would go first, as far as this machine can tell without a login.
-[[nodiscard]] std::string lane_host(const Target& target, const Settings& settings);
+[[nodiscard]] std::string lane_host(const initiator::Target& target, const Settings& settings);
 
 } // namespace rpmem::ctl

@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 Result<Account> current_account() {
     passwd entry{};
@@ -51,4 +51,4 @@ Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
     return file;
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

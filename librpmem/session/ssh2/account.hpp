@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 struct Account {
     std::string name;
@@ -28,4 +28,4 @@ struct SmallFile {
 // reason alone.
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

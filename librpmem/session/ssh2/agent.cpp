@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::uint8_t request_identities = 11;
@@ -90,4 +90,4 @@ Result<Bytes> Agent::sign(const Bytes& public_key, std::span<const std::byte> da
     return std::move(*signature);
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 class Agent {
 public:
@@ -34,4 +34,4 @@ private:
     UniqueFd socket_;
 };
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -2,7 +2,7 @@
 
 #include <libssh2.h>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 using namespace std::string_view_literals;
@@ -50,4 +50,4 @@ constexpr std::array table = {
 
 std::span<const Method> methods() { return table; }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 struct Method {
     int number; // of libssh2: LIBSSH2_METHOD_...
@@ -18,4 +18,4 @@ struct Method {
 // But for those of host keys, whose order depends on which keys are known.
 std::span<const Method> methods();
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

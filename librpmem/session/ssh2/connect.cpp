@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <memory>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 // A target that has vanished without a word is noticed after idle + count * interval seconds.
@@ -105,4 +105,4 @@ std::string peer_of(int socket) {
     return text.data();
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

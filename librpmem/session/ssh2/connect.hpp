@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // A non-blocking socket. All addresses of HOST are tried, each for its share of the time.
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
@@ -17,4 +17,4 @@ Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool fo
 // Where SOCKET leads, as a number; empty if that is not known.
 std::string peer_of(int socket);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::size_t max_known_hosts = std::size_t{16} << 20;
@@ -132,4 +132,4 @@ Failure HostIdentity::refuse(const std::string& shown_type, const std::string& s
                 known_name(host_, port_));
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

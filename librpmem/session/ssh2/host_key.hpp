@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // The server as the user knows it: no key is taken on trust, and none is added.
 class HostIdentity {
@@ -34,4 +34,4 @@ private:
     std::vector<KnownKey> known_;
 };
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

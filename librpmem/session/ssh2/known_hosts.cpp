@@ -7,7 +7,7 @@
 #include <array>
 #include <optional>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
@@ -140,4 +140,4 @@ std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,
     return keys;
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 struct KnownKey {
     std::string file;
@@ -30,4 +30,4 @@ std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,
 
 std::string to_base64(std::span<const unsigned char> data);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -14,7 +14,7 @@
 #include <functional>
 #include <optional>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::size_t max_key_file = std::size_t{1} << 16;
@@ -264,4 +264,4 @@ Result<> log_in(const Ssh2Session& session, const Login& login, const Deadline& 
     return Attempt(session, login, deadline).run();
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 struct Login {
     std::string user;
@@ -17,4 +17,4 @@ struct Login {
 // EACCES with all that was tried.
 Result<> log_in(const Ssh2Session& session, const Login& login, const Deadline& deadline);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -14,7 +14,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 template <auto function>
@@ -233,4 +233,4 @@ Result<Bytes> RsaKey::sign(std::span<const std::byte> data, const std::string& a
     return signature;
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // An RSA key. The other kinds are left to libssh2.
 class RsaKey {
@@ -38,4 +38,4 @@ Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content);
 // copies of them in memory.
 std::string public_key_line(std::string_view content);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 // What ssh returns for its own failures; see ssh(1).
@@ -218,4 +218,4 @@ void Relay::let_go() {
     error_.socket.reset();
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // One thread at a time.
 class Relay {
@@ -76,4 +76,4 @@ private:
     bool ended_ = false;
 };
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 // Before each piece of memory that libssh2 has stands its size.
@@ -64,4 +64,4 @@ void* wiping_realloc(void* memory, std::size_t size, void** context) {
     return moved;
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

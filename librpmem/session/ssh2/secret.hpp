@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // SIZE bytes in pages of their own; null: there is no memory.
 void* take_secret_pages(std::size_t size) noexcept;
@@ -53,4 +53,4 @@ void* wiping_alloc(std::size_t size, void** context);
 void wiping_free(void* memory, void** context);
 void* wiping_realloc(void* memory, std::size_t size, void** context);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::uint16_t usual_port = 22;
@@ -138,4 +138,4 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
     return relayed(std::move(session), channel);
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -4,7 +4,7 @@
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/target.hpp"
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // Empty: the usual ones.
 struct Files {
@@ -18,4 +18,4 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
                                                bool force_ipv4, const Files& files,
                                                const Deadline& deadline);
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

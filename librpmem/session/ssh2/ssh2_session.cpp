@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 // libssh2_init(3) must not run twice at the same time. It stays initialised: the application may
@@ -154,4 +154,4 @@ Failure Ssh2Session::too_late() {
                 "the ssh server did not answer within the time allowed (RPMEM_CONNECT_TIMEOUT)");
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

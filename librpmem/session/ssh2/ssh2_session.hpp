@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 // One thread at a time. No call waits, but for those with a deadline.
 class Ssh2Session {
@@ -70,4 +70,4 @@ private:
     bool is_encrypted_ = false;
 };
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

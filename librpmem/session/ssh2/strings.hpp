@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 
 using Bytes = std::vector<std::byte>;
 
@@ -44,4 +44,4 @@ inline std::string type_of(std::span<const std::byte> bytes) {
     return text_of(take_string(reader).value_or(Bytes()));
 }
 
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 // The error text of a channel whose command has written TEXT to its standard error.
@@ -32,4 +32,4 @@ TEST(Channel, TheErrorTextCommandsNoTerminal) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

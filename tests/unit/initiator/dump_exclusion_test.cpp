@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using test::dumped;
@@ -57,4 +57,4 @@ TEST_F(DumpedMemory, MayBeGoneAtTheEnd) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

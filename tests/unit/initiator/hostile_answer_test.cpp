@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using test::BareTarget;
@@ -75,4 +75,4 @@ TEST(HostileAnswer, IsTooLong) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

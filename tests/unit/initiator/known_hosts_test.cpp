@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rpmem::ssh2 {
+namespace rpmem::initiator::ssh2 {
 namespace {
 
 // The lines of TEXT that are about NAME.
@@ -100,4 +100,4 @@ TEST(KnownHosts, Base64) {
 }
 
 } // namespace
-} // namespace rpmem::ssh2
+} // namespace rpmem::initiator::ssh2

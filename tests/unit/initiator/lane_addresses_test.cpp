@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -167,4 +167,4 @@ TEST(HostAddresses, AreReadAndJudged) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

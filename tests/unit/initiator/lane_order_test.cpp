@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using test::Record;
@@ -289,4 +289,4 @@ TEST(LaneOrder, OneMessageIsUnderWay) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

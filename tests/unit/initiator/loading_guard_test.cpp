@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 void handle(int) {}
@@ -60,4 +60,4 @@ TEST(LoadingGuard, PutsBackHowNumbersAreRounded) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using namespace std::chrono_literals;
@@ -197,4 +197,4 @@ TEST_F(LogFile, AReaderThatIsGoneIsNoSignalAndOneThatSleepsNoWait) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

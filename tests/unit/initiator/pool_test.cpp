@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <functional>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using test::RecordingDaemon;
@@ -132,4 +132,4 @@ TEST(RecordedPool, StrictRangesGoInMessages) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

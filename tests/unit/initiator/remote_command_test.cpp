@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -37,4 +37,4 @@ TEST(RemoveCommand, OthersAreQuotedForTheShell) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

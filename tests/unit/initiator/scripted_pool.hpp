@@ -20,6 +20,10 @@
 
 namespace rpmem::test {
 
+using namespace initiator;
+
+using namespace initiator;
+
 inline constexpr std::size_t scripted_pool_size = std::size_t{64} * 1024;
 
 struct FreedMemory {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using namespace std::chrono_literals;
@@ -139,4 +139,4 @@ TEST(Settings, EveryRowIsReadAndAnEmptyOneIsNotSet) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

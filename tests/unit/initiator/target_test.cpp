@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 struct Good {
@@ -51,4 +51,4 @@ TEST_P(BadTargets, AreNamedInTheError) {
 }
 
 } // namespace
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -14,6 +14,8 @@
 namespace rpmem::target::fabric_frames {
 namespace {
 
+using namespace initiator;
+
 using test::Recorder;
 using wire::PersistMethod;
 

@@ -116,9 +116,10 @@ inline Settings fabric_settings() {
 }
 
 // How the library comes to SERVER. FD: readable when the session is lost.
-inline FabricLanesRequest request_for(const FabricLaneServer& server, std::span<std::byte> memory,
-                                      wire::PersistMethod method, int fd) {
-    FabricLanesRequest request{
+inline initiator::FabricLanesRequest request_for(const FabricLaneServer& server,
+                                                 std::span<std::byte> memory,
+                                                 wire::PersistMethod method, int fd) {
+    initiator::FabricLanesRequest request{
         .kind = fabric::ProviderKind::sockets,
         .host = test::loopback,
         .port = server.port(),

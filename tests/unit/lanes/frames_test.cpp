@@ -21,6 +21,8 @@
 namespace rpmem::target {
 namespace {
 
+using namespace initiator;
+
 using test::Recorder;
 using transport::FrameConnection;
 using transport::SocketGroup;

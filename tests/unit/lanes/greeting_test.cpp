@@ -14,6 +14,8 @@
 namespace rpmem::target::greeting {
 namespace {
 
+using namespace initiator;
+
 using EventKind = fabric::ConnectionEvent::Kind;
 using Greeting = std::vector<std::byte>;
 
