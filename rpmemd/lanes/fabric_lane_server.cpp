@@ -70,11 +70,18 @@ Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
         {options.lanes, listener_->provider().max_lanes,
          most_data_bytes / (receives_ * std::max<std::size_t>(payload, cache_line))}));
     credits_ = is_0_1_ ? credits_for(payload, 1, 0) : credits_for(payload, most_frames, most_reads);
+    // A device has a largest queue that libfabric does not tell, and refuses one that is larger.
+    auto made = make_workers(options);
+    while (!made && made.error().code == EINVAL && lane_count_ > 1) {
+        lane_count_ /= 2;
+        made = make_workers(options);
+    }
     arrivals_.resize(lane_count_);
-    return make_workers(options);
+    return made;
 }
 
 Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
+    workers_.clear();
     const unsigned count = fabric_workers(options.workers, lane_count_);
     // A lane that comes again may do so before its former connection has gone.
     const std::size_t lanes_each = std::size_t{2} * ((lane_count_ + count - 1) / count);

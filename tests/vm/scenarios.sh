@@ -29,6 +29,7 @@ client() {
 
 for scenario; do
     (
+        failed=0
         case $scenario in 6\ *) RPMEM_TEST_TARGET=$RPMEM_TEST_TARGET6 ;; esac
         # shellcheck disable=SC2086 # words; patterns match no file
         step "$scenario" ${scenario#6 }
