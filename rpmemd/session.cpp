@@ -1,10 +1,10 @@
 #include "rpmemd/session.hpp"
 
 #include "rpmemd/confinement/confinement.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/fabric_lane_server.hpp"
 #include "rpmemd/lanes/tcp_lane_server.hpp"
 #include "rpmemd/log_channel.hpp"
-#include "rpmemd/medium/medium.hpp"
 #include "rpmemd/store_options.hpp"
 
 #include <sys/inotify.h>
@@ -187,8 +187,7 @@ wire::PersistMethod Session::persist_method(wire::Provider provider) const {
                : wire::PersistMethod::general_purpose;
 }
 
-Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& request,
-                                                         const Persister& persister) {
+Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& request) {
     const std::span pool(pool_->address(), pool_->size());
     const std::chrono::microseconds spin_time(configuration_.spin_time);
     if (request.provider == wire::Provider::tcp)
@@ -201,7 +200,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
              .peer_timeout = configuration_.peer_timeout,
              .tls = agreement_.tls,
              .read_only = configuration_.read_only},
-            pool, persister, log_);
+            pool, pool_->medium(), log_);
     const FabricServerOptions options{.provider = request.provider == wire::Provider::verbs
                                                       ? fabric::ProviderKind::verbs
                                                       : fabric::ProviderKind::sockets,
@@ -216,7 +215,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
                                       .is_0_1 = !agreement_.lane_frames,
                                       .read_only = configuration_.read_only,
                                       .further_addresses = configuration_.addresses};
-    return FabricLaneServer::start(options, pool, persister, log_);
+    return FabricLaneServer::start(options, pool, pool_->medium(), log_);
 }
 
 Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
@@ -234,8 +233,7 @@ Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
             wire::Status::fatal,
             "the configuration allows no direct access to pools (direct-access = no), and "
             "this client, of protocol 0.1, knows no other way");
-    const Persister persister(pool_->medium());
-    auto lanes = start_lanes(request, persister);
+    auto lanes = start_lanes(request);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
         return refuse(missing ? wire::Status::provider_not_supported : wire::Status::fatal,
@@ -246,7 +244,7 @@ Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     guard_memory(); // behind libfabric, whose libraries may have handlers of their own
     RPMEM_TRY(confine(request.provider));
     const wire::PersistMethod method = persist_method(request.provider);
-    log_policy(request.provider, method, persister);
+    log_policy(request.provider, method);
     warn_about(request.provider);
     log_.notice("pool {}: {} bytes, {} lanes, {} workers, provider {}, port {}", request.pool_set,
                 pool_->size(), lanes_->lanes(), lanes_->workers(), lanes_->describe(),
@@ -316,13 +314,14 @@ void Session::look_for_truncated_parts() const {
         pool_->medium().look_for_truncated();
 }
 
-void Session::log_policy(wire::Provider provider, wire::PersistMethod method,
-                         const Persister& persister) const {
+void Session::log_policy(wire::Provider provider, wire::PersistMethod method) const {
     const bool appliance = method == wire::PersistMethod::appliance;
     log_.notice("persistency policy:");
     log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
                                                     : "General Purpose Server Persistency Method");
-    log_.notice("    persist flush: {}", appliance ? "none" : name_of(persister.means()));
+    log_.notice("    persist flush: {}", appliance          ? "none"
+                                         : pool_->is_pmem() ? "pmem_persist"
+                                                            : "pmem_msync");
     if (!lanes_->is_direct() && provider != wire::Provider::tcp)
         log_.notice("    access: by frames only");
 }

@@ -9,7 +9,6 @@
 #include "rpmemd/greeting.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
-#include "rpmemd/lanes/persister.hpp"
 #include "rpmemd/pools/store.hpp"
 #include "rpmemd/refusal.hpp"
 
@@ -81,11 +80,9 @@ private:
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
     [[nodiscard]] StoreOptions store_options();
-    Result<std::unique_ptr<LaneServer>> start_lanes(const PoolRequest& request,
-                                                    const Persister& persister);
+    Result<std::unique_ptr<LaneServer>> start_lanes(const PoolRequest& request);
     void warn_about(wire::Provider provider) const;
-    void log_policy(wire::Provider provider, wire::PersistMethod method,
-                    const Persister& persister) const;
+    void log_policy(wire::Provider provider, wire::PersistMethod method) const;
 
     const Configuration& configuration_;
     std::string own_address_;

@@ -51,10 +51,10 @@ wire::LaneCredits credits_for(std::uint32_t payload, std::uint32_t frames, std::
 
 Result<std::unique_ptr<FabricLaneServer>>
 FabricLaneServer::start(const FabricServerOptions& options, std::span<std::byte> pool,
-                        Persister persister, Log log) {
+                        const Medium& medium, Log log) {
     RPMEM_ASSIGN(auto failed, Event::make());
     std::unique_ptr<FabricLaneServer> server(
-        new FabricLaneServer(options, pool, persister, std::move(failed), std::move(log)));
+        new FabricLaneServer(options, pool, medium, std::move(failed), std::move(log)));
     RPMEM_TRY(server->set_up(options));
     return server;
 }
@@ -236,8 +236,8 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
                                 .pool_size = pool_.size(),
                                 .read_only = read_only_,
                                 .direct = is_direct()};
-    const auto taken = workers_[*lane % workers_.size()].frames->take(std::make_unique<ServedLane>(
-        *lane, std::move(*connection), terms, pool_.data(), persister_));
+    const auto taken = workers_[*lane % workers_.size()].frames->take(
+        std::make_unique<ServedLane>(*lane, std::move(*connection), terms, pool_.data(), medium_));
     if (!taken)
         fail_by(fmt::format("lane {}: {}", *lane, taken.error().text));
 }

@@ -6,10 +6,10 @@
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/transport/fabric/fabric_connection.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
 #include "rpmemd/lanes/frame_worker.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
-#include "rpmemd/lanes/persister.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -28,7 +28,7 @@ public:
     // POOL is registered before anything listens. Its memory must outlive the server.
     static Result<std::unique_ptr<FabricLaneServer>> start(const FabricServerOptions& options,
                                                            std::span<std::byte> pool,
-                                                           Persister persister, Log log);
+                                                           const Medium& medium, Log log);
     ~FabricLaneServer() override;
 
     [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
@@ -72,10 +72,10 @@ private:
     };
 
     FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
-                     Persister persister, Event failed, Log log)
+                     const Medium& medium, Event failed, Log log)
         : LaneServer(std::move(failed)), read_only_(options.read_only), is_0_1_(options.is_0_1),
           most_unproven_(options.most_unproven), longest_unproven_(options.longest_unproven),
-          pool_(pool), persister_(persister), log_(std::move(log)) {}
+          pool_(pool), medium_(medium), log_(std::move(log)) {}
     Result<> set_up(const FabricServerOptions& options);
     Result<> make_workers(const FabricServerOptions& options);
     void handle(fabric::ConnectionEvent event);
@@ -94,7 +94,7 @@ private:
     std::size_t most_unproven_;
     std::chrono::milliseconds longest_unproven_;
     std::span<std::byte> pool_;
-    Persister persister_;
+    const Medium& medium_;
     Log log_;
     std::unique_ptr<FabricListener> listener_;
     unsigned lane_count_ = 0;

@@ -22,9 +22,9 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
-                       const wire::LaneTerms& terms, std::byte* pool, Persister persister)
-    : index_(index), connection_(std::move(connection)), pool_(pool), persister_(persister),
-      requests_(bounded(terms)) {}
+                       const wire::LaneTerms& terms, std::byte* pool, const Medium& medium)
+    : index_(index), connection_(std::move(connection)), pool_(pool), medium_(medium),
+      requests_(bounded(terms)), dirty_(medium) {}
 
 bool ServedLane::serve() {
     served_bytes_ = connection_->poll(*this);
@@ -37,8 +37,7 @@ bool ServedLane::serve() {
         return false;
     answer_reads();
     // Persistent memory is flushed at once: the time until the next frame is well used.
-    if (requests_.owes_ack() &&
-        (requests_.ack_is_due() || persister_.means() == FlushMeans::pmem_persist))
+    if (requests_.owes_ack() && (requests_.ack_is_due() || medium_.is_pmem()))
         acknowledge();
     return problem_.empty();
 }
@@ -50,7 +49,7 @@ bool ServedLane::begin(const FrameHeader& header, std::span<std::byte>&, std::st
 void ServedLane::take(const FrameHeader& header, std::size_t position,
                       std::span<const std::byte> chunk) {
     if (problem_.empty())
-        note(taken_.copy(pool_ + header.offset + position, chunk, persister_));
+        note(dirty_.copy(pool_ + header.offset + position, chunk));
 }
 
 bool ServedLane::end(const FrameHeader& header, std::string&) {
@@ -68,16 +67,16 @@ void ServedLane::make_durable(const FrameHeader& header) {
         return;
     std::byte* const address = pool_ + header.offset;
     if ((header.flags & wire::frame_flag::deep) == 0)
-        return note(taken_.add(address, header.length, persister_));
-    note(taken_.persist(persister_));
-    if (problem_.empty() && persister_.deep_persist(address, header.length) != 0)
-        note(persister_.failure_text());
+        return note(dirty_.add(address, header.length));
+    note(dirty_.persist());
+    if (problem_.empty() && medium_.deep_persist(address, header.length) != 0)
+        note(medium_.failure_text());
 }
 
 void ServedLane::acknowledge() {
-    std::string problem = taken_.persist(persister_);
-    if (persister_.has_failed()) // for another lane, or a header
-        problem = persister_.failure_text();
+    std::string problem = dirty_.persist();
+    if (medium_.failure_code() != 0) // for another lane, or a header
+        problem = medium_.failure_text();
     note(std::move(problem));
     if (!problem_.empty() || !requests_.ack_is_due())
         return;

@@ -4,8 +4,8 @@
 
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
-#include "rpmemd/lanes/persister.hpp"
-#include "rpmemd/lanes/taken_ranges.hpp"
+#include "rpmemd/durability/dirty_ranges.hpp"
+#include "rpmemd/durability/medium.hpp"
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@ class ServedLane final : private transport::Receiver {
 public:
     // POOL has TERMS.pool_size bytes.
     ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
-               const wire::LaneTerms& terms, std::byte* pool, Persister persister);
+               const wire::LaneTerms& terms, std::byte* pool, const Medium& medium);
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] transport::Connection& connection() { return *connection_; }
@@ -50,9 +50,9 @@ private:
     unsigned index_;
     std::unique_ptr<transport::Connection> connection_;
     std::byte* pool_;
-    Persister persister_;
+    const Medium& medium_;
     wire::Requests requests_;
-    TakenRanges taken_;
+    DirtyRanges dirty_;
     // Without data yet; as many as the rules allow.
     std::array<wire::FrameHeader, wire::most_reads> reads_{};
     std::size_t first_read_ = 0;

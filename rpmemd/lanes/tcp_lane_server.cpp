@@ -40,10 +40,10 @@ Result<> prepare_openssl(bool tls) {
 
 Result<std::unique_ptr<LaneServer>> TcpLaneServer::start(const TcpServerOptions& options,
                                                          std::span<std::byte> pool,
-                                                         Persister persister, Log log) {
+                                                         const Medium& medium, Log log) {
     RPMEM_ASSIGN(auto failed, Event::make());
     std::unique_ptr<TcpLaneServer> server(
-        new TcpLaneServer(options, pool, persister, std::move(failed), std::move(log)));
+        new TcpLaneServer(options, pool, medium, std::move(failed), std::move(log)));
     RPMEM_TRY(server->set_up());
     return server;
 }
@@ -127,7 +127,7 @@ void TcpLaneServer::take(const transport::LaneIdentity& identity,
     auto connection =
         std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name));
     const auto taken = workers_[identity.lane % workers_.size()]->take(std::make_unique<ServedLane>(
-        identity.lane, std::move(connection), terms, pool_.data(), persister_));
+        identity.lane, std::move(connection), terms, pool_.data(), medium_));
     if (!taken)
         return fail_by(fmt::format("lane {}: {}", identity.lane, taken.error().text));
     ++connected_;

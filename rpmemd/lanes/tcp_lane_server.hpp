@@ -5,9 +5,9 @@
 
 #include "common/base/log.hpp"
 #include "common/transport/tcp/listener.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/frame_worker.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
-#include "rpmemd/lanes/persister.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -33,8 +33,9 @@ struct TcpServerOptions {
 class TcpLaneServer final : public LaneServer, private transport::LaneOwner {
 public:
     // The memory of POOL must outlive the server.
-    static Result<std::unique_ptr<LaneServer>>
-    start(const TcpServerOptions& options, std::span<std::byte> pool, Persister persister, Log log);
+    static Result<std::unique_ptr<LaneServer>> start(const TcpServerOptions& options,
+                                                     std::span<std::byte> pool,
+                                                     const Medium& medium, Log log);
     ~TcpLaneServer() override;
 
     [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
@@ -55,9 +56,9 @@ public:
     Result<> wait(std::span<pollfd> fds, std::chrono::milliseconds limit) override;
 
 private:
-    TcpLaneServer(const TcpServerOptions& options, std::span<std::byte> pool, Persister persister,
+    TcpLaneServer(const TcpServerOptions& options, std::span<std::byte> pool, const Medium& medium,
                   Event failed, Log log)
-        : LaneServer(std::move(failed)), options_(options), pool_(pool), persister_(persister),
+        : LaneServer(std::move(failed)), options_(options), pool_(pool), medium_(medium),
           log_(std::move(log)), in_use_(std::make_unique<std::atomic<bool>[]>(options.lanes)) {}
     Result<> set_up();
     std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;
@@ -67,7 +68,7 @@ private:
 
     TcpServerOptions options_;
     std::span<std::byte> pool_;
-    Persister persister_;
+    const Medium& medium_;
     Log log_;
     transport::SystemRandom random_;
     std::optional<transport::ProofSession> session_;

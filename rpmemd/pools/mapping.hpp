@@ -3,7 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
-#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"

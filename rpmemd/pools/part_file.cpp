@@ -2,8 +2,8 @@
 
 #include "common/base/deep_flush.hpp"
 #include "common/base/medium_kind.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/sync_record.hpp"
-#include "rpmemd/medium/medium.hpp"
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/ownership.hpp"
 

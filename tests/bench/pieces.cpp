@@ -1,8 +1,8 @@
 // How long the pieces take that run for every request, pool or message.
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
-#include "rpmemd/lanes/streamed_copy.hpp"
-#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/durability/streamed_copy.hpp"
+#include "rpmemd/durability/word_copy.hpp"
 #include "rpmemd/pools/checksum.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_set_file.hpp"

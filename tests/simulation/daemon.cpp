@@ -126,7 +126,7 @@ void Daemon::take(const transport::LaneIdentity& identity,
         system_.lose_next_flag();
     worker->add(std::make_unique<target::ServedLane>(identity.lane, std::move(served),
                                                      plan_.terms_for(credits), pool_.data(),
-                                                     target::Persister(medium_.medium())));
+                                                     medium_.medium()));
 }
 
 } // namespace rpmem::simulation

@@ -2,7 +2,7 @@
 // its time on the simulated clock, and becomes durable, or fails.
 #pragma once
 
-#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/durability/medium.hpp"
 #include "tests/simulation/plan.hpp"
 #include "tests/simulation/world.hpp"
 

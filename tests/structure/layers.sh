@@ -36,9 +36,8 @@ refuse "rpmemd" '"librpmem/' "the daemon knows nothing of the library"
 refuse "rpmemd/pools" '"rpmemd/lanes/' "pools know nothing of lanes"
 refuse "rpmemd/lanes" '"rpmemd/pools/' "lanes know nothing of pools"
 refuse "librpmem/session" '"(librpmem/lanes|common/transport/(fabric|tcp))/' "the session knows nothing of the fabric"
-refuse "rpmemd/durability" '"(common/(wire|transport)|rpmemd/(lanes|pools|medium))/' "what is kept of syncs knows nothing but base"
-refuse "rpmemd/medium" '"(common/(wire|transport)|rpmemd/(lanes|pools))/' "the medium knows nothing but base"
-refuse "librpmem common rpmemd/configuration" '<libpmem' "only pools and what makes ranges durable use libpmem"
+refuse "rpmemd/durability" '"(common/(wire|transport)|rpmemd/(lanes|pools))/' "what makes ranges durable knows nothing but base"
+refuse "librpmem common rpmemd/configuration rpmemd/confinement rpmemd/lanes" '<libpmem' "only pools and durability use libpmem"
 for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do
     refuse "$file" '<libssh2' "only session/ssh2 speaks to libssh2"
 done
@@ -48,7 +47,7 @@ done
 for file in $(find librpmem common rpmemd tools -name '*.?pp' ! -path 'rpmemd/confinement/*'); do
     refuse "$file" '<(seccomp\.h|linux/landlock)' "only confinement gives up system calls and files"
 done
-refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|medium))/' "confinement knows nothing but base"
+refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability))/' "confinement knows nothing but base"
 for file in common/transport/{proof,refusal,slots}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
 done
@@ -56,8 +55,8 @@ refuse "common/base common/wire common/rdma" '"common/transport/' "what transpor
 for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name transport.cpp ! -name 'process_channel.*'); do
     refuse "$file" '"librpmem/session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
 done
-for file in rpmemd/*.?pp rpmemd/lanes/*.?pp; do
-    case $file in rpmemd/lanes/streamed_copy.*) ;; *) refuse "$file" '<libpmem' "only pools and what makes ranges durable use libpmem" ;; esac
+for file in rpmemd/*.?pp; do
+    refuse "$file" '<libpmem' "only pools and durability use libpmem"
 done
 
 [ $faults = 0 ] && echo "the arrows run one way"

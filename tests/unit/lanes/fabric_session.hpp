@@ -48,8 +48,8 @@ public:
                                                    .read_only = read_only,
                                                    .most_unproven = most_unproven,
                                                    .longest_unproven = longest_unproven},
-                                                  {pool.begin(), pool_size},
-                                                  Persister(pool.medium()), std::move(log)))) {
+                                                  {pool.begin(), pool_size}, pool.medium(),
+                                                  std::move(log)))) {
         static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // as rpmemd does
         if (!server->secure(sample_proof(lanes)))
             throw std::runtime_error("no proof");

@@ -52,7 +52,7 @@ public:
           lane_(0,
                 std::make_unique<FrameConnection>(std::make_unique<SocketStream>(std::move(socket)),
                                                   "lane 0"),
-                own, pool_.begin(), Persister(pool_.medium())) {
+                own, pool_.begin(), pool_.medium()) {
         Recorder::instance().reset();
         Recorder::instance().watch(pool_.begin(), pool_size);
         EXPECT_TRUE(group_.add(lane_.connection()));

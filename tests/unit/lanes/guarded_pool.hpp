@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/durability/medium.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // The power may fail between any two instructions of a copy. Here a child copies, and is looked at
 // after each of them.
-#include "rpmemd/lanes/streamed_copy.hpp"
-#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/durability/streamed_copy.hpp"
+#include "rpmemd/durability/word_copy.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

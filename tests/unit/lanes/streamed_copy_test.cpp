@@ -1,6 +1,6 @@
 // Copies past the caches. Which stores libpmem makes depends on the processor; CMakeLists.txt runs
 // these tests once more with fewer of its instructions.
-#include "rpmemd/lanes/streamed_copy.hpp"
+#include "rpmemd/durability/streamed_copy.hpp"
 
 #include <gtest/gtest.h>
 

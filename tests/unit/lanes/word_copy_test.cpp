@@ -1,4 +1,4 @@
-#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/durability/word_copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is left of a pool whose medium has failed.
+#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/sync_record.hpp"
-#include "rpmemd/medium/medium.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/pools/pool_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // What a lane has stored into the pool and not made durable yet.
 #pragma once
 
-#include "rpmemd/lanes/persister.hpp"
+#include "rpmemd/durability/medium.hpp"
 
 #include <cstddef>
 #include <span>
@@ -9,19 +9,22 @@
 
 namespace rpmem::target {
 
-// Used by one thread. The texts say why a range is not durable; empty: it is.
-class TakenRanges {
+// Used by one thread. MEDIUM must outlive this. The texts say why a range is not durable; empty: it
+// is.
+class DirtyRanges {
 public:
+    explicit DirtyRanges(const Medium& medium) : medium_(medium) {}
+
     // Copies DATA to the pool, without cutting through aligned words. Part of it may become durable
     // at once.
-    [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data,
-                                   const Persister& persister);
+    [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data);
     // Somebody else has stored the range.
-    [[nodiscard]] std::string add(std::byte* address, std::size_t size, const Persister& persister);
+    [[nodiscard]] std::string add(std::byte* address, std::size_t size);
     // Makes all of them durable.
-    [[nodiscard]] std::string persist(const Persister& persister);
+    [[nodiscard]] std::string persist();
 
 private:
+    const Medium& medium_;
     std::byte* begin_ = nullptr; // ranges that follow each other are one
     std::size_t size_ = 0;
     bool has_streams_ = false;

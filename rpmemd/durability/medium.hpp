@@ -47,6 +47,7 @@ public:
     // Of the first call that failed, whoever made it. The code alone costs one load.
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
+    [[nodiscard]] std::string failure_text() const;
     // A file that is shorter than what is mapped of it is a failure, too. The kernel tells those
     // who touch the memory; whoever lets the kernel copy from it, as libfabric does, sees only that
     // a connection ends.

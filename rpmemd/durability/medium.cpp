@@ -1,4 +1,4 @@
-#include "rpmemd/medium/medium.hpp"
+#include "rpmemd/durability/medium.hpp"
 
 #include "common/base/deep_flush.hpp"
 #include "rpmemd/durability/sync_record.hpp"
@@ -106,6 +106,11 @@ void Medium::look_for_truncated() const {
         if (size < end)
             latch_->set_truncated(range.path, size, end - size);
     }
+}
+
+std::string Medium::failure_text() const {
+    const auto failure = latch_->failure();
+    return failure ? failure->text : std::string();
 }
 
 std::vector<PartInMemory> Medium::parts() const {

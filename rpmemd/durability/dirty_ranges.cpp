@@ -1,7 +1,7 @@
-#include "rpmemd/lanes/taken_ranges.hpp"
+#include "rpmemd/durability/dirty_ranges.hpp"
 
-#include "rpmemd/lanes/streamed_copy.hpp"
-#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/durability/streamed_copy.hpp"
+#include "rpmemd/durability/word_copy.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,19 +14,17 @@ constexpr std::size_t least_streamed_size = 1024;
 
 } // namespace
 
-std::string TakenRanges::copy(std::byte* address, std::span<const std::byte> data,
-                              const Persister& persister) {
-    if (data.size() < least_streamed_size || !streams_keep_words() ||
-        persister.means() != FlushMeans::pmem_persist) {
+std::string DirtyRanges::copy(std::byte* address, std::span<const std::byte> data) {
+    if (data.size() < least_streamed_size || !streams_keep_words() || !medium_.is_pmem()) {
         copy_words(address, data);
-        return add(address, data.size(), persister);
+        return add(address, data.size());
     }
     stream_words(address, data);
     has_streams_ = true;
     return {};
 }
 
-std::string TakenRanges::add(std::byte* address, std::size_t size, const Persister& persister) {
+std::string DirtyRanges::add(std::byte* address, std::size_t size) {
     std::byte* const end = begin_ + size_;
     if (size_ > 0 && address <= end && address + size >= begin_) {
         std::byte* const new_end = std::max(end, address + size);
@@ -34,17 +32,19 @@ std::string TakenRanges::add(std::byte* address, std::size_t size, const Persist
         size_ = static_cast<std::size_t>(new_end - begin_);
         return {};
     }
-    std::string problem = persist(persister);
+    std::string problem = persist();
     begin_ = address;
     size_ = size;
     return problem;
 }
 
-std::string TakenRanges::persist(const Persister& persister) {
+std::string DirtyRanges::persist() {
     const std::size_t size = std::exchange(size_, 0);
     if (std::exchange(has_streams_, false))
         end_streams();
-    return persister.persist(begin_, size) == 0 ? std::string() : persister.failure_text();
+    if (size == 0 || medium_.persist(begin_, size) == 0)
+        return {};
+    return medium_.failure_text();
 }
 
 } // namespace rpmem::target

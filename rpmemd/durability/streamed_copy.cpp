@@ -1,7 +1,7 @@
-#include "rpmemd/lanes/streamed_copy.hpp"
+#include "rpmemd/durability/streamed_copy.hpp"
 
 #include "common/base/cache_line.hpp"
-#include "rpmemd/lanes/word_copy.hpp"
+#include "rpmemd/durability/word_copy.hpp"
 
 #include <libpmem.h>
 
