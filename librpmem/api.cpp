@@ -1,10 +1,10 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
-#include "common/base/settings.hpp"
-#include "librpmem/load_time.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
+#include "librpmem/settings/load_time.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <librpmem.h>
 #include <sys/auxv.h>
@@ -197,7 +197,7 @@ RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arg
     }
     const unsigned in_force = (*pool)->lanes();
     library().log.line((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
-                       "{}: {} lanes over {}", name, in_force, (*pool)->way());
+                       "{}: {} lanes over {}", name, in_force, (*pool)->description());
     for (const std::string& warning : (*pool)->warnings())
         library().log.warning("{}: {}", name, warning);
     for (const std::string& note : (*pool)->notes())

@@ -68,13 +68,13 @@ void Monitor::declare_lost(Error reason) {
     lost_event_.raise();
 }
 
-std::optional<Error> Monitor::reason(std::chrono::milliseconds patience) {
+std::optional<Error> Monitor::reason(std::chrono::milliseconds timeout) {
     if (!thread_.joinable()) {
-        look(patience);
-        patience = std::chrono::milliseconds(0);
+        look(timeout);
+        timeout = std::chrono::milliseconds(0);
     }
     std::unique_lock lock(mutex_);
-    told_.wait_for(lock, patience, [this] { return reason_.has_value(); });
+    told_.wait_for(lock, timeout, [this] { return reason_.has_value(); });
     return reason_;
 }
 
@@ -95,8 +95,8 @@ bool Monitor::is_lost_after_wake() {
 }
 
 // What wakes may be text that comes before the end of the session.
-void Monitor::look(std::chrono::milliseconds patience) {
-    const Deadline deadline(patience);
+void Monitor::look(std::chrono::milliseconds timeout) {
+    const Deadline deadline(timeout);
     while (!find_lost() && !deadline.passed()) {
         const auto woken = wait_readable(wake_.get(), deadline);
         if (woken && *woken && is_lost_after_wake())

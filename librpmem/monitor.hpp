@@ -39,8 +39,8 @@ public:
     // the target has said something and would wait for it to be read.
     [[nodiscard]] int wake_fd() const { return wake_.get(); }
     // Why; nothing if it is not lost, as far as is known. A lane may see the loss first: waits up
-    // to PATIENCE for the explanation.
-    [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds patience);
+    // to TIMEOUT for the explanation.
+    [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds timeout);
     // In a child made by fork(2), which has not got the thread. Async-signal-safe.
     void become_inherited() {
         inherited_.store(true, std::memory_order_relaxed);
@@ -57,7 +57,7 @@ private:
           wake_(std::move(wake)) {}
     void watch(const fabric::EventQueue& events);
     bool look_at_lanes(const fabric::EventQueue& events);
-    void look(std::chrono::milliseconds patience);
+    void look(std::chrono::milliseconds timeout);
 
     Session& session_;
     Event lost_event_;

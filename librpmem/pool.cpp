@@ -1,10 +1,10 @@
 #include "librpmem/pool.hpp"
 
 #include "common/base/log.hpp"
-#include "librpmem/agreement.hpp"
 #include "librpmem/lanes/fabric_lanes.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/lanes/tcp_lanes.hpp"
+#include "librpmem/pool_request.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -47,11 +47,11 @@ Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
         RPMEM_TRY(check_ways(search, host_, settings_));
     RPMEM_ASSIGN(session_, std::move(session));
     RPMEM_ASSIGN(auto choice, route_->choose(*session_));
-    way_ = describe(choice);
+    description_ = describe(choice);
     if (choice.provider == wire::Provider::verbs) {
         notes_ = std::move(choice.notes);
     } else {
-        way_ += fmt::format(" ({})", choice.why_not_rdma);
+        description_ += fmt::format(" ({})", choice.why_not_rdma);
         misses_device_ = settings_.enable_verbs && !settings_.device.empty();
     }
     Plan plan{.choice = std::move(choice), .lanes = 0};
@@ -65,7 +65,7 @@ Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
 Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& arguments,
                                                      const wire::InBandAttributes& in_band,
                                                      const Plan& plan) {
-    const Alarm alarm{monitor_->wake_fd(), [this] { return sees_loss(); }};
+    const LossWatch watch{monitor_->wake_fd(), [this] { return sees_loss(); }};
     const auto port = static_cast<std::uint16_t>(in_band.port);
     std::shared_ptr<const transport::ProofSession> proof;
     if (session_->agreement().lane_frames) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& argume
                                 .pool_size = arguments.size,
                                 .read_only = session_->holds(wire::condition_read_only),
                                 .lanes = in_band.lanes,
-                                .alarm = alarm,
+                                .watch = watch,
                                 .session_fd = session_->output_fd(),
                                 .proof = std::move(proof),
                                 .tls = session_->agreement().tls};
@@ -96,7 +96,7 @@ Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& argume
                                .remote = std::nullopt,
                                .method = in_band.method,
                                .lanes = in_band.lanes,
-                               .alarm = alarm,
+                               .watch = watch,
                                .session_fd = session_->output_fd(),
                                .proof = std::move(proof),
                                .read_only = session_->holds(wire::condition_read_only),
@@ -130,7 +130,7 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
     lanes_ = std::move(*lanes);
     lane_count_ = lanes_->lanes();
     if (const LaneAddress& used = route_->address(); used.host != host_)
-        way_ += fmt::format(", to {} ({})", used.host, used.source);
+        description_ += fmt::format(", to {} ({})", used.host, used.source);
     route_.reset();
     if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
@@ -139,8 +139,8 @@ Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttribu
         [](void* owner) {
             auto& pool = *static_cast<Pool*>(owner);
             pool.monitor_->become_inherited();
-            pool.session_->let_go();
-            pool.lanes_->let_go();
+            pool.session_->release_in_child();
+            pool.lanes_->release_in_child();
         },
         this);
     return {};
@@ -213,7 +213,7 @@ Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
                                                   : in_context(call, std::move(connected).error());
         lane = *connected;
     }
-    return concluded(call, *lane, operate(*lane));
+    return checked(call, *lane, operate(*lane));
 }
 
 // Why the session is lost, if that is why a lane could not be connected.
@@ -266,7 +266,7 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (monitor_->lost())
         return lost("rpmem_drain");
     Lane* const own = lanes_->lane(lane);
-    return own && own->owes() ? concluded("rpmem_drain", *own, own->drain())
+    return own && own->owes() ? checked("rpmem_drain", *own, own->drain())
                               : unless_lost("rpmem_drain");
 }
 
@@ -288,7 +288,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
     if (monitor_->find_lost())
         return lost("rpmem_set_attr");
-    return concluded("rpmem_set_attr", session_->set_attributes({attributes}));
+    return checked("rpmem_set_attr", session_->set_attributes({attributes}));
 }
 
 Result<> Pool::close() {
@@ -296,10 +296,10 @@ Result<> Pool::close() {
     Result<> drained = unless_lost("rpmem_close");
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
         if (Lane* const own = lanes_->lane(lane))
-            drained = concluded("rpmem_close", *own, own->drain());
+            drained = checked("rpmem_close", *own, own->drain());
     monitor_->stop();
     lanes_.reset();
-    return drained ? concluded("rpmem_close", session_->close()) : drained;
+    return drained ? checked("rpmem_close", session_->close()) : drained;
 }
 
 Failure Pool::bad_lane(const char* call, unsigned lane) const {
@@ -345,7 +345,7 @@ Result<> Pool::unless_lost(const char* call) {
 }
 
 // ASKED: what a request came to.
-Result<> Pool::concluded(const char* call, Result<> asked) {
+Result<> Pool::checked(const char* call, Result<> asked) {
     if (asked || asked.error().kind == ErrorClass::target_refused)
         return asked;
     monitor_->declare_lost(asked.error());
@@ -367,7 +367,7 @@ Failure Pool::broken(const char* call, const Lane& lane, int code) {
         monitor_->declare_lost(session_->ending("rpmemd broke the protocol: " + lane.complaint()));
     // A lane that breaks does so because the session ends, as a rule, which can say why.
     if (!monitor_->reason(explanation_time)) {
-        const std::string words = printable(lane.last_words());
+        const std::string words = printable(lane.output());
         monitor_->declare_lost(session_->ending(
             fmt::format("a lane failed: {}{}{}", strerror(code),
                         words.empty() ? "" : "; the target's last words there: ", words)));

@@ -3,7 +3,6 @@
 
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
-#include "common/base/settings.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/persist_message.hpp"
 #include "librpmem/dump_exclusion.hpp"
@@ -11,6 +10,7 @@
 #include "librpmem/monitor.hpp"
 #include "librpmem/route.hpp"
 #include "librpmem/session/session.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <librpmem.h>
 
@@ -50,8 +50,8 @@ public:
     // For the log, at level warning.
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
     // For the log: provider and device; and if it is not RDMA, why not.
-    [[nodiscard]] const std::string& way() const { return way_; }
-    // The user names RDMA devices, and the way leads elsewhere.
+    [[nodiscard]] const std::string& description() const { return description_; }
+    // The user names RDMA devices, and the description leads elsewhere.
     [[nodiscard]] bool misses_device() const { return misses_device_; }
 
     RPMEM_HOT Result<> persist(std::size_t offset, std::size_t length, unsigned lane,
@@ -95,12 +95,12 @@ private:
     [[nodiscard]] Result<> unless_lost(const char* call); // looks
     [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
     // What is to be said of an operation of LANE that returned CODE.
-    [[nodiscard]] Result<> concluded(const char* call, const Lane& lane, int code) {
+    [[nodiscard]] Result<> checked(const char* call, const Lane& lane, int code) {
         if (code != 0) [[unlikely]]
             return broken(call, lane, code);
         return {};
     }
-    [[nodiscard]] Result<> concluded(const char* call, Result<> asked);
+    [[nodiscard]] Result<> checked(const char* call, Result<> asked);
     [[nodiscard]] Failure broken(const char* call, const Lane& lane, int code);
 
     std::size_t size_;
@@ -108,7 +108,7 @@ private:
     std::string host_;
     std::vector<std::string> notes_;
     std::vector<std::string> warnings_;
-    std::string way_;
+    std::string description_;
     bool misses_device_ = false;
     bool is_half_made_ = false;      // the target has made it, and create() has not ended
     std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is

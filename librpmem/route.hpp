@@ -1,12 +1,12 @@
 // By which provider, and to which of the target's addresses, the lanes of a pool go.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "librpmem/lanes/lane_set.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/session/lane_addresses.hpp"
 #include "librpmem/session/session.hpp"
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <chrono>
 #include <functional>

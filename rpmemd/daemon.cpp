@@ -31,11 +31,11 @@ enum class Outcome { go_on, ended, ended_badly };
 
 class ControlLoop {
 public:
-    ControlLoop(const Configuration& configuration, const Channel& channel, Greeting greeting,
-                Log& log)
-        : channel_(channel), knows_medium_failure_(greeting.agreement.medium_failure), log_(log),
+    ControlLoop(const Configuration& configuration, const Channel& channel,
+                HandshakeResult handshake, Log& log)
+        : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
           session_(
-              configuration, channel.own_address, std::move(greeting),
+              configuration, channel.own_address, std::move(handshake),
               [input = channel.input] { return has_hung_up(input); }, log) {}
 
     int run();
@@ -314,9 +314,9 @@ std::string own_address_of(const char* ssh_connection) {
     return own_address;
 }
 
-int serve_session(const Configuration& configuration, const Channel& channel, Greeting greeting,
-                  Log& log) {
-    return ControlLoop(configuration, channel, std::move(greeting), log).run();
+int serve_session(const Configuration& configuration, const Channel& channel,
+                  HandshakeResult handshake, Log& log) {
+    return ControlLoop(configuration, channel, std::move(handshake), log).run();
 }
 
 } // namespace rpmem::target

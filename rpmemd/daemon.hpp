@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "rpmemd/configuration/configuration.hpp"
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <string>
 
@@ -21,7 +21,7 @@ std::string own_address_of(const char* ssh_connection);
 
 // Serves requests until the session ends. Returns the exit status: 0 after CLOSE or a refused
 // request, 1 after anything that is not in the protocol, the end of the input included.
-int serve_session(const Configuration& configuration, const Channel& channel, Greeting greeting,
-                  Log& log);
+int serve_session(const Configuration& configuration, const Channel& channel,
+                  HandshakeResult handshake, Log& log);
 
 } // namespace rpmem::target

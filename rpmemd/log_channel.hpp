@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <string>
 

@@ -1,13 +1,13 @@
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "common/base/io.hpp"
 #include "common/wire/control_messages.hpp"
-#include "rpmemd/configuration/forced_command.hpp"
-#include "rpmemd/configuration/options.hpp"
 #include "rpmemd/daemon.hpp"
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
 #include "rpmemd/own_process.hpp"
 #include "rpmemd/pools/store.hpp"
 #include "rpmemd/probe.hpp"
+#include "rpmemd/settings/forced_command.hpp"
+#include "rpmemd/settings/options.hpp"
 #include "rpmemd/store_options.hpp"
 
 #include <fmt/format.h>
@@ -75,20 +75,21 @@ void allow_many_descriptors() {
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
     const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
-    target::Offer offer = target::make_offer(
+    target::NodeCapabilities capabilities = target::find_capabilities(
         target::arrival_addresses(address, configuration.addresses), configuration.device);
-    target::limit(offer, configuration);
-    if (!offer.why_not_verbs.empty())
-        log.info("verbs is not offered: {}", offer.why_not_verbs);
-    auto greeting = target::greet(offered ? wire::offer_value : std::getenv(wire::offer_variable),
-                                  offer, STDIN_FILENO, STDOUT_FILENO);
-    if (!greeting) {
-        log.error("{}", greeting.error().text);
-        say(greeting.error().text);
+    target::limit(capabilities, configuration);
+    if (!capabilities.why_not_verbs.empty())
+        log.info("verbs is not offered: {}", capabilities.why_not_verbs);
+    auto handshake =
+        target::shake_hands(offered ? wire::offer_value : std::getenv(wire::offer_variable),
+                            capabilities, STDIN_FILENO, STDOUT_FILENO);
+    if (!handshake) {
+        log.error("{}", handshake.error().text);
+        say(handshake.error().text);
         return EXIT_FAILURE;
     }
     const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, address};
-    return target::serve_session(configuration, channel, std::move(*greeting), log);
+    return target::serve_session(configuration, channel, std::move(*handshake), log);
 }
 
 // Whether the command line, which could not be read, was not one for a session: then the exit
@@ -131,20 +132,20 @@ int run(int argc, char* argv[]) {
         return exit->status;
     }
     auto& configuration = std::get<target::Configuration>(*parsed);
-    const auto wish = target::obey(std::getenv("SSH_ORIGINAL_COMMAND"), configuration);
-    if (!wish)
-        return refuse(configuration, wish.error());
+    const auto admitted = target::admit(std::getenv("SSH_ORIGINAL_COMMAND"), configuration);
+    if (!admitted)
+        return refuse(configuration, admitted.error());
     if (configuration.probe)
         return probe(configuration);
     Log log = open_log(configuration);
-    if (!wish->warning.empty()) {
-        log.warning("{}", wish->warning);
-        say(wish->warning);
+    if (!admitted->warning.empty()) {
+        log.warning("{}", admitted->warning);
+        say(admitted->warning);
     }
     for (const std::string& warning : configuration.warnings)
         log.warning("{}", warning);
     return configuration.remove ? remove(configuration, log)
-                                : serve(configuration, wish->offer, log);
+                                : serve(configuration, admitted->knows_hello, log);
 }
 
 } // namespace

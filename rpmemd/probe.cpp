@@ -3,7 +3,7 @@
 #include "common/base/medium_kind.hpp"
 #include "common/probe/node.hpp"
 #include "common/wire/control_messages.hpp"
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -51,12 +51,13 @@ std::string probe(const Configuration& configuration, const std::string& address
         providers.push_back({provider, true, {}});
     json node = probe::examine_node(
         {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
-    Offer offer =
-        make_offer(arrival_addresses(address, configuration.addresses), configuration.device);
-    limit(offer, configuration);
+    NodeCapabilities capabilities = find_capabilities(
+        arrival_addresses(address, configuration.addresses), configuration.device);
+    limit(capabilities, configuration);
     for (std::size_t i = 0; i < known.size(); ++i) {
         const auto number = static_cast<std::uint32_t>(known[i]);
-        node["providers"][i]["offered"] = (offer.providers & wire::provider_bit(number)) != 0;
+        node["providers"][i]["offered"] =
+            (capabilities.providers & wire::provider_bit(number)) != 0;
     }
     node["daemon"] = {
         {"poolset_dir", configuration.poolset_dir.native()},

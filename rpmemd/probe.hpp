@@ -1,7 +1,7 @@
 // rpmemd --probe: what this target has, for rpmemctl(1).
 #pragma once
 
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <string>
 

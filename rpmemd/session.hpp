@@ -4,13 +4,13 @@
 #include "common/base/deadline.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/control_messages.hpp"
-#include "rpmemd/configuration/configuration.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 #include "rpmemd/pools/store.hpp"
-#include "rpmemd/refusal.hpp"
+#include "rpmemd/request_refusal.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <functional>
 #include <memory>
@@ -32,10 +32,10 @@ struct PoolRequest {
 class Session {
 public:
     // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
-    Session(const Configuration& configuration, std::string own_address, Greeting greeting,
+    Session(const Configuration& configuration, std::string own_address, HandshakeResult handshake,
             std::function<bool()> peer_gone, Log& log)
         : configuration_(configuration), own_address_(std::move(own_address)),
-          agreement_(greeting.agreement), transcript_(std::move(greeting.transcript)),
+          agreement_(handshake.agreement), transcript_(std::move(handshake.transcript)),
           peer_gone_(std::move(peer_gone)), log_(log) {}
     ~Session();
     Session(const Session&) = delete;

@@ -1,8 +1,8 @@
 // From the configuration of the daemon to what the store of pools is told.
 #pragma once
 
-#include "rpmemd/configuration/configuration.hpp"
 #include "rpmemd/pools/store.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <utility>
 

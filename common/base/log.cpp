@@ -42,9 +42,9 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 // Writing to a pipe that nobody reads raises SIGPIPE, which would end a program that never asked
 // for a log. The signal is held back in this thread, and taken away if it was ours.
-class HeldBackSigpipe {
+class BlockedSigpipe {
 public:
-    HeldBackSigpipe() {
+    BlockedSigpipe() {
         sigset_t pending;
         ::sigemptyset(&pipe_);
         ::sigaddset(&pipe_, SIGPIPE);
@@ -52,14 +52,14 @@ public:
         was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
         ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
     }
-    ~HeldBackSigpipe() {
+    ~BlockedSigpipe() {
         const timespec now{};
         if (!was_pending_)
             static_cast<void>(::sigtimedwait(&pipe_, nullptr, &now)); // usually there is none
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
-    HeldBackSigpipe(const HeldBackSigpipe&) = delete;
-    HeldBackSigpipe& operator=(const HeldBackSigpipe&) = delete;
+    BlockedSigpipe(const BlockedSigpipe&) = delete;
+    BlockedSigpipe& operator=(const BlockedSigpipe&) = delete;
 
 private:
     sigset_t pipe_{};
@@ -73,7 +73,7 @@ void write_line(int fd, std::string_view line) {
     pollfd wanted{fd, POLLOUT, 0};
     if (::poll(&wanted, 1, write_milliseconds) != 1)
         return;
-    const HeldBackSigpipe held_back;
+    const BlockedSigpipe held_back;
     static_cast<void>(!::write(fd, line.data(), line.size()));
 }
 

@@ -10,9 +10,9 @@
 namespace rpmem::signal_safe {
 
 // Writes TEXT to FD, and gives up after PATIENCE_MS without room for more; nothing to FD -1.
-inline void put(int fd, std::string_view text, int patience_ms) {
+inline void put(int fd, std::string_view text, int timeout_ms) {
     pollfd entry = {fd, POLLOUT, 0};
-    while (!text.empty() && fd >= 0 && ::poll(&entry, 1, patience_ms) == 1) {
+    while (!text.empty() && fd >= 0 && ::poll(&entry, 1, timeout_ms) == 1) {
         const ssize_t written = ::write(fd, text.data(), text.size());
         if (written <= 0)
             return;

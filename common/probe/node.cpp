@@ -61,13 +61,13 @@ json ports_of(const rdma::Device& device) {
     return ports;
 }
 
-json devices(const rdma::Surroundings& surroundings) {
+json devices(const rdma::RdmaFacts& facts) {
     json list = json::array();
-    for (const rdma::Device& device : surroundings.devices.devices) {
+    for (const rdma::Device& device : facts.devices.devices) {
         const rdma::PagingDevice paging = rdma::paging_device(device.name);
         list.push_back({{"name", device.name},
                         {"driver", device.driver},
-                        {"fault", rdma::diagnose_device(device, surroundings).text},
+                        {"fault", rdma::diagnose_device(device, facts).text},
                         {"on_demand_paging", paging.can_page},
                         {"why_no_paging", paging.why_not},
                         {"ports", ports_of(device)}});
@@ -94,7 +94,7 @@ json storage() {
 
 // Empty: usable.
 std::string why_not(wire::Provider provider, const Question& question,
-                    const Result<rdma::Surroundings>& surroundings) {
+                    const Result<rdma::RdmaFacts>& facts) {
     constexpr fabric::QueueSizes any{0, 0};
     if (provider == wire::Provider::tcp)
         return {};
@@ -111,7 +111,7 @@ std::string why_not(wire::Provider provider, const Question& question,
         return loaded.error().text;
     if (kind != fabric::ProviderKind::verbs)
         return {};
-    return surroundings ? rdma::diagnose_devices(*surroundings).text : surroundings.error().text;
+    return facts ? rdma::diagnose_devices(*facts).text : facts.error().text;
 }
 
 // The report names the provider already.
@@ -120,12 +120,11 @@ std::string without_prefix(std::string_view text, const std::string& prefix) {
 }
 
 json provider(const ProviderSetting& setting, const Question& question,
-              const Result<rdma::Surroundings>& surroundings) {
+              const Result<rdma::RdmaFacts>& facts) {
     const std::string name = name_of(setting.provider);
     const std::string reason =
-        setting.allowed
-            ? without_prefix(why_not(setting.provider, question, surroundings), name + ": ")
-            : setting.how_to_allow;
+        setting.allowed ? without_prefix(why_not(setting.provider, question, facts), name + ": ")
+                        : setting.how_to_allow;
     return {{"name", name}, {"usable", reason.empty()}, {"why_not", reason}};
 }
 
@@ -142,10 +141,10 @@ std::string kernel() {
 } // namespace
 
 json examine_node(const Question& question, const std::vector<ProviderSetting>& providers) {
-    const auto surroundings = fabric::look_around(question.device);
+    const auto facts = fabric::look_around(question.device);
     json list = json::array();
     for (const ProviderSetting& setting : providers)
-        list.push_back(provider(setting, question, surroundings));
+        list.push_back(provider(setting, question, facts));
     json node = {{"format", report_format},
                  {"host", host_name()},
                  {"kernel", kernel()},
@@ -156,8 +155,8 @@ json examine_node(const Question& question, const std::vector<ProviderSetting>& 
                  {"limits", limits()},
                  {"fork", fork_support()},
                  {"storage", storage()}};
-    if (surroundings)
-        node["devices"] = devices(*surroundings);
+    if (facts)
+        node["devices"] = devices(*facts);
     return node;
 }
 

@@ -21,17 +21,17 @@ bool are_verbs_excluded(std::string_view providers) {
     return (providers.find("verbs") != std::string_view::npos) == negated;
 }
 
-Diagnosis diagnose_setting(const Surroundings& surroundings) {
-    const auto& devices = surroundings.devices.devices;
-    for (const AllowedDevice& allowed : surroundings.allowed) {
+Diagnosis diagnose_setting(const RdmaFacts& facts) {
+    const auto& devices = facts.devices.devices;
+    for (const AllowedDevice& allowed : facts.allowed) {
         const Device* const device = find(devices, allowed.name);
         if (device && !allowed_ports(*device, {allowed}).empty())
             return {};
     }
-    if (surroundings.allowed.empty())
+    if (facts.allowed.empty())
         return {};
-    return found(Fault::unknown_device, "{}={}: no such device or port; there is {}",
-                 surroundings.setting, text_of(surroundings.allowed), describe(devices));
+    return found(Fault::unknown_device, "{}={}: no such device or port; there is {}", facts.setting,
+                 text_of(facts.allowed), describe(devices));
 }
 
 Diagnosis diagnose_file(FileAccess access, const std::string& file, const char* module) {
@@ -48,8 +48,8 @@ Diagnosis diagnose_file(FileAccess access, const std::string& file, const char* 
     return {};
 }
 
-Diagnosis diagnose_ports(const Device& device, const Surroundings& surroundings) {
-    const auto ports = allowed_ports(device, surroundings.allowed);
+Diagnosis diagnose_ports(const Device& device, const RdmaFacts& facts) {
+    const auto ports = allowed_ports(device, facts.allowed);
     if (std::any_of(ports.begin(), ports.end(), [](const Port* port) { return port->is_active(); }))
         return {};
     std::string states;
@@ -62,10 +62,10 @@ Diagnosis diagnose_ports(const Device& device, const Surroundings& surroundings)
                  device.name, states.empty() ? "it has none at all" : states);
 }
 
-std::vector<const Device*> allowed_devices(const Surroundings& surroundings) {
+std::vector<const Device*> allowed_devices(const RdmaFacts& facts) {
     std::vector<const Device*> allowed;
-    for (const Device& device : surroundings.devices.devices)
-        if (surroundings.allowed.empty() || !allowed_ports(device, surroundings.allowed).empty())
+    for (const Device& device : facts.devices.devices)
+        if (facts.allowed.empty() || !allowed_ports(device, facts.allowed).empty())
             allowed.push_back(&device);
     return allowed;
 }
@@ -80,18 +80,17 @@ bool has_interface(const Device& device, const std::vector<const Port*>& ports,
 }
 
 // The way begins at an interface of DEVICE, which does not serve it.
-Diagnosis diagnose_owner(const Device& device, const Surroundings& surroundings,
-                         const LocalEnd& end) {
-    Diagnosis own = diagnose_device(device, surroundings);
+Diagnosis diagnose_owner(const Device& device, const RdmaFacts& facts, const LocalEnd& end) {
+    Diagnosis own = diagnose_device(device, facts);
     const bool is_allowed =
-        has_interface(device, allowed_ports(device, surroundings.allowed), end.interface);
+        has_interface(device, allowed_ports(device, facts.allowed), end.interface);
     if (is_allowed && own.fault == Fault::none)
         return {};
     return found(Fault::other_device, "the way begins at {} ({}) of the RDMA device {}, {}",
                  end.address, end.interface, device.name,
                  is_allowed ? "which cannot be used: " + own.text
-                            : fmt::format("which {}={} does not allow", surroundings.setting,
-                                          text_of(surroundings.allowed)));
+                            : fmt::format("which {}={} does not allow", facts.setting,
+                                          text_of(facts.allowed)));
 }
 
 bool are_all_infiniband(const std::vector<const Device*>& devices) {
@@ -129,7 +128,7 @@ Diagnosis diagnose_stranger(const std::vector<const Device*>& allowed, const Loc
 
 } // namespace
 
-Diagnosis diagnose_device(const Device& device, const Surroundings& surroundings) {
+Diagnosis diagnose_device(const Device& device, const RdmaFacts& facts) {
     if (const std::string lack = lack_of(device); !lack.empty())
         return found(Fault::no_connections, "{} cannot be used: {}", device.name, lack);
     if (device.uverbs.empty())
@@ -141,14 +140,13 @@ Diagnosis diagnose_device(const Device& device, const Surroundings& surroundings
     if (auto file = diagnose_file(device.access, device.uverbs, "ib_uverbs");
         file.fault != Fault::none)
         return {file.fault, device.name + " cannot be used: " + file.text};
-    return diagnose_ports(device, surroundings);
+    return diagnose_ports(device, facts);
 }
 
-Diagnosis diagnose_devices(const Surroundings& surroundings) {
-    const Devices& devices = surroundings.devices;
-    if (are_verbs_excluded(surroundings.providers))
-        return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it",
-                     surroundings.providers);
+Diagnosis diagnose_devices(const RdmaFacts& facts) {
+    const Devices& devices = facts.devices;
+    if (are_verbs_excluded(facts.providers))
+        return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it", facts.providers);
     if (!devices.has_subsystem)
         return found(Fault::no_subsystem,
                      "there is no RDMA device: the kernel has no RDMA subsystem loaded (there is "
@@ -158,11 +156,11 @@ Diagnosis diagnose_devices(const Surroundings& surroundings) {
         return found(Fault::no_device,
                      "there is no RDMA device; load the driver of the device, or for RDMA in "
                      "software: rdma link add rxe0 type rxe netdev INTERFACE");
-    if (auto setting = diagnose_setting(surroundings); setting.fault != Fault::none)
+    if (auto setting = diagnose_setting(facts); setting.fault != Fault::none)
         return setting;
     Diagnosis all;
-    for (const Device* device : allowed_devices(surroundings)) {
-        Diagnosis one = diagnose_device(*device, surroundings);
+    for (const Device* device : allowed_devices(facts)) {
+        Diagnosis one = diagnose_device(*device, facts);
         if (one.fault == Fault::none)
             return diagnose_file(devices.manager_access, "rdma_cm", "rdma_ucm");
         all.fault = all.fault == Fault::none ? one.fault : all.fault;
@@ -171,23 +169,23 @@ Diagnosis diagnose_devices(const Surroundings& surroundings) {
     return all;
 }
 
-Diagnosis diagnose(const Surroundings& surroundings, const LocalEnd& end) {
-    if (auto devices = diagnose_devices(surroundings); devices.fault != Fault::none)
+Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end) {
+    if (auto devices = diagnose_devices(facts); devices.fault != Fault::none)
         return devices;
     if (!end.problem.empty())
         return {Fault::no_address, end.problem};
-    for (const Device& device : surroundings.devices.devices) {
+    for (const Device& device : facts.devices.devices) {
         std::vector<const Port*> ports = allowed_ports(device, {});
         if (has_interface(device, ports, end.interface))
-            return diagnose_owner(device, surroundings, end);
+            return diagnose_owner(device, facts, end);
     }
-    return diagnose_stranger(allowed_devices(surroundings), end);
+    return diagnose_stranger(allowed_devices(facts), end);
 }
 
-bool is_certain(const Diagnosis& diagnosis, const Surroundings& surroundings) {
+bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts) {
     if (diagnosis.fault != Fault::wrong_link_layer && diagnosis.fault != Fault::not_an_rdma_address)
         return diagnosis.fault != Fault::none && diagnosis.fault != Fault::no_address;
-    const auto& devices = surroundings.devices.devices;
+    const auto& devices = facts.devices.devices;
     return std::all_of(devices.begin(), devices.end(), [](const Device& device) {
         return std::any_of(device.ports.begin(), device.ports.end(),
                            [](const Port& port) { return !port.interfaces.empty(); });

@@ -33,7 +33,7 @@ struct Diagnosis {
 };
 
 // What is asked of.
-struct Surroundings {
+struct RdmaFacts {
     Devices devices;
     std::vector<AllowedDevice> allowed; // empty: all
     const char* setting;                // that says so: RPMEM_DEVICE or `device`
@@ -41,13 +41,13 @@ struct Surroundings {
 };
 
 // Why a device cannot be used at all, alone by itself.
-[[nodiscard]] Diagnosis diagnose_device(const Device& device, const Surroundings& surroundings);
+[[nodiscard]] Diagnosis diagnose_device(const Device& device, const RdmaFacts& facts);
 // Why none of the allowed ones can.
-[[nodiscard]] Diagnosis diagnose_devices(const Surroundings& surroundings);
+[[nodiscard]] Diagnosis diagnose_devices(const RdmaFacts& facts);
 // Why none of them can on the way that begins at END.
-[[nodiscard]] Diagnosis diagnose(const Surroundings& surroundings, const LocalEnd& end);
+[[nodiscard]] Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end);
 // Whether that is beyond doubt. Some devices do not tell which interfaces are theirs, and then it
 // is a guess that an address is not: better try.
-[[nodiscard]] bool is_certain(const Diagnosis& diagnosis, const Surroundings& surroundings);
+[[nodiscard]] bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts);
 
 } // namespace rpmem::rdma

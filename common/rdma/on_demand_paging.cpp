@@ -13,17 +13,17 @@
 namespace rpmem::rdma {
 namespace {
 
-struct Need {
+struct PagingCapability {
     std::uint32_t capability;
     std::string_view name;
 };
 
 // What lanes do with registered memory, over reliable connections.
 constexpr std::array needs = {
-    Need{IBV_ODP_SUPPORT_SEND, "send"},
-    Need{IBV_ODP_SUPPORT_RECV, "receive"},
-    Need{IBV_ODP_SUPPORT_WRITE, "write"},
-    Need{IBV_ODP_SUPPORT_READ, "read"},
+    PagingCapability{IBV_ODP_SUPPORT_SEND, "send"},
+    PagingCapability{IBV_ODP_SUPPORT_RECV, "receive"},
+    PagingCapability{IBV_ODP_SUPPORT_WRITE, "write"},
+    PagingCapability{IBV_ODP_SUPPORT_READ, "read"},
 };
 
 PagingDevice cannot(std::string name, std::string why) {
@@ -94,7 +94,7 @@ PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities) {
     if ((capabilities.general_caps & IBV_ODP_SUPPORT) == 0)
         return cannot(std::move(name), "it has no on-demand paging");
     std::string missing;
-    for (const Need& need : needs)
+    for (const PagingCapability& need : needs)
         if ((capabilities.per_transport_caps.rc_odp_caps & need.capability) == 0)
             missing += fmt::format("{}{}", missing.empty() ? "" : ", ", need.name);
     if (!missing.empty())

@@ -5,7 +5,7 @@
 namespace rpmem::transport {
 
 template <std::size_t Most>
-Slots::Slot Slots::Line<Most>::take(std::size_t place) {
+Slots::Slot Slots::Queue<Most>::take(std::size_t place) {
     const Slot taken = slots[place];
     std::copy(slots.begin() + place + 1, slots.begin() + size, slots.begin() + place);
     --size;
@@ -13,7 +13,7 @@ Slots::Slot Slots::Line<Most>::take(std::size_t place) {
 }
 
 template <std::size_t Most>
-std::size_t Slots::Line<Most>::find(Id id) const {
+std::size_t Slots::Queue<Most>::find(Id id) const {
     const auto end = slots.begin() + size;
     return static_cast<std::size_t>(std::ranges::find(slots.begin(), end, id, &Slot::id) -
                                     slots.begin());
@@ -21,7 +21,7 @@ std::size_t Slots::Line<Most>::find(Id id) const {
 
 // Not always the first: a later connection may have been known earlier.
 template <std::size_t Most>
-std::size_t Slots::Line<Most>::longest_alive() const {
+std::size_t Slots::Queue<Most>::longest_alive() const {
     const auto end = slots.begin() + size;
     return static_cast<std::size_t>(
         std::ranges::min_element(slots.begin(), end, {}, &Slot::arrived) - slots.begin());

@@ -60,7 +60,7 @@ private:
     };
     // The longest in it comes first.
     template <std::size_t Most>
-    struct Line {
+    struct Queue {
         std::array<Slot, Most> slots{};
         std::size_t size = 0;
 
@@ -71,8 +71,8 @@ private:
         [[nodiscard]] std::size_t longest_alive() const; // SIZE: nobody is here
     };
 
-    Line<most_silent> silent_;
-    Line<most_known> known_;
+    Queue<most_silent> silent_;
+    Queue<most_known> known_;
 };
 
 } // namespace rpmem::transport

@@ -35,7 +35,7 @@ enum class Fault {
     local,          // a limit of this system
 };
 
-struct Fallen {
+struct ConnectionFailure {
     Fault fault = Fault::none;
     int code = 0;     // a positive errno value
     std::string text; // the connection, what happened, and how far it had come
@@ -59,7 +59,7 @@ public:
 };
 
 // One that has ended because the peer broke the rules can still tell the peer why.
-enum class Posted {
+enum class PostResult {
     yes,
     full, // the connection keeps as many frames as it can until the network has taken some
     ended,
@@ -86,8 +86,8 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     // Takes the whole frame or nothing. PIECE is its payload.
-    virtual Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                        More more) = 0;
+    virtual PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                            More more) = 0;
     // The network did not take all that was posted. poll() tries again.
     [[nodiscard]] virtual bool unsent() const = 0;
     // Frames posted by this end whose pieces are read no more, counted from the first. The last
@@ -102,30 +102,32 @@ public:
     // Sends a bye behind all that was posted, and nothing afterwards.
     virtual void close() = 0;
     // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
-    virtual void let_go() = 0;
+    virtual void release_in_child() = 0;
     // At once, as the destructor: nothing touches pieces or places afterwards.
-    virtual void abandon() { let_go(); }
+    virtual void abandon() { release_in_child(); }
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
     // Whether a direct read may go to PLACE.
     [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
     // Places PIECE at OFFSET of the peer's pool before any frame arrives that is posted later, but
     // maybe before the peer has taken frames that were posted earlier.
-    virtual Posted write(std::uint64_t, std::span<const std::byte>) { return Posted::ended; }
+    virtual PostResult write(std::uint64_t, std::span<const std::byte>) {
+        return PostResult::ended;
+    }
     // Reads the peer's pool at OFFSET, behind all that was written before. Without a PLACE it reads
     // a word that nobody wants: when it has come, all that was written is in the peer's memory.
-    virtual Posted read(std::uint64_t, std::span<std::byte>) { return Posted::ended; }
+    virtual PostResult read(std::uint64_t, std::span<std::byte>) { return PostResult::ended; }
     // Of those reads, how many have not come yet.
     [[nodiscard]] virtual std::size_t open_reads() const { return 0; }
 
     [[nodiscard]] virtual bool ended() const = 0;
-    [[nodiscard]] virtual const Fallen& failure() const = 0;
+    [[nodiscard]] virtual const ConnectionFailure& failure() const = 0;
     // For the group: the descriptor to sleep on, and the memory in which it may receive.
     [[nodiscard]] virtual int fd() const = 0;
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-enum class Waited { look, woken, timed_out };
+enum class WaitResult { look, woken, timed_out };
 
 // The connections that one thread serves: of an initiator those of a lane, of a target those of a
 // worker.
@@ -140,7 +142,7 @@ public:
     virtual void remove(Connection& connection) = 0;
     // Returns when it is worth while to poll those in ready(), when WAKE (a descriptor) is
     // readable, or when LIMIT has passed since progressed() was called last.
-    virtual Waited wait(std::chrono::milliseconds limit, int wake) = 0;
+    virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
     [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
     // Something has come: what follows is another wait.
     virtual void progressed() = 0;

@@ -2,8 +2,8 @@
 
 namespace rpmem::wire {
 
-HelloAnswer answer_to(const Hello& hello, const Wishes& wishes) {
-    const std::uint64_t unwanted = wishes.tls ? 0 : capability_tls;
+HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
+    const std::uint64_t unwanted = preferences.tls ? 0 : capability_tls;
     return {.version = hello_version,
             .capabilities = hello.capabilities & (all_capabilities | all_conditions) & ~unwanted};
 }

@@ -20,10 +20,10 @@ struct Agreement {
 };
 
 // What an initiator does not take of all that it knows.
-struct Wishes {
+struct Preferences {
     bool tls = true;
 };
-[[nodiscard]] HelloAnswer answer_to(const Hello& hello, const Wishes& wishes = {});
+[[nodiscard]] HelloAnswer answer_to(const Hello& hello, const Preferences& preferences = {});
 
 [[nodiscard]] Agreement negotiate(const Hello& hello, const HelloAnswer& answer);
 

@@ -148,23 +148,22 @@ Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes) {
     return answer;
 }
 
-std::vector<std::byte> encode(const LaneGreeting& greeting) {
-    ByteWriter writer(lane_greeting_size);
-    writer.big_endian(greeting.lane);
-    writer.raw(greeting.token);
+std::vector<std::byte> encode(const LaneConnectData& data) {
+    ByteWriter writer(lane_connect_data_size);
+    writer.big_endian(data.lane);
+    writer.raw(data.token);
     return writer.take();
 }
 
-Result<LaneGreeting> decode_lane_greeting(std::span<const std::byte> bytes) {
-    if (bytes.size() < lane_greeting_size)
-        return fail(ErrorClass::link_lost, EBADMSG,
-                    "a lane greeting of {} bytes is shorter than {}", bytes.size(),
-                    lane_greeting_size);
+Result<LaneConnectData> decode_lane_connect_data(std::span<const std::byte> bytes) {
+    if (bytes.size() < lane_connect_data_size)
+        return fail(ErrorClass::link_lost, EBADMSG, "a lane data of {} bytes is shorter than {}",
+                    bytes.size(), lane_connect_data_size);
     ByteReader reader(bytes);
-    LaneGreeting greeting;
-    greeting.lane = reader.big_endian<std::uint32_t>();
-    reader.raw(greeting.token);
-    return greeting;
+    LaneConnectData data;
+    data.lane = reader.big_endian<std::uint32_t>();
+    reader.raw(data.token);
+    return data;
 }
 
 } // namespace rpmem::wire

@@ -98,13 +98,13 @@ inline constexpr std::size_t token_size = 16;
 using Token = std::array<std::byte, token_size>;
 
 // What a lane over a fabric says of itself when it connects.
-struct LaneGreeting {
+struct LaneConnectData {
     std::uint32_t lane = 0;
     Token token{};
 };
-inline constexpr std::size_t lane_greeting_size = 4 + token_size;
-[[nodiscard]] std::vector<std::byte> encode(const LaneGreeting& greeting);
+inline constexpr std::size_t lane_connect_data_size = 4 + token_size;
+[[nodiscard]] std::vector<std::byte> encode(const LaneConnectData& greeting);
 // Providers may append zeros. EBADMSG if too short.
-[[nodiscard]] Result<LaneGreeting> decode_lane_greeting(std::span<const std::byte> bytes);
+[[nodiscard]] Result<LaneConnectData> decode_lane_connect_data(std::span<const std::byte> bytes);
 
 } // namespace rpmem::wire

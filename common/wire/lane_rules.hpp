@@ -85,7 +85,7 @@ public:
     [[nodiscard]] std::uint32_t most_payload() const { return terms_.credits.payload; }
 
 private:
-    [[nodiscard]] bool take_ack(const FrameHeader& header);
+    [[nodiscard]] bool apply_ack(const FrameHeader& header);
     [[nodiscard]] bool check_others(const FrameHeader& header, std::string& why) const;
     [[nodiscard]] bool check_data(const FrameHeader& header, std::string& why) const;
     struct Unacknowledged {
@@ -142,13 +142,13 @@ inline FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint6
 }
 
 inline bool Responses::check(const FrameHeader& header, std::string& why) {
-    if (header.type == FrameType::ack && take_ack(header)) [[likely]]
+    if (header.type == FrameType::ack && apply_ack(header)) [[likely]]
         return true;
     return check_others(header, why);
 }
 
 // False: it breaks the rules.
-inline bool Responses::take_ack(const FrameHeader& header) {
+inline bool Responses::apply_ack(const FrameHeader& header) {
     if ((header.flags | header.length | header.offset) != 0 || header.number <= acknowledged_ ||
         header.number > last_)
         return false;

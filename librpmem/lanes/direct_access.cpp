@@ -9,7 +9,7 @@ namespace rpmem::initiator {
 namespace {
 
 using transport::More;
-using transport::Posted;
+using transport::PostResult;
 using wire::FrameType;
 
 // Large, because each costs a frame, and may cost the target an msync(2); yet the target makes one
@@ -24,7 +24,7 @@ constexpr std::size_t most_read = std::size_t{1024} * 1024;
 // Starts an operation as soon as there is room for it.
 template <typename Post>
 int FrameLane::post_directly(Post post_operation) {
-    while (post_operation() != Posted::yes)
+    while (post_operation() != PostResult::yes)
         if (const int code = make_progress())
             return code;
     return 0;
@@ -38,7 +38,7 @@ int FrameLane::let_data_arrive() {
         return 0;
     if (const int code = ask_for_ack())
         return code;
-    gathered_ = 0;
+    coalesced_ = 0;
     while (responses_.acknowledged() < last_data_)
         if (const int code = make_progress())
             return code;

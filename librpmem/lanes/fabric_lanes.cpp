@@ -33,11 +33,12 @@ Result<std::unique_ptr<LaneSet>> FabricLanes::open(const FabricLanesRequest& req
                                                    std::chrono::milliseconds first_time) {
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
     RPMEM_TRY(lanes->set_up());
-    const Way way{*lanes->events_, first_time, {request.session_fd, [] { return true; }}};
+    const ConnectContext context{
+        *lanes->events_, first_time, {request.session_fd, [] { return true; }}};
     // Peers of protocol 0.1 number the lanes in the order in which they come.
     const unsigned now = request.proof ? 1 : request.lanes;
     for (unsigned index = 0; index < now; ++index) {
-        RPMEM_ASSIGN(auto lane, lanes->connect_by(index, way));
+        RPMEM_ASSIGN(auto lane, lanes->connect_by(index, context));
         lanes->put(index, std::move(lane));
     }
     return lanes;
@@ -63,39 +64,40 @@ Result<std::unique_ptr<Lane>> FabricLanes::connect(unsigned index) {
     const std::lock_guard lock(connecting_);
     RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
     own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
-    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout, request_.alarm});
+    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout, request_.watch});
     if (!lane)
         own_events_.pop_back();
     return lane;
 }
 
-Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index, const Way& way) {
+Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index,
+                                                      const ConnectContext& context) {
     const transport::FabricTarget target{
         .domain = domain_,
         .provider = provider_,
-        .events = way.events,
+        .events = context.events,
         .spin_time = settings_.spin_time,
         .pool = {.memory = {request_.pool, request_.pool_size},
                  .descriptor = pool_region_.descriptor(),
                  .remote = request_.remote},
         .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
         .most_payload = request_.inline_size};
-    const transport::FabricPatience patience{way.time, way.alarm.fd, way.alarm.is_lost};
+    const transport::ConnectLimits limits{context.time, context.watch.fd, context.watch.is_lost};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
     RPMEM_ASSIGN(auto opened,
                  request_.proof
                      ? transport::connect_fabric_lane(
                            *request_.proof, {.lane = index, .transport = wire::Provider::verbs},
-                           target, where, patience, most_read_piece)
-                     : transport::connect_lane_of_0_1(index, target, where, patience));
+                           target, where, limits, most_read_piece)
+                     : transport::connect_lane_of_0_1(index, target, where, limits));
     const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only,
                                 .direct = request_.remote.has_value(),
                                 .appliance = request_.method == wire::PersistMethod::appliance};
     return std::make_unique<FrameLane>(std::move(opened.connection), std::move(opened.group), terms,
-                                       request_.pool, request_.alarm, settings_.operation_timeout,
+                                       request_.pool, request_.watch, settings_.operation_timeout,
                                        request_.proof ? DirectRanges{}
                                                       : ranges_of_0_1(provider_.kind));
 }

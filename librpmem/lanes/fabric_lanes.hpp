@@ -1,12 +1,12 @@
 // The lanes of a pool over libfabric: a provider, registered memory, and connections.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "common/transport/fabric/endpoint.hpp"
 #include "common/transport/proof.hpp"
 #include "common/wire/control_messages.hpp"
-#include "librpmem/lanes/alarm.hpp"
 #include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/loss_watch.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <chrono>
 #include <memory>
@@ -26,7 +26,7 @@ struct FabricLanesRequest {
     std::optional<fabric::RemoteAddress> remote; // of the target's pool; none: it is not reached
     wire::PersistMethod method;
     unsigned lanes;
-    Alarm alarm;
+    LossWatch watch;
     int session_fd; // readable when the session ends while the first lanes are being connected
     // What lanes prove themselves by; null: a peer of protocol 0.1.
     std::shared_ptr<const transport::ProofSession> proof{};
@@ -49,17 +49,17 @@ public:
 
 private:
     // How a lane is connected.
-    struct Way {
+    struct ConnectContext {
         const fabric::EventQueue& events;
         std::chrono::milliseconds time;
-        Alarm alarm;
+        LossWatch watch;
     };
 
     FabricLanes(const FabricLanesRequest& request, const Settings& settings)
         : LaneSet(request.lanes), request_(request), settings_(settings) {}
     Result<> set_up();
     Result<std::unique_ptr<Lane>> connect(unsigned index) override;
-    Result<std::unique_ptr<Lane>> connect_by(unsigned index, const Way& way);
+    Result<std::unique_ptr<Lane>> connect_by(unsigned index, const ConnectContext& context);
 
     FabricLanesRequest request_;
     Settings settings_;

@@ -8,15 +8,15 @@ namespace rpmem::initiator {
 namespace {
 
 using transport::More;
-using transport::Posted;
-using transport::Waited;
+using transport::PostResult;
+using transport::WaitResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
 // Small ranges wait for others until there are so many bytes of them: a call to the network takes
 // as long as to copy some tens of kilobytes.
-constexpr std::size_t most_gathered = std::size_t{32} * 1024;
-constexpr std::size_t small_range = most_gathered / 2;
+constexpr std::size_t most_coalesced = std::size_t{32} * 1024;
+constexpr std::size_t small_range = most_coalesced / 2;
 
 constexpr std::size_t whole_word = 8;
 
@@ -30,10 +30,10 @@ std::size_t most_read_piece(std::size_t most_payload) {
 
 FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                      std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-                     std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout,
+                     std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
                      const DirectRanges& direct_ranges)
     : group_(std::move(group)), connection_(std::move(connection)), responses_(terms), pool_(pool),
-      alarm_(std::move(alarm)), timeout_(timeout), is_direct_(terms.direct),
+      watch_(std::move(watch)), timeout_(timeout), is_direct_(terms.direct),
       is_appliance_(terms.direct && terms.appliance), direct_ranges_(direct_ranges),
       answers_each_(terms.credits.frames == 1) {
     // What is durable without the target's processor does without it.
@@ -47,8 +47,8 @@ FrameLane::~FrameLane() { connection_->close(); }
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed))
         return write_directly(offset, length, 0);
-    const bool waits = length <= small_range && gathered_ + length <= most_gathered;
-    gathered_ = waits ? gathered_ + length : 0;
+    const bool waits = length <= small_range && coalesced_ + length <= most_coalesced;
+    coalesced_ = waits ? coalesced_ + length : 0;
     return send(offset, length, 0, waits ? More::follows : More::none);
 }
 
@@ -130,8 +130,8 @@ RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::siz
         last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
     while (true) {
-        const Posted posted = connection_->post(header, piece, more);
-        if (posted == Posted::yes)
+        const PostResult posted = connection_->post(header, piece, more);
+        if (posted == PostResult::yes)
             return 0;
         // The connection tells why it has ended when what has come is taken.
         if (const int code = make_progress())
@@ -140,7 +140,7 @@ RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::siz
 }
 
 int FrameLane::wait_for_acks() {
-    gathered_ = 0;
+    coalesced_ = 0;
     if (has_unconfirmed_writes_)
         if (const int code = confirm_writes())
             return code;
@@ -157,12 +157,12 @@ int FrameLane::make_progress() {
     }
     if (connection_->ended())
         return after_the_end();
-    switch (group_->wait(timeout_, alarm_.fd)) {
-    case Waited::look:
+    switch (group_->wait(timeout_, watch_.fd)) {
+    case WaitResult::look:
         break;
-    case Waited::woken:
-        return alarm_.is_lost() ? ECONNRESET : 0;
-    case Waited::timed_out:
+    case WaitResult::woken:
+        return watch_.is_lost() ? ECONNRESET : 0;
+    case WaitResult::timed_out:
         return ETIMEDOUT;
     }
     return 0;

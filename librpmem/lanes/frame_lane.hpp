@@ -1,12 +1,12 @@
 // One lane that carries frames. Used by one thread at a time. Nothing here allocates, locks or
-// throws, unless the lane breaks or the alarm goes off.
+// throws, unless the lane breaks or the watch goes off.
 #pragma once
 
 #include "common/base/hot.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
-#include "librpmem/lanes/alarm.hpp"
 #include "librpmem/lanes/lane.hpp"
+#include "librpmem/lanes/loss_watch.hpp"
 
 #include <array>
 #include <chrono>
@@ -36,7 +36,7 @@ public:
     // which nothing comes.
     FrameLane(std::unique_ptr<transport::Connection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
-              std::byte* pool, Alarm alarm, std::chrono::milliseconds timeout,
+              std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
               const DirectRanges& direct_ranges = {});
 
     ~FrameLane() override;
@@ -50,8 +50,8 @@ public:
         return responses_.acknowledged() < responses_.last_write() || has_unconfirmed_writes_;
     }
     [[nodiscard]] std::string complaint() const override;
-    [[nodiscard]] std::string last_words() const override { return last_words_; }
-    void let_go() override { connection_->let_go(); }
+    [[nodiscard]] std::string output() const override { return last_words_; }
+    void release_in_child() override { connection_->release_in_child(); }
 
 private:
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
@@ -86,10 +86,10 @@ private:
     std::unique_ptr<transport::Connection> connection_;
     wire::Responses responses_;
     std::byte* pool_;
-    Alarm alarm_;
+    LossWatch watch_;
     std::chrono::milliseconds timeout_;
-    std::size_t gathered_ = 0; // bytes of the frames that wait for others
-    bool ack_is_asked_ = true; // for the last write
+    std::size_t coalesced_ = 0; // bytes of the frames that wait for others
+    bool ack_is_asked_ = true;  // for the last write
     bool is_direct_;
     bool is_appliance_;
     DirectRanges direct_ranges_;

@@ -33,9 +33,9 @@ public:
     // How the target broke the rules, or why it has ended the lane.
     [[nodiscard]] virtual std::string complaint() const = 0;
     // What the target said when it ended the lane; empty: nothing.
-    [[nodiscard]] virtual std::string last_words() const { return {}; }
+    [[nodiscard]] virtual std::string output() const { return {}; }
     // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
-    virtual void let_go() = 0;
+    virtual void release_in_child() = 0;
 };
 
 } // namespace rpmem::initiator

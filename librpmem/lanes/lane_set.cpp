@@ -19,10 +19,10 @@ void LaneSet::put(unsigned index, std::unique_ptr<Lane> lane) {
     slot.ready.store(slot.lane.get(), std::memory_order_release);
 }
 
-void LaneSet::let_go() {
+void LaneSet::release_in_child() {
     for (unsigned index = 0; index < count_; ++index)
         if (Lane* const connected = lane(index))
-            connected->let_go();
+            connected->release_in_child();
 }
 
 } // namespace rpmem::initiator

@@ -29,7 +29,7 @@ public:
     // The lane, connected now if it was not. From any thread.
     Result<Lane*> use_lane(unsigned index);
     // In a child made by fork(2).
-    void let_go();
+    void release_in_child();
 
     // Tells of the end of lanes while nobody uses them. Null: a lane notices by itself, when it is
     // used.

@@ -2,11 +2,11 @@
 // the target takes.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "common/transport/fabric/provider.hpp"
 #include "common/wire/agreement.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -30,18 +30,18 @@ Result<std::unique_ptr<LaneSet>> TcpLanes::open(const TcpLanesRequest& request,
                                                            request.proof->keys.tls));
         lanes->tls_.emplace(std::move(tls));
     }
-    const Alarm alarm{.fd = request.session_fd, .is_lost = [] { return true; }};
-    RPMEM_ASSIGN(auto first, lanes->connect(0, first_time, alarm));
+    const LossWatch watch{.fd = request.session_fd, .is_lost = [] { return true; }};
+    RPMEM_ASSIGN(auto first, lanes->connect(0, first_time, watch));
     lanes->put(0, std::move(first));
     return lanes;
 }
 
 Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index) {
-    return connect(index, settings_.connect_timeout, request_.alarm);
+    return connect(index, settings_.connect_timeout, request_.watch);
 }
 
 Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
-                                                const Alarm& alarm) const {
+                                                const LossWatch& watch) const {
     transport::SystemRandom random;
     RPMEM_ASSIGN(auto opened, transport::connect_lane(*request_.proof,
                                                       {.address = {request_.host, request_.port},
@@ -49,8 +49,8 @@ Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::mil
                                                        .time = time,
                                                        .peer_timeout = settings_.peer_timeout,
                                                        .tls = tls_ ? &*tls_ : nullptr,
-                                                       .wake = alarm.fd,
-                                                       .is_lost = alarm.is_lost},
+                                                       .wake = watch.fd,
+                                                       .is_lost = watch.is_lost},
                                                       random));
     auto group = std::make_unique<transport::SocketGroup>(settings_.spin_time, receive_buffer_size);
     RPMEM_TRY(group->add(*opened.connection));
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::mil
                                 .pool_size = request_.pool_size,
                                 .read_only = request_.read_only};
     return std::make_unique<FrameLane>(std::move(opened.connection), std::move(group), terms,
-                                       request_.pool, request_.alarm, settings_.operation_timeout);
+                                       request_.pool, request_.watch, settings_.operation_timeout);
 }
 
 } // namespace rpmem::initiator

@@ -1,12 +1,12 @@
 // The lanes of a pool over tcp.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "common/transport/proof.hpp"
 #include "common/transport/tls/tls_context.hpp"
 #include "common/wire/lane_rules.hpp"
-#include "librpmem/lanes/alarm.hpp"
 #include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/loss_watch.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TcpLanesRequest {
     std::size_t pool_size;
     bool read_only;
     unsigned lanes;
-    Alarm alarm;
+    LossWatch watch;
     int session_fd; // readable when the session ends while the first lane is being connected
     std::shared_ptr<const transport::ProofSession> proof; // what lanes prove themselves by
     bool tls;
@@ -42,7 +42,7 @@ private:
         : LaneSet(request.lanes), request_(request), settings_(settings) {}
     Result<std::unique_ptr<Lane>> connect(unsigned index) override;
     Result<std::unique_ptr<Lane>> connect(unsigned index, std::chrono::milliseconds time,
-                                          const Alarm& alarm) const;
+                                          const LossWatch& watch) const;
 
     TcpLanesRequest request_;
     Settings settings_;

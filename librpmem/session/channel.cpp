@@ -16,8 +16,8 @@ constexpr std::size_t max_error_text = 2048;
 
 } // namespace
 
-Channel::Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier, std::string peer)
-    : streams_(std::move(streams)), carrier_(std::move(carrier)), peer_(std::move(peer)) {
+Channel::Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend, std::string peer)
+    : streams_(std::move(streams)), backend_(std::move(backend)), peer_(std::move(peer)) {
     ::fcntl(streams_.error.get(), F_SETFL, O_NONBLOCK);
 }
 
@@ -98,17 +98,17 @@ Result<ExitStatus> Channel::finish(const Deadline& deadline) {
         collect_error_text();
     }
     streams_.output.reset();
-    if (const auto status = carrier_->wait(deadline))
+    if (const auto status = backend_->wait(deadline))
         return *status;
     return fail(ErrorClass::link_lost, ETIMEDOUT, "the remote command did not end in time");
 }
 
-void Channel::let_go(bool also_carrier) {
+void Channel::release_in_child(bool also_carrier) {
     streams_.input.reset();
     streams_.output.reset();
     streams_.error.reset();
     if (also_carrier)
-        carrier_->let_go();
+        backend_->release_in_child();
 }
 
 } // namespace rpmem::initiator

@@ -17,13 +17,13 @@ namespace rpmem::initiator {
 
 // What moves the bytes between a channel's streams and the remote command. Destroying it ends the
 // command's input and output at once.
-class Carrier {
+class ChannelBackend {
 public:
-    virtual ~Carrier() = default;
+    virtual ~ChannelBackend() = default;
     // Waits for the command to end. Nothing: the deadline passed.
     virtual std::optional<ExitStatus> wait(const Deadline& deadline) = 0;
-    // As Channel::let_go().
-    virtual void let_go() = 0;
+    // As Channel::release_in_child().
+    virtual void release_in_child() = 0;
 };
 
 // The channel's ends.
@@ -37,7 +37,7 @@ struct ChannelStreams {
 class Channel {
 public:
     // PEER: the address of the target's ssh server; empty: only whatever carries this knows it.
-    Channel(ChannelStreams streams, std::unique_ptr<Carrier> carrier, std::string peer = {});
+    Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend, std::string peer = {});
 
     [[nodiscard]] const std::string& peer() const { return peer_; }
 
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] std::string error_text() const;
 
     // How the command ended, if it has by then; the channel stays as it is.
-    std::optional<ExitStatus> status(const Deadline& deadline) { return carrier_->wait(deadline); }
+    std::optional<ExitStatus> status(const Deadline& deadline) { return backend_->wait(deadline); }
     // Ends the input, waits for the command to end, and returns how it did. ETIMEDOUT: it did not,
     // and is cut off when the channel is destroyed.
     Result<ExitStatus> finish(const Deadline& deadline);
@@ -66,12 +66,12 @@ public:
     // In a child made by fork(2): closes its copies of descriptors, which would keep the command's
     // input open when the parent is gone. Nothing else may be done with the channel then.
     // ALSO_CARRIER: no other thread was at work with the channel. Async-signal-safe.
-    void let_go(bool also_carrier);
+    void release_in_child(bool also_carrier);
 
 private:
     ChannelStreams streams_;
     std::string error_text_;
-    std::unique_ptr<Carrier> carrier_;
+    std::unique_ptr<ChannelBackend> backend_;
     std::string peer_;
 };
 

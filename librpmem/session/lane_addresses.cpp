@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_told = 8;
 
-class Collection {
+class AddressList {
 public:
     // HOST is NUMBER, or a name for it.
     void add(std::string host, const std::string& number, std::string source,
@@ -38,7 +38,7 @@ private:
     bool went_on_this_machine_ = false;
 };
 
-void add_destination(Collection& collection, const Arrival& arrival,
+void add_destination(AddressList& collection, const LoginFacts& arrival,
                      const SshDestination& destination) {
     const std::string source = fmt::format("ssh -G names {}", destination.host);
     const auto numbers =
@@ -60,7 +60,7 @@ void add_destination(Collection& collection, const Arrival& arrival,
     }
 }
 
-void add_by_name(Collection& collection, const Arrival& arrival) {
+void add_by_name(AddressList& collection, const LoginFacts& arrival) {
     if (arrival.resolved.empty())
         return collection.add(arrival.host, "", "the target's name",
                               "this machine knows no address of that name");
@@ -70,7 +70,7 @@ void add_by_name(Collection& collection, const Arrival& arrival) {
 }
 
 // Where ssh went.
-void add_reached(Collection& collection, const Arrival& arrival,
+void add_reached(AddressList& collection, const LoginFacts& arrival,
                  const std::function<std::optional<SshDestination>()>& ask) {
     if (!arrival.peer.empty()) {
         // The name serves better in messages.
@@ -95,7 +95,7 @@ void add_reached(Collection& collection, const Arrival& arrival,
         add_by_name(collection, arrival);
 }
 
-void add_told(Collection& collection, const Arrival& arrival) {
+void add_told(AddressList& collection, const LoginFacts& arrival) {
     if (!arrival.told)
         return;
     for (std::size_t i = 0; i < std::min(arrival.told->size(), most_told); ++i) {
@@ -113,9 +113,9 @@ void add_told(Collection& collection, const Arrival& arrival) {
 
 } // namespace
 
-std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
+std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival,
                                         const std::function<std::optional<SshDestination>()>& ask) {
-    Collection collection;
+    AddressList collection;
     if (!arrival.setting.empty())
         collection.add(arrival.setting, arrival.setting, "RPMEM_ADDRESS");
     add_reached(collection, arrival, ask);

@@ -20,7 +20,7 @@ struct LaneAddress {
 };
 
 // What is known when the login is complete.
-struct Arrival {
+struct LoginFacts {
     std::string setting;               // RPMEM_ADDRESS; empty: not set
     std::string host;                  // of the target
     std::vector<std::string> resolved; // its addresses here; may be none
@@ -31,7 +31,7 @@ struct Arrival {
 
 // All of them, the best first. ASK asks ssh where it goes. It is called only if nothing else tells
 // that the target's name is that of the host which ssh has reached: that takes a process.
-std::vector<LaneAddress> lane_addresses(const Arrival& arrival,
+std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival,
                                         const std::function<std::optional<SshDestination>()>& ask);
 
 } // namespace rpmem::initiator

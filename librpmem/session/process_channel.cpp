@@ -8,13 +8,13 @@
 namespace rpmem::initiator {
 namespace {
 
-class ProcessCarrier final : public Carrier {
+class ProcessBackend final : public ChannelBackend {
 public:
-    explicit ProcessCarrier(ChildProcess process) : process_(std::move(process)) {}
+    explicit ProcessBackend(ChildProcess process) : process_(std::move(process)) {}
     std::optional<ExitStatus> wait(const Deadline& deadline) override {
         return process_.wait(deadline);
     }
-    void let_go() override {} // a copy of the pidfd does no harm
+    void release_in_child() override {} // a copy of the pidfd does no harm
 
 private:
     ChildProcess process_;
@@ -44,7 +44,7 @@ Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::st
     ChannelStreams streams{std::move(input.ours), std::move(output.read_end),
                            std::move(error.read_end)};
     return std::make_unique<Channel>(std::move(streams),
-                                     std::make_unique<ProcessCarrier>(std::move(*process)));
+                                     std::make_unique<ProcessBackend>(std::move(*process)));
 }
 
 } // namespace rpmem::initiator

@@ -3,7 +3,7 @@
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/medium_failure.hpp"
-#include "librpmem/session/transport.hpp"
+#include "librpmem/session/start_channel.hpp"
 
 #include <poll.h>
 
@@ -337,9 +337,9 @@ Error Session::nonsense(const Error& error) const {
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
 }
 
-void Session::let_go() {
+void Session::release_in_child() {
     const bool unused = mutex_.try_lock();
-    channel_->let_go(unused);
+    channel_->release_in_child(unused);
     if (unused)
         mutex_.unlock();
 }

@@ -1,13 +1,13 @@
 // An out-of-band session with rpmemd: one request, one response.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "common/transport/control_transcript.hpp"
 #include "common/wire/agreement.hpp"
 #include "common/wire/control_messages.hpp"
 #include "librpmem/session/channel.hpp"
-#include "librpmem/session/remote_end.hpp"
+#include "librpmem/session/command_end.hpp"
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <memory>
 #include <mutex>
@@ -60,8 +60,8 @@ public:
     // The session is lost because of WHAT: that, with the daemon's own words.
     Error ending(std::string_view what);
 
-    // In a child made by fork(2): see Channel::let_go().
-    void let_go();
+    // In a child made by fork(2): see Channel::release_in_child().
+    void release_in_child();
 
 private:
     Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,

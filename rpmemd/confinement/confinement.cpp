@@ -28,7 +28,7 @@ std::string why_not_confined() {
     return landlock_version() == 0 ? no_landlock().text : "";
 }
 
-Confinement confine(Reach reach) {
+Confinement confine(OpenPaths reach) {
     Confinement result;
     if (sanitized) {
         result.is_missing = why_not_confined();

@@ -10,7 +10,7 @@
 namespace rpmem::target {
 
 // What the session needs besides what is open already.
-struct Reach {
+struct OpenPaths {
     std::vector<UniqueFd> directories; // of the parts: to be synced
     bool may_remove = false;           // files in and below them
     RefusalLog log;
@@ -27,6 +27,6 @@ struct Confinement {
 
 // As far as this kernel can, for good, for all of the process. Before it starts threads, and behind
 // all that opens files, loads libraries, connects, listens, or looks up names.
-[[nodiscard]] Confinement confine(Reach reach);
+[[nodiscard]] Confinement confine(OpenPaths reach);
 
 } // namespace rpmem::target

@@ -25,22 +25,22 @@ struct Ruleset {
 };
 
 // What can be restricted, and the version that can do it first.
-struct Right {
+struct AccessRight {
     unsigned version;
     std::uint64_t bit;
 };
-constexpr Right of_files[] = {{1, 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1}, // all up to this
-                              {2, LANDLOCK_ACCESS_FS_REFER},
-                              {3, 1ULL << 14},  // LANDLOCK_ACCESS_FS_TRUNCATE
-                              {5, 1ULL << 15}}; // LANDLOCK_ACCESS_FS_IOCTL_DEV
-constexpr Right of_ports[] = {{4, 1ULL << 0},   // LANDLOCK_ACCESS_NET_BIND_TCP
-                              {4, 1ULL << 1}};  // LANDLOCK_ACCESS_NET_CONNECT_TCP
-constexpr Right of_scopes[] = {{6, 1ULL << 0},  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
-                               {6, 1ULL << 1}}; // LANDLOCK_SCOPE_SIGNAL
+constexpr AccessRight of_files[] = {{1, 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1}, // all up to this
+                                    {2, LANDLOCK_ACCESS_FS_REFER},
+                                    {3, 1ULL << 14},  // LANDLOCK_ACCESS_FS_TRUNCATE
+                                    {5, 1ULL << 15}}; // LANDLOCK_ACCESS_FS_IOCTL_DEV
+constexpr AccessRight of_ports[] = {{4, 1ULL << 0},   // LANDLOCK_ACCESS_NET_BIND_TCP
+                                    {4, 1ULL << 1}};  // LANDLOCK_ACCESS_NET_CONNECT_TCP
+constexpr AccessRight of_scopes[] = {{6, 1ULL << 0},  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+                                     {6, 1ULL << 1}}; // LANDLOCK_SCOPE_SIGNAL
 
-std::uint64_t known(std::span<const Right> rights, unsigned version) {
+std::uint64_t known(std::span<const AccessRight> rights, unsigned version) {
     std::uint64_t bits = 0;
-    for (const Right& right : rights)
+    for (const AccessRight& right : rights)
         if (right.version <= version)
             bits |= right.bit;
     return bits;

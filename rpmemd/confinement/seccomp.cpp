@@ -64,18 +64,18 @@ constexpr int deadly[] = {
 // The numbers of system calls are below this.
 constexpr std::size_t most_numbers = 512;
 // A log that is a pipe, and that nobody reads, holds nobody up.
-constexpr int patience_ms = 100;
+constexpr int timeout_ms = 100;
 
-struct Lines {
+struct ViolationLog {
     UniqueFd file;
     std::array<std::string, most_numbers + 1> text; // the last one is for all that are higher
     std::array<std::atomic_flag, most_numbers + 1> told{};
 };
 // For the handler of the signal. Not deleted: what was given up stays so until the process ends.
-std::atomic<Lines*> lines = nullptr;
+std::atomic<ViolationLog*> lines = nullptr;
 
-std::unique_ptr<Lines> make_lines(RefusalLog log) {
-    auto made = std::make_unique<Lines>();
+std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
+    auto made = std::make_unique<ViolationLog>();
     made->file = std::move(log.file);
     const pid_t self = ::getpid();
     for (std::size_t number = 0; number <= most_numbers; ++number) {
@@ -106,12 +106,12 @@ void set_result(void* context, int code) {
 // If the kernel let a call fail by itself, only its own log could have a line, which belongs to
 // root. So it sends the thread a signal in place of the call.
 void refuse(int, siginfo_t* information, void* context) {
-    Lines& known = *lines.load();
+    ViolationLog& known = *lines.load();
     const std::size_t number =
         std::min<std::size_t>(static_cast<unsigned>(information->si_syscall), most_numbers);
     const int code = errno;
     if (!known.told[number].test_and_set())
-        signal_safe::put(known.file.get(), known.text[number], patience_ms);
+        signal_safe::put(known.file.get(), known.text[number], timeout_ms);
     errno = code;
     set_result(context, EPERM);
 }

@@ -19,7 +19,7 @@ namespace {
 using signal_safe::put;
 
 // A reader of standard error who is alive has taken what is in the pipe by then.
-constexpr int patience_ms = 500;
+constexpr int timeout_ms = 500;
 constexpr std::size_t most_digits = 20;
 
 constexpr int faults[] = {SIGBUS, SIGSEGV};
@@ -117,11 +117,11 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     text.append(records.channels.log_prefix);
     text.append(record.before).append(number).append(record.after);
     const std::size_t prefix = records.channels.log_prefix.size();
-    put(records.channels.error, std::string_view(text).substr(prefix), patience_ms);
+    put(records.channels.error, std::string_view(text).substr(prefix), timeout_ms);
     const auto& message = record.part.last_message;
     put(records.channels.output, {reinterpret_cast<const char*>(message.data()), message.size()},
-        patience_ms);
-    put(records.channels.log.get(), text, patience_ms);
+        timeout_ms);
+    put(records.channels.log.get(), text, timeout_ms);
     ::_exit(EXIT_FAILURE);
 }
 

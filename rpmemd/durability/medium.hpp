@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "rpmemd/durability/failure_latch.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
-#include "rpmemd/durability/medium_failure.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/base/cache_line.hpp"
-#include "rpmemd/durability/medium_failure.hpp"
+#include "rpmemd/durability/failure_latch.hpp"
 
 #include <array>
 #include <atomic>

@@ -76,7 +76,7 @@ Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
         lane_count_ /= 2;
         made = make_workers(options);
     }
-    arrivals_.resize(lane_count_);
+    slots_.resize(lane_count_);
     return made;
 }
 
@@ -124,10 +124,10 @@ Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds
         limit = std::chrono::milliseconds(0);
     else if (!ready())
         limit = std::min(limit, connecting_tick);
-    for (const Arrival& arrival : arrivals_)
-        if (arrival.state && !arrival.state->is_open && !arrival.state->has_ended)
+    for (const LaneSlot& slot : slots_)
+        if (slot.state && !slot.state->is_open && !slot.state->has_ended)
             limit = std::clamp(
-                std::chrono::ceil<std::chrono::milliseconds>(arrival.deadline - Clock::now()),
+                std::chrono::ceil<std::chrono::milliseconds>(slot.deadline - Clock::now()),
                 std::chrono::milliseconds(0), limit);
     if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) < 0 && errno != EINTR)
         return fail_errno(ErrorClass::resource_limit, errno,
@@ -152,41 +152,41 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
     if (event.kind == EventKind::failed)
         log_.warning("a connection failed: {}", event.text);
     for (unsigned lane = 0; lane < lane_count_; ++lane) {
-        Arrival& arrival = arrivals_[lane];
-        if (!arrival.state || arrival.endpoint != event.object)
+        LaneSlot& slot = slots_[lane];
+        if (!slot.state || slot.endpoint != event.object)
             continue;
         if (is_0_1_ && event.kind != EventKind::failed)
-            note_connected(arrival); // the end may be seen before the beginning is told
-        if (arrival.state->has_ended)
+            note_connected(slot); // the end may be seen before the beginning is told
+        if (slot.state->has_ended)
             continue;
         if (event.kind == EventKind::connected)
-            arrival.is_connected = true;
+            slot.is_connected = true;
         // Or it is the end of a former endpoint, which was in the same place.
-        else if (event.kind == EventKind::failed || arrival.is_connected)
-            lose(arrival, lane);
+        else if (event.kind == EventKind::failed || slot.is_connected)
+            lose(slot, lane);
     }
 }
 
-void FabricLaneServer::note_connected(Arrival& arrival) {
-    if (!std::exchange(arrival.is_connected, true))
+void FabricLaneServer::note_connected(LaneSlot& slot) {
+    if (!std::exchange(slot.is_connected, true))
         ++connected_;
 }
 
 // Its worker ends it.
-void FabricLaneServer::lose(Arrival& arrival, unsigned lane) {
-    arrival.state->is_lost.store(true, std::memory_order_release);
+void FabricLaneServer::lose(LaneSlot& slot, unsigned lane) {
+    slot.state->is_lost.store(true, std::memory_order_release);
     workers_[lane % workers_.size()].frames->look();
 }
 
 void FabricLaneServer::end_unproven() {
     const auto now = Clock::now();
     for (unsigned lane = 0; lane < lane_count_; ++lane) {
-        Arrival& arrival = arrivals_[lane];
-        if (!arrival.state || arrival.state->is_open || arrival.state->has_ended ||
-            arrival.state->is_lost || now < arrival.deadline)
+        LaneSlot& slot = slots_[lane];
+        if (!slot.state || slot.state->is_open || slot.state->has_ended || slot.state->is_lost ||
+            now < slot.deadline)
             continue;
         log_.warning("lane {} did not prove itself in time", lane);
-        lose(arrival, lane);
+        lose(slot, lane);
     }
 }
 
@@ -198,21 +198,21 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
         return refuse(fmt::format("this session has {} lanes", lane_count_));
     if (is_0_1_)
         return accepted_;
-    RPMEM_ASSIGN(const auto greeting, wire::decode_lane_greeting(request.data));
-    if (!session_ || greeting.token != session_->keys.token)
+    RPMEM_ASSIGN(const auto data, wire::decode_lane_connect_data(request.data));
+    if (!session_ || data.token != session_->keys.token)
         return refuse("its token is not the one of this session");
-    if (greeting.lane >= lane_count_)
-        return refuse(fmt::format("lane {}: there is no such lane", greeting.lane));
-    const auto& state = arrivals_[greeting.lane].state;
+    if (data.lane >= lane_count_)
+        return refuse(fmt::format("lane {}: there is no such lane", data.lane));
+    const auto& state = slots_[data.lane].state;
     if (state && state->is_open && !state->has_ended && !state->is_lost)
-        return refuse(fmt::format("lane {}: it is connected already", greeting.lane));
-    const auto unproven = std::count_if(arrivals_.begin(), arrivals_.end(), [](const auto& each) {
+        return refuse(fmt::format("lane {}: it is connected already", data.lane));
+    const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
         return each.state && !each.state->is_open && !each.state->has_ended;
     });
     if (static_cast<std::size_t>(unproven) >= most_unproven_)
-        return refuse(fmt::format("lane {}: {} others have to prove themselves first",
-                                  greeting.lane, unproven));
-    return greeting.lane;
+        return refuse(
+            fmt::format("lane {}: {} others have to prove themselves first", data.lane, unproven));
+    return data.lane;
 }
 
 void FabricLaneServer::accept(fabric::ConnectionEvent request) {
@@ -221,17 +221,17 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
         log_.warning("refused a connection: {}", lane.error().text);
         return listener_->reject(request.info);
     }
-    Arrival& arrival = arrivals_[*lane];
-    if (arrival.state && !arrival.state->has_ended)
-        lose(arrival, *lane); // the peer has given up an earlier attempt
+    LaneSlot& slot = slots_[*lane];
+    if (slot.state && !slot.state->has_ended)
+        lose(slot, *lane); // the peer has given up an earlier attempt
     auto connection = open_connection(*lane, request.info.get());
     if (!connection) { // the lanes that there are go on
         log_.error("cannot serve lane {}: {}", *lane, connection.error().text);
         return listener_->reject(request.info);
     }
     ++accepted_;
-    arrival = {(*connection)->endpoint().id(), (*connection)->state(),
-               Clock::now() + longest_unproven_};
+    slot = {(*connection)->endpoint().id(), (*connection)->state(),
+            Clock::now() + longest_unproven_};
     const wire::LaneTerms terms{.credits = credits_,
                                 .pool_size = pool_.size(),
                                 .read_only = read_only_,
@@ -247,7 +247,7 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
     transport::FabricPool pool;
     if (is_direct())
         pool = {.memory = pool_, .descriptor = listener_->region()->descriptor()};
-    std::unique_ptr<transport::Opening> opening;
+    std::unique_ptr<transport::LaneHandshake> handshake;
     wire::LaneEncoding encoding;
     if (is_0_1_)
         encoding = wire::LaneEncoding({.end = wire::LaneEnd::target,
@@ -255,8 +255,8 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
                                        .remote_base = remote_base(),
                                        .pool_size = pool_.size()});
     else
-        opening = std::make_unique<transport::TargetOpening>(*session_, lane, credits_,
-                                                             [this] { ++connected_; });
+        handshake = std::make_unique<transport::TargetHandshake>(*session_, lane, credits_,
+                                                                 [this] { ++connected_; });
     const std::size_t copied = is_direct() ? wire::most_error_text : credits_.payload;
     return FabricConnection::open(
         {.domain = listener_->domain(),
@@ -273,7 +273,7 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
                                 : std::size_t{2} * most_reads,
          .send_size = wire::frame_header_size + std::max(copied, wire::most_error_text),
          .queue = sends},
-        pool, fmt::format("lane {}", lane), std::move(opening));
+        pool, fmt::format("lane {}", lane), std::move(handshake));
 }
 
 // From a worker's thread.

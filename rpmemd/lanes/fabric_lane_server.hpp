@@ -60,7 +60,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     // The last connection for a lane.
-    struct Arrival {
+    struct LaneSlot {
         fid_t endpoint = nullptr;
         std::shared_ptr<transport::FabricState> state;
         Clock::time_point deadline; // of its proof
@@ -85,8 +85,8 @@ private:
     Result<std::unique_ptr<transport::FabricConnection>> open_connection(unsigned lane,
                                                                          fi_info* info);
     void end_unproven();
-    void note_connected(Arrival& arrival);
-    void lose(Arrival& arrival, unsigned lane);
+    void note_connected(LaneSlot& slot);
+    void lose(LaneSlot& slot, unsigned lane);
     void lane_ended(const std::string& how, std::string problem);
 
     bool read_only_;
@@ -102,7 +102,7 @@ private:
     std::size_t receives_ = 0; // messages of a lane that may be under way
     unsigned accepted_ = 0;    // lanes of a peer of protocol 0.1
     std::optional<transport::ProofSession> session_;
-    std::vector<Arrival> arrivals_;       // by lane
+    std::vector<LaneSlot> slots_;         // by lane
     std::atomic<unsigned> connected_ = 0; // so far
     std::vector<Worker> workers_;
 };

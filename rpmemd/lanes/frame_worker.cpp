@@ -82,12 +82,12 @@ void FrameWorker::run() {
 
 bool FrameWorker::turn() {
     const auto limit = leaving_.empty() ? std::chrono::milliseconds(longest_sleep) : leaving_tick;
-    const transport::Waited waited = group_->wait(limit, wake_.fd());
-    if (waited == transport::Waited::woken) {
+    const transport::WaitResult waited = group_->wait(limit, wake_.fd());
+    if (waited == transport::WaitResult::woken) {
         wake_.clear();
         take_arrived();
     }
-    if (waited == transport::Waited::timed_out)
+    if (waited == transport::WaitResult::timed_out)
         group_->progressed(); // the next one waits as long, and does not return at once
     serve_ready();
     if (stopping_)
@@ -168,7 +168,7 @@ void FrameWorker::take_leave() {
 }
 
 void FrameWorker::look_after_leaving() {
-    std::erase_if(leaving_, [this](Leaving& each) {
+    std::erase_if(leaving_, [this](ClosingLane& each) {
         static_cast<void>(each.lane->serve());
         transport::Connection& connection = each.lane->connection();
         const bool is_done = has_closed(connection) || (!each.awaits_peer && !connection.unsent());

@@ -49,7 +49,7 @@ private:
     using Clock = std::chrono::steady_clock;
     using Lanes = std::unordered_map<transport::Connection*, std::unique_ptr<ServedLane>>;
     // One that has said its last words; what still comes is not looked at.
-    struct Leaving {
+    struct ClosingLane {
         std::unique_ptr<ServedLane> lane;
         Clock::time_point until;
         bool awaits_peer; // else only until the words have gone
@@ -72,7 +72,7 @@ private:
     std::vector<std::unique_ptr<ServedLane>> arrived_;
     std::string last_words_; // for all lanes, when the worker stops; empty: none
     Lanes lanes_;
-    std::vector<Leaving> leaving_;
+    std::vector<ClosingLane> leaving_;
     std::vector<transport::Connection*> ready_; // of one round
     std::thread thread_;
 };

@@ -17,7 +17,7 @@ wire::LaneTerms bounded(wire::LaneTerms terms) {
 
 using transport::Fault;
 using transport::More;
-using transport::Posted;
+using transport::PostResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
@@ -28,7 +28,7 @@ ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> co
 
 bool ServedLane::serve() {
     served_bytes_ = connection_->poll(*this);
-    const transport::Fallen& failure = connection_->failure();
+    const transport::ConnectionFailure& failure = connection_->failure();
     if (failure.fault == Fault::medium)
         meet_fault();
     if (failure.fault == Fault::broke_protocol || failure.fault == Fault::medium)
@@ -81,7 +81,7 @@ void ServedLane::acknowledge() {
     if (!problem_.empty() || !requests_.ack_is_due())
         return;
     const FrameHeader ack{.type = FrameType::ack, .number = requests_.last_complete()};
-    if (connection_->post(ack, {}, More::none) == Posted::yes)
+    if (connection_->post(ack, {}, More::none) == PostResult::yes)
         requests_.acknowledged(); // else when there is room: it stays due
 }
 
@@ -92,7 +92,8 @@ void ServedLane::answer_reads() {
                                .length = read.length,
                                .offset = read.offset,
                                .number = read.number};
-        if (connection_->post(data, {pool_ + read.offset, read.length}, More::none) != Posted::yes)
+        if (connection_->post(data, {pool_ + read.offset, read.length}, More::none) !=
+            PostResult::yes)
             return;
         requests_.answered(read.length);
         first_read_ = (first_read_ + 1) % wire::most_reads;

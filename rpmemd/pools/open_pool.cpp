@@ -49,7 +49,7 @@ Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
         const auto& name = part.path().native();
         RPMEM_ASSIGN(const bool bad,
                      in_context("the pool has the feature CHECK_BAD_BLOCKS, which only root can "
-                                "obey on some devices",
+                                "admit on some devices",
                                 Device::of(part.fd(), name).and_then([](const Device& device) {
                                     return device.has_bad_blocks();
                                 })));

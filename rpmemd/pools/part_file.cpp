@@ -208,7 +208,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     return part;
 }
 
-Result<> PartFile::lock(const Place& place) const {
+Result<> PartFile::lock(const ResolvedPath& place) const {
     if (flock(fd(), (read_only_ ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());

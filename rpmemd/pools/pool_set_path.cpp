@@ -45,9 +45,9 @@ Failure cannot_open(const StoreOptions& options, const std::string& name, int co
                        {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
-Result<Place> find_by_name(const StoreOptions& options, const std::string& name) {
+Result<ResolvedPath> find_by_name(const StoreOptions& options, const std::string& name) {
     auto place = options.allow_outside ? find_place(options.poolset_dir / name)
-                                       : find_place_beneath(options.poolset_dir, name);
+                                       : resolve_beneath(options.poolset_dir, name);
     if (!place)
         return cannot_open(options, name, std::move(place).error());
     if (!place->status)
@@ -56,7 +56,7 @@ Result<Place> find_by_name(const StoreOptions& options, const std::string& name)
 }
 
 // Refuses what others could have written: its parts might be any file of the daemon's user.
-Result<UniqueFd> open_by_name(const StoreOptions& options, const Place& place,
+Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& place,
                               const std::string& name) {
     // O_NONBLOCK: a FIFO of that name must not stop the daemon.
     UniqueFd file = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);

@@ -4,7 +4,7 @@
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
-#include "rpmemd/durability/medium_failure.hpp"
+#include "rpmemd/durability/failure_latch.hpp"
 #include "rpmemd/pools/part_file.hpp"
 
 #include <librpmem.h>

@@ -17,16 +17,16 @@ namespace {
 constexpr unsigned most_links = 40; // as the kernel
 constexpr std::size_t longest_quote = 120;
 
-class Walk {
+class PathWalk {
 public:
     // Starts at the root of the file system.
-    static Result<Walk> start();
+    static Result<PathWalk> start();
     // Follows PATH, which may be relative to where the walk is. It must lead to a directory.
     Result<> enter(const std::filesystem::path& path);
     // From now on ".." and links must not lead out of the directory where the walk is.
     void stay_beneath() { floor_ = levels_.size(); }
     // Follows PATH; its last component may be anything, or nothing.
-    Result<Place> find(const std::filesystem::path& path);
+    Result<ResolvedPath> find(const std::filesystem::path& path);
 
 private:
     struct Level {
@@ -39,8 +39,8 @@ private:
     Result<> step_up();
     Result<> step_into(UniqueFd directory, const struct stat& status, const std::string& name);
     Result<> follow(const UniqueFd& link, const struct stat& status, const std::string& name);
-    Result<std::optional<Place>> step();
-    Result<Place> place_here(std::string name, std::optional<struct stat> status);
+    Result<std::optional<ResolvedPath>> step();
+    Result<ResolvedPath> place_here(std::string name, std::optional<struct stat> status);
     [[nodiscard]] Result<Entry> entry_here(std::string name) const;
     [[nodiscard]] std::string path_of(const std::string& name) const;
     [[nodiscard]] Failure leads_out() const;
@@ -57,8 +57,8 @@ Failure walk_failure(int code, const std::string& path) {
     return fail_errno(ErrorClass::caller_fault, code, "{}", path);
 }
 
-Result<Walk> Walk::start() {
-    Walk walk;
+Result<PathWalk> PathWalk::start() {
+    PathWalk walk;
     UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     struct stat status {};
     if (!root || fstat(root.get(), &status) != 0)
@@ -67,19 +67,19 @@ Result<Walk> Walk::start() {
     return walk;
 }
 
-std::string Walk::path_of(const std::string& name) const {
+std::string PathWalk::path_of(const std::string& name) const {
     if (levels_.size() <= 1)
         return "/" + name;
     return levels_.back().path + "/" + name;
 }
 
-Failure Walk::leads_out() const {
+Failure PathWalk::leads_out() const {
     return fail(ErrorClass::caller_fault, EXDEV, "the path leads out of {}",
                 levels_[floor_ - 1].path);
 }
 
 // Puts the components of PATH before those that are still to be followed.
-Result<> Walk::take(const std::filesystem::path& path) {
+Result<> PathWalk::take(const std::filesystem::path& path) {
     if (path.native().size() >= PATH_MAX)
         return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, longest_quote)));
     if (path.is_absolute()) {
@@ -95,7 +95,7 @@ Result<> Walk::take(const std::filesystem::path& path) {
     return {};
 }
 
-Result<> Walk::step_up() {
+Result<> PathWalk::step_up() {
     if (floor_ != 0 && levels_.size() == floor_)
         return leads_out();
     if (levels_.size() > 1)
@@ -103,7 +103,8 @@ Result<> Walk::step_up() {
     return {};
 }
 
-Result<> Walk::step_into(UniqueFd directory, const struct stat& status, const std::string& name) {
+Result<> PathWalk::step_into(UniqueFd directory, const struct stat& status,
+                             const std::string& name) {
     std::string path = path_of(name);
     if (!S_ISDIR(status.st_mode))
         return walk_failure(ENOTDIR, path);
@@ -113,7 +114,8 @@ Result<> Walk::step_into(UniqueFd directory, const struct stat& status, const st
     return {};
 }
 
-Result<> Walk::follow(const UniqueFd& link, const struct stat& status, const std::string& name) {
+Result<> PathWalk::follow(const UniqueFd& link, const struct stat& status,
+                          const std::string& name) {
     // Whoever owns a link in a shared directory decides where it leads.
     if (levels_.back().shared)
         RPMEM_TRY(check_ownership(link.get(), status, path_of(name), S_IWGRP | S_IWOTH));
@@ -129,20 +131,20 @@ Result<> Walk::follow(const UniqueFd& link, const struct stat& status, const std
     return take(std::string(target, static_cast<std::size_t>(length)));
 }
 
-Result<Entry> Walk::entry_here(std::string name) const {
+Result<Entry> PathWalk::entry_here(std::string name) const {
     UniqueFd directory(fcntl(levels_.back().directory.get(), F_DUPFD_CLOEXEC, 0));
     if (!directory)
         return fail_errno(ErrorClass::resource_limit, errno, "{}", levels_.back().path);
     return Entry{std::move(directory), std::move(name)};
 }
 
-Result<Place> Walk::place_here(std::string name, std::optional<struct stat> status) {
+Result<ResolvedPath> PathWalk::place_here(std::string name, std::optional<struct stat> status) {
     RPMEM_ASSIGN(auto entry, entry_here(std::move(name)));
-    return Place{std::move(entry), std::move(link_), status};
+    return ResolvedPath{std::move(entry), std::move(link_), status};
 }
 
 // Takes one component. Returns a place if that was the last.
-Result<std::optional<Place>> Walk::step() {
+Result<std::optional<ResolvedPath>> PathWalk::step() {
     const std::string name = std::move(rest_.front());
     rest_.pop_front();
     const bool is_last = rest_.empty() && !enters_last_;
@@ -166,7 +168,7 @@ Result<std::optional<Place>> Walk::step() {
     return std::nullopt;
 }
 
-Result<Place> Walk::find(const std::filesystem::path& path) {
+Result<ResolvedPath> PathWalk::find(const std::filesystem::path& path) {
     RPMEM_TRY(take(path));
     while (!rest_.empty()) {
         RPMEM_ASSIGN(auto place, step());
@@ -179,7 +181,7 @@ Result<Place> Walk::find(const std::filesystem::path& path) {
     return place_here(".", status);
 }
 
-Result<> Walk::enter(const std::filesystem::path& path) {
+Result<> PathWalk::enter(const std::filesystem::path& path) {
     enters_last_ = true;
     auto entered = find(path);
     enters_last_ = false;
@@ -190,19 +192,20 @@ Result<> Walk::enter(const std::filesystem::path& path) {
 
 } // namespace
 
-Result<Place> find_place(const std::filesystem::path& path) {
-    RPMEM_ASSIGN(auto walk, Walk::start());
+Result<ResolvedPath> find_place(const std::filesystem::path& path) {
+    RPMEM_ASSIGN(auto walk, PathWalk::start());
     return walk.find(path);
 }
 
-Result<Place> find_place_beneath(const std::filesystem::path& directory, const std::string& name) {
-    RPMEM_ASSIGN(auto walk, Walk::start());
+Result<ResolvedPath> resolve_beneath(const std::filesystem::path& directory,
+                                     const std::string& name) {
+    RPMEM_ASSIGN(auto walk, PathWalk::start());
     RPMEM_TRY(walk.enter(directory));
     walk.stay_beneath();
     return walk.find(name);
 }
 
-UniqueFd open_place(const Place& place, int flags) {
+UniqueFd open_place(const ResolvedPath& place, int flags) {
     return UniqueFd(openat(place.entry.directory.get(), place.entry.name.c_str(),
                            flags | O_NOFOLLOW | O_CLOEXEC));
 }

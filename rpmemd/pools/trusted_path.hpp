@@ -20,7 +20,7 @@ struct Entry {
     std::string name;
 };
 
-struct Place {
+struct ResolvedPath {
     Entry entry;               // where the path leads, symbolic links followed
     std::optional<Entry> link; // the path itself, if its last component is a symbolic link
     // What ENTRY names; empty if there is nothing. Its owner and mode are for the caller to check,
@@ -34,13 +34,14 @@ struct Place {
 // PATH is absolute. ENOENT, ENOTDIR, ELOOP, ...; EACCES for a directory that others own or may
 // write to. In one with the sticky bit, as /tmp, others may write, but what is used there must
 // belong to root or the daemon's user.
-Result<Place> find_place(const std::filesystem::path& path);
+Result<ResolvedPath> find_place(const std::filesystem::path& path);
 
 // NAME in DIRECTORY. EXDEV if it leads out by ".." or a symbolic link.
-Result<Place> find_place_beneath(const std::filesystem::path& directory, const std::string& name);
+Result<ResolvedPath> resolve_beneath(const std::filesystem::path& directory,
+                                     const std::string& name);
 
 // Opens what PLACE leads to. FLAGS get O_CLOEXEC and O_NOFOLLOW. -1 and errno.
-UniqueFd open_place(const Place& place, int flags);
+UniqueFd open_place(const ResolvedPath& place, int flags);
 
 // Makes a change of names in the directory of ENTRY durable. PATH is for messages.
 Result<> sync_directory(const Entry& entry, const std::filesystem::path& path);

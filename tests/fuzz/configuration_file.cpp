@@ -1,5 +1,5 @@
 // The daemon's configuration file.
-#include "rpmemd/configuration/configuration_file.hpp"
+#include "rpmemd/settings/configuration_file.hpp"
 
 #include "tests/fuzz/property.hpp"
 

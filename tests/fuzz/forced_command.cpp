@@ -1,6 +1,6 @@
 // SSH_ORIGINAL_COMMAND: what a client asked for whose key runs a command of its own. A byte of
 // flags chooses what the forced command said.
-#include "rpmemd/configuration/forced_command.hpp"
+#include "rpmemd/settings/forced_command.hpp"
 
 #include "common/wire/hello.hpp"
 #include "librpmem/session/remote_command.hpp"
@@ -14,7 +14,7 @@ using namespace rpmem;
 using namespace rpmem::target;
 using fuzz::require;
 
-// What librpmem sends for the same wish is understood as the same.
+// What librpmem sends for the same admitted is understood as the same.
 void check_sent(const ClientCommand& command) {
     if (command.action != ClientCommand::Action::remove)
         return;
@@ -24,10 +24,10 @@ void check_sent(const ClientCommand& command) {
             "the name of a pool set is one");
     const auto again = parse_client_command(wire::with_offer(
         remove_command("rpmemd", command.pool_set, command.force, command.remove_pool_set)));
-    require(again && again->offer && again->action == command.action &&
+    require(again && again->knows_hello && again->action == command.action &&
                 again->pool_set == command.pool_set && again->force == command.force &&
                 again->remove_pool_set == command.remove_pool_set,
-            "the daemon understands librpmem's command for the same wish");
+            "the daemon understands librpmem's command for the same admitted");
 }
 
 Configuration forced(unsigned flags) {
@@ -42,23 +42,24 @@ Configuration forced(unsigned flags) {
 
 void check_obeyed(const std::string& original, const Configuration& before) {
     Configuration after = before;
-    const auto wish = obey(original.c_str(), after);
+    const auto admitted = admit(original.c_str(), after);
     require(!after.may_delete || (before.allow_remove && !before.read_only),
             "only --allow-remove lets a client delete pools");
     require(after.restricted == before.restricted && after.allow_outside == before.allow_outside &&
                 after.read_only == before.read_only && after.allow_remove == before.allow_remove,
             "a client changes nothing of what its key may do");
-    if (!wish) {
-        fuzz::require_error(wish.error(), {EACCES, EINVAL});
-        require(!fuzz::has_control_character(wish.error().text), "a message is printable");
+    if (!admitted) {
+        fuzz::require_error(admitted.error(), {EACCES, EINVAL});
+        require(!fuzz::has_control_character(admitted.error().text), "a message is printable");
         return;
     }
     require(!after.remove || after.may_delete, "nothing is removed that may not be deleted");
-    require(wish->warning.empty() || !before.restricted,
+    require(admitted->warning.empty() || !before.restricted,
             "a restricted key ignores no command: it is refused");
-    require(!fuzz::has_control_character(wish->warning), "a warning is printable");
+    require(!fuzz::has_control_character(admitted->warning), "a warning is printable");
     const bool understood = parse_client_command(original.c_str()).has_value();
-    require(wish->warning.empty() == understood, "a command is ignored if it is not understood");
+    require(admitted->warning.empty() == understood,
+            "a command is ignored if it is not understood");
 }
 
 } // namespace

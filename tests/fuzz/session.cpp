@@ -7,7 +7,7 @@
 #include "librpmem/session/session.hpp"
 
 #include "common/base/io.hpp"
-#include "librpmem/session/transport.hpp"
+#include "librpmem/session/start_channel.hpp"
 #include "tests/fuzz/property.hpp"
 
 #include <cerrno>
@@ -27,12 +27,12 @@ struct Script {
 };
 Script script;
 
-class EndedCommand : public Carrier {
+class EndedCommand : public ChannelBackend {
 public:
     EndedCommand(int exit_status, UniqueFd input)
         : status_{exit_status, 0, true}, input_(std::move(input)) {}
     std::optional<ExitStatus> wait(const Deadline& /*deadline*/) override { return status_; }
-    void let_go() override {}
+    void release_in_child() override {}
 
 private:
     ExitStatus status_;

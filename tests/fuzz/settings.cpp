@@ -1,8 +1,8 @@
 // The environment: RPMEM_* of the library, and those that the daemon reads. Each line of an input
 // is one variable, NAME=VALUE.
-#include "common/base/settings.hpp"
+#include "librpmem/settings/settings.hpp"
 
-#include "rpmemd/configuration/settings.hpp"
+#include "rpmemd/settings/settings.hpp"
 #include "tests/fuzz/property.hpp"
 
 #include <map>

@@ -221,7 +221,7 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
     RPMEMpool* const pool = create_on("", 1);
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    // Opening syncs what an earlier process left, then writes and syncs the mark.
+    // LaneHandshake syncs what an earlier process left, then writes and syncs the mark.
     for (const char* number : {"1", "2"}) {
         SCOPED_TRACE(number);
         set_disk(std::string("FAILING_DISK_OFFSET=0 FAILING_DISK_SEED=1 FAILING_DISK_NUMBER=") +

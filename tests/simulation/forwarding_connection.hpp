@@ -14,17 +14,19 @@ public:
     explicit ForwardingConnection(std::unique_ptr<transport::Connection> inner)
         : inner_(std::move(inner)) {}
 
-    transport::Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                           transport::More more) override {
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                               transport::More more) override {
         return inner_->post(header, piece, more);
     }
     std::size_t poll(transport::Receiver& receiver) override { return inner_->poll(receiver); }
     [[nodiscard]] bool unsent() const override { return inner_->unsent(); }
     [[nodiscard]] std::uint64_t released() const override { return inner_->released(); }
     void close() override { inner_->close(); }
-    void let_go() override { inner_->let_go(); }
+    void release_in_child() override { inner_->release_in_child(); }
     [[nodiscard]] bool ended() const override { return inner_->ended(); }
-    [[nodiscard]] const transport::Fallen& failure() const override { return inner_->failure(); }
+    [[nodiscard]] const transport::ConnectionFailure& failure() const override {
+        return inner_->failure();
+    }
     [[nodiscard]] int fd() const override { return inner_->fd(); }
     void receive_in(std::span<std::byte> buffer) override { inner_->receive_in(buffer); }
 
@@ -38,8 +40,8 @@ public:
     BadConnection(std::unique_ptr<transport::Connection> inner, const bool& is_bad)
         : ForwardingConnection(std::move(inner)), is_bad_(is_bad) {}
 
-    transport::Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                           transport::More more) override {
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                               transport::More more) override {
         wire::FrameHeader sent = header;
         sent.number += is_bad_ ? 1 : 0;
         return ForwardingConnection::post(sent, piece, more);
@@ -55,8 +57,8 @@ public:
     WatchedConnection(std::unique_ptr<transport::Connection> inner, SimulatedMedium& medium)
         : ForwardingConnection(std::move(inner)), medium_(medium) {}
 
-    transport::Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                           transport::More more) override {
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                               transport::More more) override {
         if (header.type == wire::FrameType::ack && medium_.has_failed())
             medium_.world().find("an ack goes out after the medium has failed");
         return ForwardingConnection::post(header, piece, more);

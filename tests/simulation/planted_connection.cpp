@@ -2,18 +2,18 @@
 
 namespace rpmem::simulation {
 
-using transport::Posted;
+using transport::PostResult;
 using wire::FrameType;
 
-Posted PlantedConnection::post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                               transport::More more) {
+PostResult PlantedConnection::post(const wire::FrameHeader& header,
+                                   std::span<const std::byte> piece, transport::More more) {
     if (header.type != FrameType::ack)
         return ForwardingConnection::post(header, piece, more);
     if (header.number <= acknowledged_)
-        return Posted::yes; // was sent too early
+        return PostResult::yes; // was sent too early
     ++acks_;
     if (planted_ == Planted::lost_credit && acks_ == 3)
-        return Posted::yes;
+        return PostResult::yes;
     if (planted_ == Planted::stale_ack && acks_ == 3)
         static_cast<void>(ForwardingConnection::post(
             {.type = FrameType::ack, .number = acknowledged_}, {}, more));

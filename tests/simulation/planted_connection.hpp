@@ -11,8 +11,8 @@ public:
     PlantedConnection(std::unique_ptr<transport::Connection> inner, Planted planted)
         : ForwardingConnection(std::move(inner)), planted_(planted) {}
 
-    transport::Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                           transport::More more) override;
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                               transport::More more) override;
     std::size_t poll(transport::Receiver& receiver) override;
     [[nodiscard]] int fd() const override;
 

@@ -6,7 +6,7 @@
 namespace rpmem::simulation {
 
 using transport::Connection;
-using transport::Waited;
+using transport::WaitResult;
 
 SimulatedGroup::SimulatedGroup(World& world, SimulatedSystem& system, std::size_t buffer_size)
     : world_(world), system_(system), buffer_size_(buffer_size),
@@ -24,24 +24,24 @@ void SimulatedGroup::remove(Connection& connection) {
     std::erase(ready_, &connection);
 }
 
-Waited SimulatedGroup::wait(std::chrono::milliseconds limit, int wake) {
+WaitResult SimulatedGroup::wait(std::chrono::milliseconds limit, int wake) {
     const auto time = static_cast<Time>(limit.count()) * millisecond;
     world_.take_turn();
     if (!std::exchange(is_waiting_, true)) {
         since_ = world_.now();
         if (world_.random().chance(looks_)) {
             ready_ = members_;
-            return Waited::look;
+            return WaitResult::look;
         }
     }
     while (world_.now() < since_ + time) {
         if (system_.is_raised(wake))
-            return Waited::woken;
+            return WaitResult::woken;
         if (look())
-            return Waited::look;
+            return WaitResult::look;
         sleep_until(since_ + time);
     }
-    return Waited::timed_out;
+    return WaitResult::timed_out;
 }
 
 bool SimulatedGroup::look() {

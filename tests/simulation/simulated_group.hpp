@@ -16,7 +16,7 @@ public:
     Result<> add(transport::Connection& connection) override;
     void remove(transport::Connection& connection) override;
     // WAKE is a flag.
-    transport::Waited wait(std::chrono::milliseconds limit, int wake) override;
+    transport::WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<transport::Connection* const> ready() const override { return ready_; }
     void progressed() override { is_waiting_ = false; }
 

@@ -32,7 +32,7 @@ public:
           plan_(make_plan(world_.random())),
           medium_(world_, arena.pool, plan_.kind, options.planted), pool_(arena.pool.bytes()),
           model_(world_, plan_.lanes, pool_, medium_.durable()), session_(arena.session),
-          random_(world_), alarm_(system_.open_flag()), links_(plan_.lanes) {
+          random_(world_), watch_(system_.open_flag()), links_(plan_.lanes) {
         system_.become_current();
     }
 
@@ -65,7 +65,7 @@ private:
     Model model_;
     const transport::ProofSession& session_;
     SimulatedRandom random_;
-    int alarm_;
+    int watch_;
     bool is_session_lost_ = false;
     bool is_peer_bad_ = false;
     bool has_happened_ = false;
@@ -185,7 +185,7 @@ Connecting Simulation::connect(unsigned lane) {
                                  .identity = {.lane = lane},
                                  .time = connect_timeout,
                                  .peer_timeout = std::chrono::seconds(2),
-                                 .wake = alarm_,
+                                 .wake = watch_,
                                  .is_lost = [this] { return is_lost(); }},
                                 random_);
     Link* const link = links_[lane].empty() ? nullptr : links_[lane].back();
@@ -202,7 +202,7 @@ Connecting Simulation::connect(unsigned lane) {
     return {.link = link,
             .lane = std::make_unique<initiator::FrameLane>(
                 std::move(connection), std::move(group), plan_.terms_for(opened->credits),
-                model_.memory(), initiator::Alarm{alarm_, [this] { return is_lost(); }},
+                model_.memory(), initiator::LossWatch{watch_, [this] { return is_lost(); }},
                 plan_.timeout)};
 }
 
@@ -210,7 +210,7 @@ Connecting Simulation::connect(unsigned lane) {
 bool Simulation::is_lost() {
     world_.sleep(millisecond);
     if (!is_session_lost_)
-        system_.set_flag(alarm_, false);
+        system_.set_flag(watch_, false);
     return is_session_lost_;
 }
 
@@ -221,8 +221,8 @@ void Simulation::plan_trouble() {
             ++power_cuts_;
             model_.check_power_cut();
         });
-    if (world_.random().chance(10)) // a false alarm
-        world_.at(world_.random().below(span), [this] { system_.set_flag(alarm_, true); });
+    if (world_.random().chance(10)) // a false watch
+        world_.at(world_.random().below(span), [this] { system_.set_flag(watch_, true); });
     if (plan_.trouble != Trouble::none)
         world_.at(plan_.trouble_at, [this] { make_trouble(); });
 }
@@ -293,7 +293,7 @@ void Simulation::be_silent(unsigned lane) {
 
 void Simulation::lose_session() {
     is_session_lost_ = true;
-    system_.set_flag(alarm_, true);
+    system_.set_flag(watch_, true);
     end_session();
 }
 

@@ -37,7 +37,7 @@ refuse "rpmemd/pools" '"rpmemd/lanes/' "pools know nothing of lanes"
 refuse "rpmemd/lanes" '"rpmemd/pools/' "lanes know nothing of pools"
 refuse "librpmem/session" '"(librpmem/lanes|common/transport/(fabric|tcp))/' "the session knows nothing of the fabric"
 refuse "rpmemd/durability" '"(common/(wire|transport)|rpmemd/(lanes|pools))/' "what makes ranges durable knows nothing but base"
-refuse "librpmem common rpmemd/configuration rpmemd/confinement rpmemd/lanes" '<libpmem' "only pools and durability use libpmem"
+refuse "librpmem common rpmemd/settings rpmemd/confinement rpmemd/lanes" '<libpmem' "only pools and durability use libpmem"
 for file in $(find librpmem common rpmemd -name '*.?pp' ! -path '*/session/ssh2/*'); do
     refuse "$file" '<libssh2' "only session/ssh2 speaks to libssh2"
 done
@@ -52,8 +52,8 @@ for file in common/transport/{proof,refusal,slots}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
 done
 refuse "common/base common/wire common/rdma" '"common/transport/' "what transports stand on knows none of them"
-for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name transport.cpp ! -name 'process_channel.*'); do
-    refuse "$file" '"librpmem/session/(ssh2/|process_channel)' "only transport.cpp knows the transports"
+for file in $(find librpmem -name '*.?pp' ! -path '*/session/ssh2/*' ! -name start_channel.cpp ! -name 'process_channel.*'); do
+    refuse "$file" '"librpmem/session/(ssh2/|process_channel)' "only start_channel.cpp knows the transports"
 done
 for file in rpmemd/*.?pp; do
     refuse "$file" '<libpmem' "only pools and durability use libpmem"

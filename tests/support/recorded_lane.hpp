@@ -54,7 +54,7 @@ private:
                                     .appliance = appliance};
         return std::make_unique<initiator::FrameLane>(
             std::move(opened.connection), std::move(opened.group), terms, pool_.data(),
-            initiator::Alarm{lost_.fd(), [] { return false; }}, time,
+            initiator::LossWatch{lost_.fd(), [] { return false; }}, time,
             initiator::DirectRanges{.relaxed = 0, .strict = most_strict});
     }
 

@@ -4,8 +4,8 @@
 
 #include "common/base/deadline.hpp"
 #include "common/base/io.hpp"
-#include "common/base/settings.hpp"
 #include "common/wire/control_messages.hpp"
+#include "librpmem/settings/settings.hpp"
 #include "tests/support/bare_end.hpp"
 #include "tests/support/recording_target.hpp"
 
@@ -49,8 +49,9 @@ public:
 
     [[nodiscard]] RecordingTarget& target() { return target_; }
     // The settings of a library that comes here for any target on this machine.
-    [[nodiscard]] Settings settings() const {
-        Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+    [[nodiscard]] initiator::Settings settings() const {
+        initiator::Settings settings =
+            initiator::read_settings([](const char*) -> const char* { return nullptr; });
         settings.ssh = ssh();
         settings.enable_verbs = false;
         settings.enable_tcp = false;

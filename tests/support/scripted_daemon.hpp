@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/base/io.hpp"
-#include "common/base/settings.hpp"
 #include "common/transport/control_transcript.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ public:
     }
 
 private:
-    // Opening must not wait for ever for a reader who does not come.
+    // LaneHandshake must not wait for ever for a reader who does not come.
     static UniqueFd open_to_write(const std::filesystem::path& path) {
         const Deadline deadline(script_patience);
         int fd = -1;
@@ -144,8 +144,9 @@ public:
     ScriptedDaemon(const ScriptedDaemon&) = delete;
     ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
 
-    [[nodiscard]] Settings settings() const {
-        Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+    [[nodiscard]] initiator::Settings settings() const {
+        initiator::Settings settings =
+            initiator::read_settings([](const char*) -> const char* { return nullptr; });
         settings.ssh = directory_ / "ssh";
         settings.enable_verbs = false;
         settings.enable_tcp = false;

@@ -19,7 +19,7 @@ namespace {
 using namespace rpmem;
 using nlohmann::json;
 
-std::vector<probe::ProviderSetting> providers_of(const Settings& settings) {
+std::vector<probe::ProviderSetting> providers_of(const initiator::Settings& settings) {
     using wire::Provider;
     return {
         {Provider::verbs, settings.enable_verbs, "switched off (RPMEM_ENABLE_VERBS=0)"},
@@ -71,7 +71,7 @@ void print_text(const json& node, const std::string& target, const ctl::RemoteAn
 }
 
 int probe_nodes(const ctl::ProbeCommand& command) {
-    const Settings settings = read_settings(std::getenv);
+    const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", warning);
     std::optional<initiator::Target> target;

@@ -2,9 +2,9 @@
 
 #include "common/base/host_address.hpp"
 #include "common/rdma/local_end.hpp"
-#include "librpmem/session/remote_end.hpp"
+#include "librpmem/session/command_end.hpp"
 #include "librpmem/session/ssh_destination.hpp"
-#include "librpmem/session/transport.hpp"
+#include "librpmem/session/start_channel.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +27,7 @@ struct Output {
 
 // Runs COMMAND on the target, within the time that a login may take.
 Result<Output> run(const initiator::Target& target, const std::string& command,
-                   const Settings& settings) {
+                   const initiator::Settings& settings) {
     const Deadline deadline(settings.connect_timeout);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
@@ -63,7 +63,7 @@ std::string explain(const initiator::RemoteCommand& command, const Output& outpu
 // A daemon that does not know --probe still knows --version. One that does has another reason to
 // fail, and names the option in its help.
 RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
-                            const Settings& settings, std::string problem) {
+                            const initiator::Settings& settings, std::string problem) {
     RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
     const auto version = run(target, command + " --version", settings);
     // 1.12.1 prints it as an error.
@@ -80,7 +80,7 @@ RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& 
 
 } // namespace
 
-RemoteAnswer ask_target(const initiator::Target& target, const Settings& settings) {
+RemoteAnswer ask_target(const initiator::Target& target, const initiator::Settings& settings) {
     const std::string& command = settings.commands.front();
     const auto output = run(target, command + " --probe", settings);
     if (!output)
@@ -97,10 +97,10 @@ RemoteAnswer ask_target(const initiator::Target& target, const Settings& setting
     return ask_old_daemon(target, command, settings, problem);
 }
 
-std::string lane_host(const initiator::Target& target, const Settings& settings) {
+std::string lane_host(const initiator::Target& target, const initiator::Settings& settings) {
     if (!settings.address.empty())
         return settings.address;
-    if (settings.ssh_transport != SshTransport::process || !resolve(target.host).empty())
+    if (settings.ssh_transport != initiator::SshTransport::process || !resolve(target.host).empty())
         return target.host;
     const auto destination = ask_ssh(settings.ssh, target, false);
     return destination && !destination->is_proxied ? destination->host : target.host;

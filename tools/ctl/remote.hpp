@@ -1,8 +1,8 @@
 // Asking the target's daemon what it has.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -19,9 +19,11 @@ struct RemoteAnswer {
     std::string problem;                          // why there is no report
 };
 
-[[nodiscard]] RemoteAnswer ask_target(const initiator::Target& target, const Settings& settings);
+[[nodiscard]] RemoteAnswer ask_target(const initiator::Target& target,
+                                      const initiator::Settings& settings);
 
 // The host to which lanes would go first, as far as this machine can tell without a login.
-[[nodiscard]] std::string lane_host(const initiator::Target& target, const Settings& settings);
+[[nodiscard]] std::string lane_host(const initiator::Target& target,
+                                    const initiator::Settings& settings);
 
 } // namespace rpmem::ctl

@@ -1,6 +1,6 @@
 #include "tools/ctl/text.hpp"
 
-#include "common/base/settings.hpp"
+#include "librpmem/settings/settings.hpp"
 #include "tools/ctl/reading.hpp"
 
 #include <fmt/format.h>
@@ -168,9 +168,9 @@ std::string describe(const Verdict& verdict, const std::string& target) {
 
 std::string describe_settings() {
     std::string text;
-    for (const auto& row : setting_table()) {
+    for (const auto& row : initiator::setting_table()) {
         const Setting& setting = row.setting;
-        const std::string_view value = value_in(std::getenv, setting);
+        const std::string_view value = initiator::value_in(std::getenv, setting);
         const bool wrong = !value.empty() && !parse_setting(setting, value);
         text += fmt::format("{}={}{}\n    {}", setting.name,
                             printable(value.empty() ? setting.default_value : value),
@@ -179,8 +179,8 @@ std::string describe_settings() {
             text += "; " + allowed;
         text += '\n';
         if (wrong)
-            text +=
-                fmt::format("    WRONG: {}; {}\n", complaint_about(setting), used_instead(setting));
+            text += fmt::format("    WRONG: {}; {}\n", complaint_about(setting),
+                                initiator::used_instead(setting));
     }
     return text;
 }

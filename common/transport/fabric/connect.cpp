@@ -41,10 +41,10 @@ FabricBuffers buffers(std::size_t receives, std::size_t receive_size, std::size_
 
 // Proves who this is, and waits for the welcome.
 Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& group,
-                                    InitiatorOpening& opening, const Deadline& deadline,
-                                    const FabricPatience& patience) {
+                                    InitiatorHandshake& handshake, const Deadline& deadline,
+                                    const ConnectLimits& limits) {
     NoFrames none;
-    const auto first = opening.start();
+    const auto first = handshake.start();
     if (!first.why.empty())
         return fail(ErrorClass::link_lost, first.code, "{}", first.why);
     RPMEM_TRY(connection.say(first.send));
@@ -53,34 +53,34 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
         if (connection.ended())
             return fail(ErrorClass::link_lost, connection.failure().code, "{}",
                         connection.failure().text);
-        if (opening.is_done())
-            return opening.credits();
+        if (handshake.is_done())
+            return handshake.credits();
         const auto waited =
-            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), patience.wake);
-        if (waited == Waited::woken && patience.is_lost())
+            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), limits.wake);
+        if (waited == WaitResult::woken && limits.is_lost())
             return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "the target does not open the lane within {} ms (RPMEM_CONNECT_TIMEOUT)",
-                        patience.time.count());
+                        limits.time.count());
     }
 }
 
 // Until the connection that was asked for is there.
 Result<> await_connected(const fabric::EventQueue& events, const std::string& where,
-                         const FabricPatience& patience) {
-    const Deadline deadline(patience.time);
+                         const ConnectLimits& limits) {
+    const Deadline deadline(limits.time);
     std::optional<fabric::ConnectionEvent> event;
     do {
-        RPMEM_ASSIGN(event, events.wait(deadline, patience.wake));
-    } while (!event && !deadline.passed() && !patience.is_lost());
+        RPMEM_ASSIGN(event, events.wait(deadline, limits.wake));
+    } while (!event && !deadline.passed() && !limits.is_lost());
     if (!event && !deadline.passed())
         return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
     if (!event)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
                     "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
                     "(firewall)?",
-                    where, patience.time.count());
+                    where, limits.time.count());
     if (event->kind != EventKind::connected)
         return fail(ErrorClass::link_lost, event->code != 0 ? event->code : ECONNREFUSED,
                     "{} failed: {}", where,
@@ -88,15 +88,15 @@ Result<> await_connected(const fabric::EventQueue& events, const std::string& wh
     return {};
 }
 
-struct Offer {
+struct ConnectParameters {
     FabricBuffers buffers;
     wire::LaneEncoding encoding{};
-    std::unique_ptr<Opening> opening{};
-    std::span<const std::byte> greeting{}; // goes with the connection request
+    std::unique_ptr<LaneHandshake> handshake{};
+    std::span<const std::byte> connect_data{}; // goes with the connection request
 };
 
-Result<OpenedFabricLane> reach(const FabricTarget& target, Offer offer, const std::string& where,
-                               const FabricPatience& patience) {
+Result<OpenedFabricLane> reach(const FabricTarget& target, ConnectParameters parameters,
+                               const std::string& where, const ConnectLimits& limits) {
     RPMEM_ASSIGN(auto group,
                  FabricGroup::open(target.domain, fabric::completions_of(target.provider, 1),
                                    target.spin_time));
@@ -105,13 +105,13 @@ Result<OpenedFabricLane> reach(const FabricTarget& target, Offer offer, const st
                                                           .info = target.provider.info.get(),
                                                           .events = target.events,
                                                           .group = *group,
-                                                          .encoding = offer.encoding},
-                                                         offer.buffers, target.pool, where,
-                                                         std::move(offer.opening)));
+                                                          .encoding = parameters.encoding},
+                                                         parameters.buffers, target.pool, where,
+                                                         std::move(parameters.handshake)));
     RPMEM_TRY(group->add(*connection));
-    RPMEM_TRY(in_context(
-        where, connection->endpoint().connect(target.provider.info->dest_addr, offer.greeting)));
-    RPMEM_TRY(await_connected(target.events, where, patience));
+    RPMEM_TRY(in_context(where, connection->endpoint().connect(target.provider.info->dest_addr,
+                                                               parameters.connect_data)));
+    RPMEM_TRY(await_connected(target.events, where, limits));
     return OpenedFabricLane{std::move(group), std::move(connection)};
 }
 
@@ -119,14 +119,15 @@ Result<OpenedFabricLane> reach(const FabricTarget& target, Offer offer, const st
 
 Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTarget& target,
                                              const std::string& where,
-                                             const FabricPatience& patience) {
-    Offer offer{.buffers = buffers(1, sizeof(wire::PersistResponse), target.queue),
-                .encoding = wire::LaneEncoding({.end = wire::LaneEnd::initiator,
-                                                .lane = lane,
-                                                .remote_base = target.pool.remote->address})};
+                                             const ConnectLimits& limits) {
+    ConnectParameters parameters{
+        .buffers = buffers(1, sizeof(wire::PersistResponse), target.queue),
+        .encoding = wire::LaneEncoding({.end = wire::LaneEnd::initiator,
+                                        .lane = lane,
+                                        .remote_base = target.pool.remote->address})};
     if (target.provider.local_registration)
-        offer.buffers.landing = landing_size;
-    auto opened = reach(target, std::move(offer), where, patience);
+        parameters.buffers.landing = landing_size;
+    auto opened = reach(target, std::move(parameters), where, limits);
     if (opened) // one message is under way
         opened->credits = {.bytes = wire::least_credit_bytes,
                            .payload = wire::inline_size_of_0_1,
@@ -138,21 +139,22 @@ Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTar
 Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
                                              const LaneIdentity& identity,
                                              const FabricTarget& target, const std::string& where,
-                                             const FabricPatience& patience,
+                                             const ConnectLimits& limits,
                                              std::size_t (*read_piece)(std::size_t)) {
-    const Deadline deadline(patience.time);
-    auto made = std::make_unique<InitiatorOpening>(session, identity);
-    InitiatorOpening& opening = *made;
-    const auto greeting = wire::encode(wire::LaneGreeting{identity.lane, session.keys.token});
+    const Deadline deadline(limits.time);
+    auto made = std::make_unique<InitiatorHandshake>(session, identity);
+    InitiatorHandshake& handshake = *made;
+    const auto connect_data =
+        wire::encode(wire::LaneConnectData{identity.lane, session.keys.token});
     RPMEM_ASSIGN(auto opened,
                  reach(target,
                        {.buffers = buffers(opening_receives, opening_size, target.queue),
-                        .opening = std::move(made),
-                        .greeting = greeting},
-                       where, patience));
+                        .handshake = std::move(made),
+                        .connect_data = connect_data},
+                       where, limits));
     RPMEM_ASSIGN(const wire::LaneCredits credits,
-                 in_context(where, open_lane(*opened.connection, *opened.group, opening, deadline,
-                                             patience)));
+                 in_context(where, open_lane(*opened.connection, *opened.group, handshake, deadline,
+                                             limits)));
     if (credits.frames > most_lane_frames || credits.payload > target.most_payload)
         return fail(ErrorClass::link_lost, EBADMSG,
                     "{}: the target broke the protocol: its credits make no sense", where);

@@ -12,7 +12,7 @@
 namespace rpmem::transport {
 
 // While somebody waits: WAKE is readable, and IS_LOST says whether to go on.
-struct FabricPatience {
+struct ConnectLimits {
     std::chrono::milliseconds time;
     int wake = -1;
     std::function<bool()> is_lost;
@@ -42,12 +42,12 @@ inline constexpr std::size_t most_lane_messages = most_lane_frames + wire::most_
 [[nodiscard]] Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane,
                                                            const FabricTarget& target,
                                                            const std::string& where,
-                                                           const FabricPatience& patience);
+                                                           const ConnectLimits& limits);
 
 // READ_PIECE: bytes of `data` at most, of the payload that the target grants.
 [[nodiscard]] Result<OpenedFabricLane>
 connect_fabric_lane(const ProofSession& session, const LaneIdentity& identity,
                     const FabricTarget& target, const std::string& where,
-                    const FabricPatience& patience, std::size_t (*read_piece)(std::size_t));
+                    const ConnectLimits& limits, std::size_t (*read_piece)(std::size_t));
 
 } // namespace rpmem::transport

@@ -17,7 +17,7 @@ using wire::FrameHeader;
 using wire::FrameType;
 using Kind = FabricOperation::Kind;
 
-// More than any message of an opening has.
+// More than any message of an handshake has.
 constexpr std::size_t longest_opening = 128;
 
 // To refer a device to a second place takes longer than to copy so few bytes.
@@ -36,14 +36,14 @@ iovec iovec_of(const std::byte* bytes, std::size_t size) {
 
 Result<std::unique_ptr<FabricConnection>>
 FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const FabricPool& pool,
-                       std::string name, std::unique_ptr<Opening> opening) {
+                       std::string name, std::unique_ptr<LaneHandshake> handshake) {
     std::unique_ptr<FabricConnection> made(
-        new FabricConnection(end, pool, std::move(name), std::move(opening)));
+        new FabricConnection(end, pool, std::move(name), std::move(handshake)));
     RPMEM_ASSIGN(made->receives_,
                  made->make_places(buffers.receives, buffers.receive_size, Kind::receive));
     RPMEM_ASSIGN(made->sends_, made->make_places(buffers.sends, buffers.send_size, Kind::send,
                                                  std::max(buffers.landing, unwanted)));
-    made->state_->is_open = !made->opening_;
+    made->state_->is_open = !made->handshake_;
     made->numbers_.resize(buffers.sends);
     made->arrived_.resize(buffers.receives);
     made->queue_ = buffers.queue;
@@ -52,10 +52,10 @@ FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const
     return made;
 }
 
-Result<FabricConnection::Places> FabricConnection::make_places(std::size_t count, std::size_t size,
-                                                               Kind kind,
-                                                               std::size_t bytes_behind) {
-    Places places;
+Result<FabricConnection::MessageBuffers> FabricConnection::make_places(std::size_t count,
+                                                                       std::size_t size, Kind kind,
+                                                                       std::size_t bytes_behind) {
+    MessageBuffers places;
     places.size = size;
     const std::size_t step = up_to_cache_lines(size);
     const std::size_t all = count * step + bytes_behind;
@@ -113,7 +113,7 @@ int FabricConnection::post_receive(FabricOperation& operation) {
 }
 
 Result<> FabricConnection::prepare_for_frames(const FabricBuffers& buffers) {
-    opening_.reset();
+    handshake_.reset();
     RPMEM_ASSIGN(auto receives, make_places(buffers.receives, buffers.receive_size, Kind::receive));
     first_receives_ = std::exchange(receives_, std::move(receives));
     arrived_.assign(buffers.receives, {});
@@ -160,38 +160,39 @@ bool FabricConnection::can_send() const {
            (!ended() || failure_.fault == Fault::broke_protocol);
 }
 
-Posted FabricConnection::posted(int status) {
+PostResult FabricConnection::posted(int status) {
     if (status == 0)
-        return Posted::yes;
+        return PostResult::yes;
     if (status == -FI_EAGAIN) {
         group_.expect_room();
-        return Posted::full;
+        return PostResult::full;
     }
     send_code_ = -status;
     has_news_ = true;
-    return Posted::ended;
+    return PostResult::ended;
 }
 
-Posted FabricConnection::post(const FrameHeader& header, std::span<const std::byte> piece, More) {
-    if (!can_send() || opening_)
-        return Posted::ended;
+PostResult FabricConnection::post(const FrameHeader& header, std::span<const std::byte> piece,
+                                  More) {
+    if (!can_send() || handshake_)
+        return PostResult::ended;
     wire::FrameBytes place;
     const std::span<const std::byte> encoded = encoding_.encode(header, place);
     if (encoded.empty())
-        return Posted::ended;
+        return PostResult::ended;
     const std::size_t size = encoded.size() + piece.size();
     // An injected message has no completion. The worker waits for that of the last words.
     const bool is_last = header.type == FrameType::error || header.type == FrameType::bye;
     const bool fits = piece.size() <= most_copied && size <= provider_.inject_size;
-    const Posted posted =
+    const PostResult posted =
         fits && !is_last ? send_inside(encoded, piece) : send_from_slot(encoded, piece, is_last);
-    if (posted == Posted::yes)
+    if (posted == PostResult::yes)
         ++posted_;
     return posted;
 }
 
-Posted FabricConnection::send_inside(std::span<const std::byte> header,
-                                     std::span<const std::byte> piece) {
+PostResult FabricConnection::send_inside(std::span<const std::byte> header,
+                                         std::span<const std::byte> piece) {
     std::array<std::byte, wire::frame_header_size + most_copied> frame;
     std::memcpy(frame.data(), header.data(), header.size());
     std::copy_n(piece.begin(), piece.size(), frame.data() + header.size());
@@ -199,10 +200,10 @@ Posted FabricConnection::send_inside(std::span<const std::byte> header,
 }
 
 // To hear of the end of each send would take longer than to send it: some tell for all before.
-Posted FabricConnection::send_from_slot(std::span<const std::byte> header,
-                                        std::span<const std::byte> piece, bool is_last) {
+PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
+                                            std::span<const std::byte> piece, bool is_last) {
     if (is_full() || open_sends_ == numbers_.size())
-        return Posted::full;
+        return PostResult::full;
     const std::size_t index = (first_send_ + open_sends_) % numbers_.size();
     FabricOperation& operation = sends_.operations[index];
     std::byte* const slot = operation.place;
@@ -217,10 +218,10 @@ Posted FabricConnection::send_from_slot(std::span<const std::byte> header,
         iovec_of(piece.data(), piece.size())};
     std::array<void*, 2> descriptors{sends_.region.descriptor(), pool_.descriptor};
     const bool tells = is_last || (quiet_sends_ + 1) * 4 >= numbers_.size();
-    const Posted sent =
+    const PostResult sent =
         posted(endpoint_.post_send(std::span(places).first(is_copied ? 1 : 2), descriptors,
                                    tells ? FI_COMPLETION : 0, &operation));
-    if (sent == Posted::yes) {
+    if (sent == PostResult::yes) {
         numbers_[index] = posted_ + 1;
         ++open_sends_;
         quiet_sends_ = tells ? 0 : quiet_sends_ + 1;
@@ -255,7 +256,7 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
     has_news_ = false;
     std::size_t bytes = std::exchange(direct_ended_, 0);
     while (arrived_count_ > 0 && !ended()) {
-        const Arrived arrived = arrived_[first_arrived_];
+        const Completed arrived = arrived_[first_arrived_];
         first_arrived_ = (first_arrived_ + 1) % arrived_.size();
         --arrived_count_;
         bytes += take(arrived, receiver);
@@ -264,21 +265,21 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
         arrived_count_ = 0;
     if (!ended() && (send_code_ != 0 || is_lost))
         end_by(Fault::lost, send_code_ != 0 ? send_code_ : ECONNRESET,
-               opening_             ? "ended before it was open"
+               handshake_           ? "ended before it was open"
                : encoding_.is_0_1() ? "was closed by the peer"
                                     : "the peer ended it without a bye");
     return bytes;
 }
 
-std::size_t FabricConnection::take(const Arrived& arrived, Receiver& receiver) {
+std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver) {
     FabricOperation& operation = *arrived.operation;
     const Bytes message(operation.place, arrived.size);
     // A buffer is there again before the answer that lets the next message come.
-    if (opening_) {
+    if (handshake_) {
         std::array<std::byte, longest_opening> copy;
         const std::size_t size = std::min(message.size(), copy.size());
         std::copy_n(message.begin(), size, copy.begin());
-        if (opening_->expects_more())
+        if (handshake_->expects_more())
             static_cast<void>(posted(post_receive(operation)));
         take_opening(Bytes(copy).first(size));
         return size;
@@ -290,13 +291,13 @@ std::size_t FabricConnection::take(const Arrived& arrived, Receiver& receiver) {
 }
 
 void FabricConnection::take_opening(Bytes message) {
-    const Opening::Step step = opening_->take(message);
+    const LaneHandshake::Step step = handshake_->take(message);
     if (!step.why.empty())
         return end_by(Fault::lost, step.code, step.why);
     if (const auto said = say(step.send); !said)
         return end_by(Fault::lost, said.error().code, said.error().text);
-    if (accepts_ && opening_->is_done()) {
-        opening_.reset();
+    if (accepts_ && handshake_->is_done()) {
+        handshake_.reset();
         state_->is_open = true;
     }
 }
@@ -334,7 +335,7 @@ void FabricConnection::close() {
 }
 
 void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
-    const bool has_reason = fault == Fault::lost && code != ECONNRESET && !opening_;
+    const bool has_reason = fault == Fault::lost && code != ECONNRESET && !handshake_;
     failure_ = {fault, code,
                 fmt::format("{}: {}{}{}{} ({} of {} frames still to be sent)", name_,
                             fault == Fault::broke_protocol ? "the peer " : "", what,
@@ -357,32 +358,32 @@ bool FabricConnection::reaches(std::span<const std::byte> place) const {
            is_within(place, sends_.behind);
 }
 
-Posted FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
+PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
     if (!can_send())
-        return Posted::ended;
+        return PostResult::ended;
     if (is_full())
-        return Posted::full;
-    const Posted done =
+        return PostResult::full;
+    const PostResult done =
         posted(endpoint_.post_write(piece.data(), piece.size(), pool_.descriptor,
                                     {pool_.remote->address + offset, pool_.remote->key}, &write_));
-    writes_ += done == Posted::yes ? 1 : 0;
+    writes_ += done == PostResult::yes ? 1 : 0;
     return done;
 }
 
-Posted FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
+PostResult FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
     if (!can_send())
-        return Posted::ended;
+        return PostResult::ended;
     if (is_full())
-        return Posted::full;
+        return PostResult::full;
     if (place.empty())
         place = sends_.behind.first(unwanted);
     void* const descriptor = is_within(place, sends_.behind)  ? sends_.region.descriptor()
                              : is_within(place, pool_.memory) ? pool_.descriptor
                                                               : nullptr;
-    const Posted done =
+    const PostResult done =
         posted(endpoint_.post_read(place.data(), place.size(), descriptor,
                                    {pool_.remote->address + offset, pool_.remote->key}, &read_));
-    reads_ += done == Posted::yes ? 1 : 0;
+    reads_ += done == PostResult::yes ? 1 : 0;
     return done;
 }
 

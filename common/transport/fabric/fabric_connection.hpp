@@ -5,7 +5,7 @@
 #include "common/transport/crypto.hpp"
 #include "common/transport/fabric/endpoint.hpp"
 #include "common/transport/fabric/fabric_group.hpp"
-#include "common/transport/fabric/opening.hpp"
+#include "common/transport/fabric/lane_handshake.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_encoding.hpp"
 
@@ -60,7 +60,7 @@ public:
     static Result<std::unique_ptr<FabricConnection>> open(const FabricEnd& end,
                                                           const FabricBuffers& buffers,
                                                           const FabricPool& pool, std::string name,
-                                                          std::unique_ptr<Opening> opening);
+                                                          std::unique_ptr<LaneHandshake> handshake);
     ~FabricConnection() override;
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
@@ -76,8 +76,8 @@ public:
     void ended_badly(FabricOperation* operation, int code);
     [[nodiscard]] bool has_news() const { return has_news_; }
 
-    Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                More more) override;
+    PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                    More more) override;
     // Of last words: nothing else waits here.
     [[nodiscard]] bool unsent() const override {
         return is_closing_ && send_code_ == 0 && open_sends_ > 0;
@@ -85,10 +85,10 @@ public:
     [[nodiscard]] std::uint64_t released() const override;
     std::size_t poll(Receiver& receiver) override;
     void close() override;
-    void let_go() override { is_the_parents_ = true; }
+    void release_in_child() override { is_the_parents_ = true; }
     void abandon() override;
     [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
-    [[nodiscard]] const Fallen& failure() const override { return failure_; }
+    [[nodiscard]] const ConnectionFailure& failure() const override { return failure_; }
     [[nodiscard]] int fd() const override;
     void receive_in(std::span<std::byte>) override {}
 
@@ -99,17 +99,17 @@ public:
                     sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>()};
     }
     [[nodiscard]] bool reaches(std::span<const std::byte> place) const override;
-    Posted write(std::uint64_t offset, std::span<const std::byte> piece) override;
-    Posted read(std::uint64_t offset, std::span<std::byte> place) override;
+    PostResult write(std::uint64_t offset, std::span<const std::byte> piece) override;
+    PostResult read(std::uint64_t offset, std::span<std::byte> place) override;
     [[nodiscard]] std::size_t open_reads() const override { return reads_; }
 
 private:
-    struct Arrived {
+    struct Completed {
         FabricOperation* operation;
         std::size_t size;
     };
     // Registered memory, cut into places of messages.
-    struct Places {
+    struct MessageBuffers {
         std::unique_ptr<std::byte[]> memory;
         fabric::MemoryRegion region;
         std::vector<FabricOperation> operations;
@@ -120,22 +120,22 @@ private:
     static constexpr std::size_t unwanted = 8;
 
     FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,
-                     std::unique_ptr<Opening> opening)
+                     std::unique_ptr<LaneHandshake> handshake)
         : domain_(end.domain), provider_(end.provider), group_(end.group), accepts_(end.accepts),
           encoding_(end.encoding), name_(std::move(name)), pool_(pool),
-          opening_(std::move(opening)) {}
+          handshake_(std::move(handshake)) {}
     // With so many BYTES_BEHIND them.
-    Result<Places> make_places(std::size_t count, std::size_t size, FabricOperation::Kind kind,
-                               std::size_t bytes_behind = 0);
+    Result<MessageBuffers> make_places(std::size_t count, std::size_t size,
+                                       FabricOperation::Kind kind, std::size_t bytes_behind = 0);
     Result<> post_all();
     int post_receive(FabricOperation& operation);
     [[nodiscard]] bool can_send() const;
     [[nodiscard]] bool is_full() const { return open_sends_ + writes_ + reads_ >= queue_; }
-    Posted send_inside(std::span<const std::byte> header, std::span<const std::byte> piece);
-    Posted send_from_slot(std::span<const std::byte> header, std::span<const std::byte> piece,
-                          bool is_last);
-    Posted posted(int status);
-    std::size_t take(const Arrived& arrived, Receiver& receiver);
+    PostResult send_inside(std::span<const std::byte> header, std::span<const std::byte> piece);
+    PostResult send_from_slot(std::span<const std::byte> header, std::span<const std::byte> piece,
+                              bool is_last);
+    PostResult posted(int status);
+    std::size_t take(const Completed& arrived, Receiver& receiver);
     void take_opening(Bytes message);
     void take_frame(Bytes message, Receiver& receiver);
     void end_by(Fault fault, int code, std::string_view what);
@@ -147,21 +147,21 @@ private:
     wire::LaneEncoding encoding_;
     std::string name_;
     FabricPool pool_;
-    std::unique_ptr<Opening> opening_; // null: frames come
+    std::unique_ptr<LaneHandshake> handshake_; // null: frames come
     std::shared_ptr<FabricState> state_ = std::make_shared<FabricState>();
-    Fallen failure_;
+    ConnectionFailure failure_;
     int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
     bool is_the_parents_ = false;
     bool is_closing_ = false;
 
-    Places receives_;
-    Places first_receives_; // of the opening
-    Places sends_;          // a ring
+    MessageBuffers receives_;
+    MessageBuffers first_receives_; // of the handshake
+    MessageBuffers sends_;          // a ring
     std::size_t first_send_ = 0;
     std::size_t open_sends_ = 0;
     std::size_t quiet_sends_ = 0;        // the last of them, whose ends nobody will tell
     std::vector<std::uint64_t> numbers_; // of the frames in sends_
-    std::vector<Arrived> arrived_;       // a ring
+    std::vector<Completed> arrived_;     // a ring
     std::size_t first_arrived_ = 0;
     std::size_t arrived_count_ = 0;
     FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};

@@ -129,27 +129,27 @@ int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseco
     }
 }
 
-Waited FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
+WaitResult FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
     if (has_news())
-        return Waited::look;
+        return WaitResult::look;
     const auto now = Clock::now();
     if (!std::exchange(is_waiting_, true))
         since_ = now;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - (now - since_));
     if (left <= std::chrono::milliseconds(0))
-        return Waited::timed_out;
+        return WaitResult::timed_out;
     Entries entries;
     const bool tries_again = std::exchange(expects_room_, false) && left > time_for_room;
     const int got = read_in_time(entries, wake, tries_again ? time_for_room : left);
     if (got == 0 || got == -ETIMEDOUT) {
         mark_all_ready(); // the event queue may have told of an end
         if (got == 0)
-            return Waited::woken;
-        return tries_again ? Waited::look : Waited::timed_out;
+            return WaitResult::woken;
+        return tries_again ? WaitResult::look : WaitResult::timed_out;
     }
     tell(entries, got);
     static_cast<void>(has_news());
-    return Waited::look;
+    return WaitResult::look;
 }
 
 } // namespace rpmem::transport

@@ -41,7 +41,7 @@ public:
     Result<> add(Connection& connection) override;
     // It is closed, and leaves nothing in the queue.
     void remove(Connection& connection) override;
-    Waited wait(std::chrono::milliseconds limit, int wake) override;
+    WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
     void progressed() override { is_waiting_ = false; }
 

@@ -10,7 +10,7 @@ using rdma::Device;
 using rdma::Fault;
 using rdma::LocalEnd;
 using rdma::Port;
-using rdma::Surroundings;
+using rdma::RdmaFacts;
 
 // What libfabric's own variables add to its silence.
 std::string variables_in_force() {
@@ -21,8 +21,8 @@ std::string variables_in_force() {
     return text;
 }
 
-Failure explain(const Error& error, const Surroundings& surroundings, const LocalEnd& end) {
-    const rdma::Diagnosis diagnosis = rdma::diagnose(surroundings, end);
+Failure explain(const Error& error, const RdmaFacts& facts, const LocalEnd& end) {
+    const rdma::Diagnosis diagnosis = rdma::diagnose(facts, end);
     if (diagnosis.fault != Fault::none)
         return fail(error.kind, error.code, "verbs: {}", diagnosis.text);
     return fail(error.kind, error.code,
@@ -67,15 +67,13 @@ std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
 }
 
 // One allowed device after the other, in the order of the setting.
-Result<Provider> find_among(const Surroundings& surroundings, const LocalEnd& end,
-                            const std::string& host, const std::string& service,
-                            QueueSizes queues) {
-    Error last{
-        ENODATA, ErrorClass::resource_limit,
-        fmt::format("no device of {} reaches {}", rdma::text_of(surroundings.allowed), host)};
-    for (const rdma::AllowedDevice& allowed : surroundings.allowed) {
-        const Device* const device = rdma::find(surroundings.devices.devices, allowed.name);
-        if (!device || rdma::diagnose_device(*device, surroundings).fault != Fault::none)
+Result<Provider> find_among(const RdmaFacts& facts, const LocalEnd& end, const std::string& host,
+                            const std::string& service, QueueSizes queues) {
+    Error last{ENODATA, ErrorClass::resource_limit,
+               fmt::format("no device of {} reaches {}", rdma::text_of(facts.allowed), host)};
+    for (const rdma::AllowedDevice& allowed : facts.allowed) {
+        const Device* const device = rdma::find(facts.devices.devices, allowed.name);
+        if (!device || rdma::diagnose_device(*device, facts).fault != Fault::none)
             continue;
         for (const std::string& source :
              source_addresses(rdma::allowed_ports(*device, {allowed}), end, host)) {
@@ -91,11 +89,11 @@ Result<Provider> find_among(const Surroundings& surroundings, const LocalEnd& en
 
 } // namespace
 
-Result<Surroundings> look_around(const DeviceSetting& setting) {
+Result<RdmaFacts> look_around(const DeviceSetting& setting) {
     RPMEM_ASSIGN(auto allowed, in_context(setting.name, rdma::parse_devices(setting.value)));
     const char* const providers = ::secure_getenv("FI_PROVIDER");
-    return Surroundings{rdma::examine_devices(), std::move(allowed), setting.name,
-                        providers ? providers : ""};
+    return RdmaFacts{rdma::examine_devices(), std::move(allowed), setting.name,
+                     providers ? providers : ""};
 }
 
 Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
@@ -104,20 +102,20 @@ Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
     if (kind != ProviderKind::verbs)
         return find_to_connect(kind, host, service, queues);
     const LocalEnd end = rdma::local_end_to(host);
-    RPMEM_ASSIGN(const auto surroundings, look_around(setting));
+    RPMEM_ASSIGN(const auto facts, look_around(setting));
     // Without a device that may serve, libfabric is not even loaded. Where devices are named, one
     // may serve by another address than the route's.
-    const bool is_hopeless = setting.value.empty() || surroundings.devices.devices.empty();
-    if (const auto diagnosis = rdma::diagnose(surroundings, end);
-        is_hopeless && rdma::is_certain(diagnosis, surroundings))
+    const bool is_hopeless = setting.value.empty() || facts.devices.devices.empty();
+    if (const auto diagnosis = rdma::diagnose(facts, end);
+        is_hopeless && rdma::is_certain(diagnosis, facts))
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}", diagnosis.text);
     // The kernel resolves loopback addresses to any device, and then no connection comes about.
     Result<Provider> found = fail(ErrorClass::resource_limit, ENODATA,
                                   "the libfabric provider verbs does not serve {}", host);
     if (!end.loopback)
         found = setting.value.empty() ? find_to_connect(kind, host, service, queues)
-                                      : find_among(surroundings, end, host, service, queues);
-    return found ? std::move(found) : explain(found.error(), surroundings, end);
+                                      : find_among(facts, end, host, service, queues);
+    return found ? std::move(found) : explain(found.error(), facts, end);
 }
 
 Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
@@ -126,14 +124,13 @@ Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
     auto found = find_to_listen(kind, address, service, queues);
     if (kind != ProviderKind::verbs || (found && setting.value.empty()))
         return found;
-    RPMEM_ASSIGN(const auto surroundings, look_around(setting));
+    RPMEM_ASSIGN(const auto facts, look_around(setting));
     const LocalEnd end = rdma::local_end_at(address);
     if (!found)
-        return explain(found.error(), surroundings, end);
+        return explain(found.error(), facts, end);
     // The address decides which device it is; the setting, whether that one may serve.
-    const auto diagnosis = rdma::diagnose(surroundings, end);
-    if (!is_allowed(device_of(*found), surroundings.allowed) ||
-        diagnosis.fault == Fault::other_device)
+    const auto diagnosis = rdma::diagnose(facts, end);
+    if (!is_allowed(device_of(*found), facts.allowed) || diagnosis.fault == Fault::other_device)
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}",
                     diagnosis.fault != Fault::none
                         ? diagnosis.text

@@ -24,6 +24,6 @@ struct DeviceSetting {
                                                 const DeviceSetting& setting);
 
 // The devices of this machine as they are now. EINVAL: the setting cannot be read.
-[[nodiscard]] Result<rdma::Surroundings> look_around(const DeviceSetting& setting);
+[[nodiscard]] Result<rdma::RdmaFacts> look_around(const DeviceSetting& setting);
 
 } // namespace rpmem::fabric

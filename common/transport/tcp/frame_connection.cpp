@@ -51,25 +51,25 @@ FrameConnection::~FrameConnection() {
         stream_->reset();
 }
 
-Posted FrameConnection::post(const FrameHeader& header, std::span<const std::byte> piece,
-                             More more) {
+PostResult FrameConnection::post(const FrameHeader& header, std::span<const std::byte> piece,
+                                 More more) {
     if (!can_send())
-        return Posted::ended;
+        return PostResult::ended;
     if (waiting_ == 0 && more == More::none && piece.size() <= most_copied)
         return send_alone(header, piece);
     if (waiting_ == most_waiting && !send_waiting(true))
-        return Posted::ended;
+        return PostResult::ended;
     if (waiting_ == most_waiting)
-        return Posted::full;
+        return PostResult::full;
     add(header, piece);
     if (more == More::follows && waiting_ < most_waiting)
-        return Posted::yes;
-    return send_waiting(more == More::follows) ? Posted::yes : Posted::ended;
+        return PostResult::yes;
+    return send_waiting(more == More::follows) ? PostResult::yes : PostResult::ended;
 }
 
 // A small frame: one copy and one call. What the network does not take of it waits.
-RPMEM_NO_CANARY Posted FrameConnection::send_alone(const FrameHeader& header,
-                                                   std::span<const std::byte> piece) {
+RPMEM_NO_CANARY PostResult FrameConnection::send_alone(const FrameHeader& header,
+                                                       std::span<const std::byte> piece) {
     std::array<std::byte, wire::frame_header_size + most_copied> frame;
     const wire::FrameBytes encoded = wire::encode(header);
     std::copy_n(encoded.begin(), encoded.size(), frame.begin());
@@ -80,16 +80,16 @@ RPMEM_NO_CANARY Posted FrameConnection::send_alone(const FrameHeader& header,
     if (sent == static_cast<ssize_t>(size)) [[likely]] {
         ++posted_;
         sent_bytes_ += size;
-        return Posted::yes;
+        return PostResult::yes;
     }
     if (sent < 0 && sent != -EAGAIN) {
         send_failed(static_cast<int>(-sent));
-        return Posted::ended;
+        return PostResult::ended;
     }
     add(header, piece);
     sent_of_first_ = sent > 0 ? static_cast<std::size_t>(sent) : 0;
     sent_bytes_ += sent_of_first_;
-    return Posted::yes;
+    return PostResult::yes;
 }
 
 // Whoever broke the rules may be told so.
@@ -165,7 +165,7 @@ void FrameConnection::close() {
     send_waiting(false);
 }
 
-void FrameConnection::let_go() {
+void FrameConnection::release_in_child() {
     stream_.reset();
     if (!ended())
         failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};

@@ -17,15 +17,15 @@ public:
         : stream_(std::move(stream)), name_(std::move(name)) {}
     ~FrameConnection() override;
 
-    Posted post(const wire::FrameHeader& header, std::span<const std::byte> piece,
-                More more) override;
+    PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                    More more) override;
     [[nodiscard]] bool unsent() const override;
     [[nodiscard]] std::uint64_t released() const override { return posted_ - waiting_; }
     std::size_t poll(Receiver& receiver) override;
     void close() override;
-    void let_go() override;
+    void release_in_child() override;
     [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
-    [[nodiscard]] const Fallen& failure() const override { return failure_; }
+    [[nodiscard]] const ConnectionFailure& failure() const override { return failure_; }
     [[nodiscard]] int fd() const override { return stream_ ? stream_->fd() : -1; }
     void receive_in(std::span<std::byte> buffer) override { buffer_ = buffer; }
 
@@ -38,7 +38,7 @@ private:
         return frames_[(first_ + index) % ring_size];
     }
     [[nodiscard]] bool can_send() const;
-    Posted send_alone(const wire::FrameHeader& header, std::span<const std::byte> piece);
+    PostResult send_alone(const wire::FrameHeader& header, std::span<const std::byte> piece);
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);
@@ -62,7 +62,7 @@ private:
 
     std::unique_ptr<Stream> stream_;
     std::string name_;
-    Fallen failure_;
+    ConnectionFailure failure_;
     int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
 
     std::array<Frame, ring_size> frames_; // a ring

@@ -72,7 +72,7 @@ Result<std::unique_ptr<Listener>> Listener::listen(const ListenOptions& options,
 }
 
 Listener::~Listener() {
-    for (Stranger& each : strangers_)
+    for (UnprovenConnection& each : strangers_)
         if (each.is_here() && each.proof->state() != ProofState::first)
             end(each, each.proof->refuse(Refusal::ending));
 }
@@ -149,7 +149,7 @@ void Listener::set_paused(std::optional<Time> until) {
     }
 }
 
-ssize_t Listener::Stranger::receive(std::span<std::byte> place) {
+ssize_t Listener::UnprovenConnection::receive(std::span<std::byte> place) {
     const iovec whole{place.data(), place.size()};
     if (tls)
         return tls->receive({&whole, 1});
@@ -158,7 +158,7 @@ ssize_t Listener::Stranger::receive(std::span<std::byte> place) {
 }
 
 // False: it does not take what fits the buffer of a new socket.
-bool Listener::Stranger::send(Bytes bytes) {
+bool Listener::UnprovenConnection::send(Bytes bytes) {
     if (!tls)
         return send_all(socket.get(), bytes);
     const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -172,7 +172,7 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
     if (paused_until_ && now >= *paused_until_)
         set_paused(std::nullopt);
     while (const auto expired = slots_.expired(now)) {
-        Stranger& stranger = strangers_[expired->id];
+        UnprovenConnection& stranger = strangers_[expired->id];
         end(stranger, expired->known ? stranger.proof->refuse(Refusal::too_late) : ProofStep{});
     }
     std::array<epoll_event, most_arrivals> events;
@@ -197,8 +197,8 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
             continue;
         }
         // There is one place more than slots.
-        const auto place =
-            std::ranges::find_if(strangers_, [](const Stranger& each) { return !each.is_here(); });
+        const auto place = std::ranges::find_if(
+            strangers_, [](const UnprovenConnection& each) { return !each.is_here(); });
         const auto id = static_cast<Slots::Id>(place - strangers_.begin());
         if (const auto evicted = slots_.arrived(id, now))
             end(strangers_[*evicted], {});
@@ -217,7 +217,7 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
 
 // Moves bytes between the proof and the connection.
 void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
-    Stranger& stranger = strangers_[id];
+    UnprovenConnection& stranger = strangers_[id];
     ProofStep step{.state = ProofState::known};
     bool goes_on = true;
     if (stranger.tls && !stranger.is_secured) {
@@ -247,7 +247,7 @@ void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
 
 // Its first message was right; what has come behind it is TLS's.
 ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
-    Stranger& stranger = strangers_[id];
+    UnprovenConnection& stranger = strangers_[id];
     const auto admission = slots_.recognised(id, now);
     if (admission.ended)
         end(strangers_[*admission.ended],
@@ -266,7 +266,7 @@ ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
 }
 
 // Nothing to send: the handshake goes on. Refused, without words: it has failed.
-ProofStep Listener::shake_hands(Stranger& stranger) {
+ProofStep Listener::shake_hands(UnprovenConnection& stranger) {
     switch (stranger.tls->advance()) {
     case TlsStep::wants_read:
         return {.state = ProofState::known};
@@ -280,7 +280,7 @@ ProofStep Listener::shake_hands(Stranger& stranger) {
     return {.state = ProofState::refused};
 }
 
-void Listener::welcome(Stranger& stranger, LaneOwner& owner) {
+void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
     const LaneIdentity identity = stranger.proof->identity();
     if (const auto refused = owner.admit(identity))
         return end(stranger, stranger.proof->refuse(refused->why, refused->number));
@@ -304,7 +304,7 @@ void Listener::welcome(Stranger& stranger, LaneOwner& owner) {
 }
 
 // With LAST_WORDS, or, if there are none, by a reset.
-void Listener::end(Stranger& stranger, const ProofStep& last_words) {
+void Listener::end(UnprovenConnection& stranger, const ProofStep& last_words) {
     ++ended_;
     if (!last_words.send.empty())
         static_cast<void>(stranger.send(last_words.send));

@@ -66,7 +66,7 @@ public:
     [[nodiscard]] unsigned take_ended() { return std::exchange(ended_, 0U); }
 
 private:
-    struct Stranger {
+    struct UnprovenConnection {
         UniqueFd socket;                // until TLS has it
         std::unique_ptr<TlsStream> tls; // from a right first message on, if lanes use it
         bool is_secured = false;        // its handshake is done
@@ -85,9 +85,9 @@ private:
     void accept_from(int socket, const ProofSession& session, LaneOwner& owner, Time now);
     void advance(Slots::Id id, LaneOwner& owner, Time now);
     ProofStep admit(Slots::Id id, Bytes behind_first, Time now);
-    ProofStep shake_hands(Stranger& stranger);
-    void welcome(Stranger& stranger, LaneOwner& owner);
-    void end(Stranger& stranger, const ProofStep& last_words);
+    ProofStep shake_hands(UnprovenConnection& stranger);
+    void welcome(UnprovenConnection& stranger, LaneOwner& owner);
+    void end(UnprovenConnection& stranger, const ProofStep& last_words);
 
     std::chrono::milliseconds peer_timeout_;
     Random& random_;
@@ -96,7 +96,7 @@ private:
     std::vector<UniqueFd> sockets_;
     std::uint16_t port_ = 0;
     std::vector<std::string> warnings_;
-    std::array<Stranger, most_silent + most_known + 1> strangers_;
+    std::array<UnprovenConnection, most_silent + most_known + 1> strangers_;
     Slots slots_;
     std::optional<Time> paused_until_; // descriptors have run out
     unsigned ended_ = 0;

@@ -75,7 +75,7 @@ void SocketGroup::progressed() {
         policy_.ended(since_, Clock::now());
 }
 
-Waited SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
+WaitResult SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
     const auto now = Clock::now();
     if (!std::exchange(is_waiting_, true)) {
         slept_ = false;
@@ -84,23 +84,24 @@ Waited SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
     }
     const auto taken = now - since_;
     if (taken >= limit)
-        return Waited::timed_out;
+        return WaitResult::timed_out;
     const bool looks = !slept_ && taken < policy_.time(since_);
     if (looks && is_few() && now - deaf_since_ < longest_deafness)
-        return Waited::look;
+        return WaitResult::look;
     deaf_since_ = now;
     slept_ = !looks;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - taken).count();
     return look_or_sleep(looks ? 0 : static_cast<int>(std::min<long long>(left, INT_MAX)), wake);
 }
 
-Waited SocketGroup::look_or_sleep(int milliseconds, int wake) {
-    const Waited waited = is_few() ? poll_few(milliseconds, wake) : ask_epoll(milliseconds, wake);
+WaitResult SocketGroup::look_or_sleep(int milliseconds, int wake) {
+    const WaitResult waited =
+        is_few() ? poll_few(milliseconds, wake) : ask_epoll(milliseconds, wake);
     // One who only looked goes on until the time is over.
-    return waited == Waited::timed_out && milliseconds == 0 ? Waited::look : waited;
+    return waited == WaitResult::timed_out && milliseconds == 0 ? WaitResult::look : waited;
 }
 
-Waited SocketGroup::poll_few(int milliseconds, int wake) {
+WaitResult SocketGroup::poll_few(int milliseconds, int wake) {
     std::array<pollfd, few + 1> fds;
     nfds_t count = 0;
     for (const Member& member : members_) {
@@ -111,14 +112,14 @@ Waited SocketGroup::poll_few(int milliseconds, int wake) {
     fds[count] = {wake, POLLIN, 0};
     const int found = ::poll(fds.data(), count + 1, milliseconds);
     if (found == 0)
-        return Waited::timed_out;
+        return WaitResult::timed_out;
     if (found > 0 && fds[count].revents != 0)
-        return Waited::woken;
+        return WaitResult::woken;
     mark_all_ready();
-    return Waited::look; // a signal, too: it costs one look
+    return WaitResult::look; // a signal, too: it costs one look
 }
 
-Waited SocketGroup::ask_epoll(int milliseconds, int wake) {
+WaitResult SocketGroup::ask_epoll(int milliseconds, int wake) {
     if (wake != epoll_wake_) {
         if (epoll_wake_ >= 0)
             static_cast<void>(tell_epoll(EPOLL_CTL_DEL, nullptr, epoll_wake_, false));
@@ -144,8 +145,8 @@ Waited SocketGroup::ask_epoll(int milliseconds, int wake) {
             ready_.push_back(connection);
     }
     if (woken)
-        return Waited::woken;
-    return found == 0 ? Waited::timed_out : Waited::look;
+        return WaitResult::woken;
+    return found == 0 ? WaitResult::timed_out : WaitResult::look;
 }
 
 } // namespace rpmem::transport

@@ -20,7 +20,7 @@ public:
 
     Result<> add(Connection& connection) override;
     void remove(Connection& connection) override;
-    Waited wait(std::chrono::milliseconds limit, int wake) override;
+    WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
     void progressed() override;
 
@@ -36,9 +36,9 @@ private:
     };
     [[nodiscard]] bool is_few() const { return members_.size() <= few; }
     void mark_all_ready();
-    Waited look_or_sleep(int milliseconds, int wake);
-    Waited poll_few(int milliseconds, int wake);
-    Waited ask_epoll(int milliseconds, int wake);
+    WaitResult look_or_sleep(int milliseconds, int wake);
+    WaitResult poll_few(int milliseconds, int wake);
+    WaitResult ask_epoll(int milliseconds, int wake);
     Result<> use_epoll();
     bool tell_epoll(int operation, Connection* connection, int fd, bool awaits_room) const;
 

@@ -33,7 +33,7 @@ ssize_t retried(Call call) {
 }
 
 // Returns how many bytes PIECES have together; 0: too many for PLACE.
-std::size_t gather(std::span<const iovec> pieces, std::span<std::byte> place) {
+std::size_t copy_pieces(std::span<const iovec> pieces, std::span<std::byte> place) {
     std::size_t size = 0;
     for (const iovec& piece : pieces) {
         if (piece.iov_len > place.size() - size)
@@ -55,9 +55,9 @@ ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
 
 ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) const {
     // To look at several pieces costs the kernel more than to copy a few bytes here.
-    std::array<std::byte, 256> gathered;
-    if (const std::size_t size = gather(pieces, gathered); size > 0)
-        return retried([&] { return ::send(fd(), gathered.data(), size, flags); });
+    std::array<std::byte, 256> joined;
+    if (const std::size_t size = copy_pieces(pieces, joined); size > 0)
+        return retried([&] { return ::send(fd(), joined.data(), size, flags); });
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces.data());
     message.msg_iovlen = pieces.size();

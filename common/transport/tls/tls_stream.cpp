@@ -244,7 +244,7 @@ ssize_t TlsStream::send(std::span<const iovec> pieces, bool more) {
     const std::size_t wanted = size_of(pieces);
     std::size_t size = 0;
     while (size < wanted && bytes_.has_room_for_record()) {
-        const std::size_t plain = gather(pieces, size);
+        const std::size_t plain = copy_pieces(pieces, size);
         if (!encrypt(plain)) {
             send_code_ = EPROTO;
             return -send_code_;
@@ -257,7 +257,7 @@ ssize_t TlsStream::send(std::span<const iovec> pieces, bool more) {
 
 // What a record takes of PIECES, from POSITION on. A copy: other threads may write to them, and
 // OpenSSL does not promise to read them only once.
-std::size_t TlsStream::gather(std::span<const iovec> pieces, std::size_t position) {
+std::size_t TlsStream::copy_pieces(std::span<const iovec> pieces, std::size_t position) {
     std::size_t size = 0;
     for (const iovec& piece : pieces) {
         const std::size_t skipped = std::min(piece.iov_len, position);
@@ -305,24 +305,24 @@ void TlsStream::flush(bool more) {
         }
         bytes_.sent(static_cast<std::size_t>(sent));
     }
-    if (ending_ == Ending::wanted || ending_ == Ending::said)
+    if (close_notify_ == CloseNotify::wanted || close_notify_ == CloseNotify::said)
         go_on_ending();
 }
 
 void TlsStream::finish() {
-    if (ending_ == Ending::no)
-        ending_ = Ending::wanted;
+    if (close_notify_ == CloseNotify::no)
+        close_notify_ = CloseNotify::wanted;
     flush(false);
 }
 
 // All that was sent has gone. The peer reads close_notify, then the end.
 void TlsStream::go_on_ending() {
-    if (ending_ == Ending::said) {
-        ending_ = Ending::done;
+    if (close_notify_ == CloseNotify::said) {
+        close_notify_ = CloseNotify::done;
         lower_->finish();
         return;
     }
-    ending_ = Ending::said;
+    close_notify_ = CloseNotify::said;
     if (state_ == State::open && send_code_ == 0) {
         const ErrorQueue queue;
         static_cast<void>(::SSL_shutdown(ssl_.get()));

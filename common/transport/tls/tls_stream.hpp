@@ -59,7 +59,7 @@ public:
 
 private:
     enum class State { handshake, open, failed };
-    enum class Ending { no, wanted, said, done };
+    enum class CloseNotify { no, wanted, said, done };
     class Places;
 
     TlsStream(TlsRole role, std::unique_ptr<Stream> lower, std::string name,
@@ -75,7 +75,7 @@ private:
     [[nodiscard]] bool has_something() const;
     void decrypt(Places& places);
     ssize_t outcome(const Places& places) const;
-    std::size_t gather(std::span<const iovec> pieces, std::size_t position);
+    std::size_t copy_pieces(std::span<const iovec> pieces, std::size_t position);
     bool encrypt(std::size_t size);
     void flush(bool more);
     void go_on_ending();
@@ -98,7 +98,7 @@ private:
     std::optional<int> ended_;           // what receive() says from now on: 0 or an errno value
     int send_code_ = 0;                  // why nothing can be sent any more
     std::string reason_;
-    Ending ending_ = Ending::no;
+    CloseNotify close_notify_ = CloseNotify::no;
     TlsBytes bytes_;
     std::unique_ptr<ssl_st, Free> ssl_; // goes before its bytes
     std::array<std::byte, most_plain_bytes> plain_;

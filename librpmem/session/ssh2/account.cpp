@@ -25,7 +25,7 @@ Result<Account> current_account() {
 }
 
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
-    // Opening a pipe must not wait for its writer.
+    // LaneHandshake a pipe must not wait for its writer.
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     SmallFile file{};
     if (!fd || ::fstat(fd.get(), &file.status) != 0)

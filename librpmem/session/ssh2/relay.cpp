@@ -36,7 +36,7 @@ Relay::Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, End
       input_(std::move(ends.input)), output_{0, std::move(ends.output), {}},
       error_{SSH_EXTENDED_DATA_STDERR, std::move(ends.error), {}} {}
 
-bool Relay::Outflow::put() {
+bool Relay::OutgoingStream::put() {
     while (!buffer.empty() && socket) {
         const ssize_t sent = ::send(socket.get(), buffer.bytes.data() + buffer.first,
                                     buffer.end - buffer.first, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -87,7 +87,7 @@ int Relay::send_input() {
     return end_sent_ ? 0 : status;
 }
 
-int Relay::receive(Outflow& flow) {
+int Relay::receive(OutgoingStream& flow) {
     while (flow.put()) {
         const ssize_t got = ::libssh2_channel_read_ex(
             channel_, flow.stream, flow.buffer.bytes.data(), flow.buffer.bytes.size());
@@ -211,7 +211,7 @@ void Relay::close() {
     error_.socket.reset();
 }
 
-void Relay::let_go() {
+void Relay::release_in_child() {
     ::close(session_->socket());
     input_.reset();
     output_.socket.reset();

@@ -30,7 +30,7 @@ public:
     // Closes its ends and cuts the connection. Nothing works afterwards.
     void close();
     // The same in a child made by fork(2): without a word to the server. Async-signal-safe.
-    void let_go();
+    void release_in_child();
 
 private:
     // Bytes on their way.
@@ -45,7 +45,7 @@ private:
             end = count;
         }
     };
-    struct Outflow {
+    struct OutgoingStream {
         int stream;
         UniqueFd socket;
         Buffer buffer;
@@ -54,7 +54,7 @@ private:
 
     // Each goes on until it would have to wait: 0, or the status of libssh2.
     int send_input();
-    int receive(Outflow& flow);
+    int receive(OutgoingStream& flow);
     int await_end();
     int step(std::size_t number);
     bool has_received_more();
@@ -68,8 +68,8 @@ private:
     UniqueFd input_;
     Buffer input_buffer_;
     bool end_sent_ = false;
-    Outflow output_;
-    Outflow error_;
+    OutgoingStream output_;
+    OutgoingStream error_;
     std::size_t next_step_ = 0;
     unsigned long queued_ = 0; // bytes received that no step has taken
     bool has_end_ = false;     // the command says nothing more

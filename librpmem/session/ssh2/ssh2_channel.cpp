@@ -3,10 +3,10 @@
 #include "common/base/io.hpp"
 #include "common/base/quiet_thread.hpp"
 #include "librpmem/session/ssh2/account.hpp"
-#include "librpmem/session/ssh2/connect.hpp"
 #include "librpmem/session/ssh2/host_key.hpp"
 #include "librpmem/session/ssh2/login.hpp"
 #include "librpmem/session/ssh2/relay.hpp"
+#include "librpmem/session/ssh2/ssh_socket.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -22,17 +22,17 @@ constexpr std::uint16_t usual_port = 22;
 constexpr unsigned window_size = 1U << 18;
 
 // The relay, in a thread of its own.
-class RelayCarrier final : public Carrier {
+class RelayBackend final : public ChannelBackend {
 public:
-    RelayCarrier(Relay relay, Event stop)
+    RelayBackend(Relay relay, Event stop)
         : stop_(std::move(stop)), relay_(std::move(relay)),
           thread_(start_without_signals([this] { run(); })) {}
-    ~RelayCarrier() override {
+    ~RelayBackend() override {
         stop_.raise();
         thread_.join();
     }
-    RelayCarrier(const RelayCarrier&) = delete;
-    RelayCarrier& operator=(const RelayCarrier&) = delete;
+    RelayBackend(const RelayBackend&) = delete;
+    RelayBackend& operator=(const RelayBackend&) = delete;
 
     std::optional<ExitStatus> wait(const Deadline& deadline) override {
         std::unique_lock lock(mutex_);
@@ -41,9 +41,9 @@ public:
         return status_;
     }
 
-    void let_go() override {
+    void release_in_child() override {
         if (!closing_)
-            relay_.let_go();
+            relay_.release_in_child();
     }
 
 private:
@@ -99,10 +99,10 @@ Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
     std::string peer = peer_of(session->socket());
     Relay relay(std::move(session), channel,
                 {std::move(input.theirs), std::move(output.theirs), std::move(error.theirs)});
-    auto carrier = std::make_unique<RelayCarrier>(std::move(relay), std::move(stop));
+    auto backend = std::make_unique<RelayBackend>(std::move(relay), std::move(stop));
     return std::make_unique<Channel>(
         ChannelStreams{std::move(input.ours), std::move(output.ours), std::move(error.ours)},
-        std::move(carrier), std::move(peer));
+        std::move(backend), std::move(peer));
 }
 
 std::vector<std::string> known_hosts_files(const Files& files, const Account& account) {

@@ -1,4 +1,4 @@
-#include "rpmemd/configuration/configuration_file.hpp"
+#include "rpmemd/settings/configuration_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rpmemd/configuration/forced_command.hpp"
+#include "rpmemd/settings/forced_command.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,10 +21,10 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd", {}},
         {"/usr/local/bin/rpmemd", {}},
         {"~/bin/rpmemd", {}},
-        {"export RPMEMD_OFFER=1; rpmemd", {.offer = true}},
-        {"export RPMEMD_OFFER=1;rpmemd", {.offer = true}},
+        {"export RPMEMD_OFFER=1; rpmemd", {.knows_hello = true}},
+        {"export RPMEMD_OFFER=1;rpmemd", {.knows_hello = true}},
         {"rpmemd --probe", {.action = Action::probe}},
-        {"export RPMEMD_OFFER=1; rpmemd --probe", {.offer = true, .action = Action::probe}},
+        {"export RPMEMD_OFFER=1; rpmemd --probe", {.knows_hello = true, .action = Action::probe}},
         {"rpmemd --remove pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
         {"rpmemd --remove a/b-1.set --force",
          {.action = Action::remove, .pool_set = "a/b-1.set", .force = true}},
@@ -41,7 +41,7 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         SCOPED_TRACE(text);
         const auto seen = parse_client_command(text);
         ASSERT_TRUE(seen) << seen.error().text;
-        EXPECT_EQ(seen->offer, command.offer);
+        EXPECT_EQ(seen->knows_hello, command.knows_hello);
         EXPECT_EQ(seen->action, command.action);
         EXPECT_EQ(seen->pool_set, command.pool_set);
         EXPECT_EQ(seen->force, command.force);
@@ -195,11 +195,12 @@ TEST(ForcedCommand, SettlesWhatTheClientGets) {
         Configuration configuration{};
         configuration.restricted = each.restricted;
         configuration.allow_remove = each.allow_remove;
-        const auto wish = obey(each.original ? each.original->c_str() : nullptr, configuration);
-        EXPECT_EQ(wish ? 0 : wish.error().code, each.code);
-        EXPECT_EQ(wish && !wish->warning.empty(), each.warned);
+        const auto admitted =
+            admit(each.original ? each.original->c_str() : nullptr, configuration);
+        EXPECT_EQ(admitted ? 0 : admitted.error().code, each.code);
+        EXPECT_EQ(admitted && !admitted->warning.empty(), each.warned);
         EXPECT_EQ(configuration.may_delete, each.may_delete);
-        if (wish) {
+        if (admitted) {
             EXPECT_EQ(configuration.remove.value_or(""), each.remove);
             EXPECT_EQ(configuration.probe, each.probe);
         }
@@ -210,7 +211,7 @@ TEST(ForcedCommand, WhatItDoesItselfIsNotTheClientsToChange) {
     Configuration configuration{};
     configuration.probe = true;
     configuration.allow_remove = true;
-    ASSERT_TRUE(obey("rpmemd --remove a", configuration));
+    ASSERT_TRUE(admit("rpmemd --remove a", configuration));
     EXPECT_FALSE(configuration.remove);
     EXPECT_TRUE(configuration.probe);
 }
@@ -218,21 +219,21 @@ TEST(ForcedCommand, WhatItDoesItselfIsNotTheClientsToChange) {
 TEST(ForcedCommand, ContradictionsAreRefused) {
     Configuration outside{};
     outside.restricted = outside.allow_outside = true;
-    EXPECT_FALSE(obey("rpmemd", outside));
+    EXPECT_FALSE(admit("rpmemd", outside));
     Configuration removes{}; // as where ForceCommand runs what the client wants
     removes.remove = "a";
-    EXPECT_FALSE(obey("rpmemd --remove a", removes));
+    EXPECT_FALSE(admit("rpmemd --remove a", removes));
     Configuration reads{};
     reads.allow_remove = reads.read_only = true;
-    EXPECT_FALSE(obey("rpmemd --remove a", reads));
+    EXPECT_FALSE(admit("rpmemd --remove a", reads));
 }
 
 TEST(ForcedCommand, TheOfferSurvivesOptionsThatAreIgnored) {
     Configuration configuration{};
-    const auto wish = obey("export RPMEMD_OFFER=1; rpmemd --log-level debug", configuration);
-    ASSERT_TRUE(wish);
-    EXPECT_TRUE(wish->offer);
-    EXPECT_NE(wish->warning.find("--log-level debug"), std::string::npos) << wish->warning;
+    const auto admitted = admit("export RPMEMD_OFFER=1; rpmemd --log-level debug", configuration);
+    ASSERT_TRUE(admitted);
+    EXPECT_TRUE(admitted->knows_hello);
+    EXPECT_NE(admitted->warning.find("--log-level debug"), std::string::npos) << admitted->warning;
 }
 
 } // namespace

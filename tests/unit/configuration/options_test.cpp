@@ -1,5 +1,5 @@
-#include "rpmemd/configuration/configuration_file.hpp"
-#include "rpmemd/configuration/options.hpp"
+#include "rpmemd/settings/configuration_file.hpp"
+#include "rpmemd/settings/options.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

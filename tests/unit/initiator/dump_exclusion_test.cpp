@@ -22,7 +22,7 @@ protected:
                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         ASSERT_NE(address, MAP_FAILED);
         memory = {static_cast<std::byte*>(address), pages * page};
-        // The application's own wish.
+        // The application's own admitted.
         ASSERT_EQ(::madvise(memory.data() + 2 * page, page, MADV_DONTDUMP), 0);
         ASSERT_EQ(dumped(memory), "dd-ddd");
     }

@@ -39,7 +39,7 @@ int persist_answered_by(std::vector<std::byte> answer) {
                                                    .remote = fabric::RemoteAddress{0, 0},
                                                    .method = wire::PersistMethod::general_purpose,
                                                    .lanes = 1,
-                                                   .alarm = {lost.fd(), [] { return true; }},
+                                                   .watch = {lost.fd(), [] { return true; }},
                                                    .session_fd = -1},
                                                   settings(), test::fabric_patience));
     return lanes->lane(0)->persist(0, 64, false);

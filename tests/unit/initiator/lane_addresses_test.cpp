@@ -17,7 +17,7 @@ std::optional<std::vector<HostAddress>> told(const Texts& texts) {
 
 struct Case {
     const char* name;
-    Arrival arrival;
+    LoginFacts arrival;
     std::optional<SshDestination> ssh; // what it says if it is asked
     bool is_asked;
     Texts tried;

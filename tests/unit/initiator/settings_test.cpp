@@ -1,4 +1,4 @@
-#include "common/base/settings.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <gtest/gtest.h>
 

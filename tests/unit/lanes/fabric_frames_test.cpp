@@ -52,7 +52,7 @@ protected:
     FabricFrames()
         : served(GetParam().shares, GetParam().access, 2),
           lanes(value_of(
-              FabricLanes::open(request_for(*served.server, memory, GetParam().method, alarm.fd()),
+              FabricLanes::open(request_for(*served.server, memory, GetParam().method, watch.fd()),
                                 fabric_settings(), test::fabric_patience))) {
         Recorder::instance().reset();
         Recorder::instance().watch(served.pool.begin(), pool_size);
@@ -80,7 +80,7 @@ protected:
                                   std::span(memory).subspan(range.offset, range.size));
     }
 
-    Event alarm = value_of(Event::make());
+    Event watch = value_of(Event::make());
     std::vector<std::byte> memory = std::vector<std::byte>(pool_size);
     ServedSession served;
     std::unique_ptr<LaneSet> lanes;
@@ -223,7 +223,7 @@ TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
 
 TEST_P(FabricFrames, AnAlarmEndsAWaitingCall) {
     Recorder::instance().delay(std::chrono::seconds(2)); // the target is busy
-    alarm.raise();
+    watch.raise();
     EXPECT_EQ(lane().deep_persist(0, 64), ECONNRESET);
     Recorder::instance().delay(std::chrono::milliseconds(0));
 }
@@ -233,11 +233,11 @@ TEST_P(FabricFrames, AnAlarmEndsAWaitingCall) {
 TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
     ServedSession served(one_file, PoolAccess::direct, 2);
     std::vector<std::byte> memory(pool_size);
-    const Event alarm = value_of(Event::make());
+    const Event watch = value_of(Event::make());
     Settings settings = fabric_settings();
     settings.connect_timeout = std::chrono::milliseconds(2321);
     const auto lanes = value_of(FabricLanes::open(
-        request_for(*served.server, memory, PersistMethod::general_purpose, alarm.fd()), settings,
+        request_for(*served.server, memory, PersistMethod::general_purpose, watch.fd()), settings,
         test::fabric_patience));
     served.sleep(true);
     const auto second = lanes->use_lane(1);

@@ -107,8 +107,9 @@ private:
     std::thread thread_;
 };
 
-inline Settings fabric_settings() {
-    Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+inline initiator::Settings fabric_settings() {
+    initiator::Settings settings =
+        initiator::read_settings([](const char*) -> const char* { return nullptr; });
     settings.operation_timeout = test::fabric_patience;
     settings.connect_timeout = test::fabric_patience;
     settings.spin_time = std::chrono::microseconds(0);
@@ -128,7 +129,7 @@ inline initiator::FabricLanesRequest request_for(const FabricLaneServer& server,
         .remote = std::nullopt,
         .method = method,
         .lanes = server.lanes(),
-        .alarm = {fd, [] { return true; }},
+        .watch = {fd, [] { return true; }},
         .session_fd = fd,
         .proof = std::make_shared<const transport::ProofSession>(sample_proof(server.lanes())),
         .inline_size = ServedSession::inline_size};

@@ -81,7 +81,7 @@ private:
                 group_.progressed();
                 continue;
             }
-            if (group_.wait(patience, stop_.fd()) != transport::Waited::look)
+            if (group_.wait(patience, stop_.fd()) != transport::WaitResult::look)
                 return;
         }
         if (!lane_.problem().empty())
@@ -113,7 +113,7 @@ public:
     }
 
     std::vector<std::byte> memory = std::vector<std::byte>(pool_size);
-    Event alarm = std::move(*Event::make());
+    Event watch = std::move(*Event::make());
     Served target;
     FrameLane lane;
 
@@ -130,7 +130,7 @@ private:
                 std::move(group),
                 own,
                 memory.data(),
-                {alarm.fd(), [] { return true; }},
+                {watch.fd(), [] { return true; }},
                 patience};
     }
 
@@ -283,7 +283,7 @@ TEST(FramesLane, AnErrorOfTheMediumIsNoAck) {
 TEST(FramesLane, AReadThatGivesUpLeavesItsMemoryAlone) {
     Frames frames;
     frames.target.stop(); // nobody answers
-    frames.alarm.raise();
+    frames.watch.raise();
     std::vector<std::byte> bytes(page, std::byte{0x77});
     EXPECT_EQ(frames.lane.read(bytes.data(), 0, page), ECONNRESET);
     EXPECT_EQ(bytes, std::vector<std::byte>(page, std::byte{0x77}));

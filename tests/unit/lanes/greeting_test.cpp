@@ -24,7 +24,7 @@ constexpr unsigned lane_count = 2;
 constexpr std::size_t most_data = 56;
 
 Greeting good_greeting(std::uint32_t lane) {
-    return encode(wire::LaneGreeting{lane, sample_proof(lane_count).keys.token});
+    return encode(wire::LaneConnectData{lane, sample_proof(lane_count).keys.token});
 }
 
 // A bare peer that asks for a lane, with these data.
@@ -83,13 +83,13 @@ private:
     bool is_asked_ = false;
 };
 
-class LaneGreeting : public testing::Test {
+class LaneConnectData : public testing::Test {
 protected:
-    LaneGreeting()
-        : log_file_(testing::TempDir() + "lane_greeting." + std::to_string(::getpid())),
+    LaneConnectData()
+        : log_file_(testing::TempDir() + "lane_connect_data." + std::to_string(::getpid())),
           served_(one_file, PoolAccess::direct, lane_count, false,
                   value_of(Log::to_file(log_file_, LogLevel::debug))) {}
-    ~LaneGreeting() override { std::filesystem::remove(log_file_); }
+    ~LaneConnectData() override { std::filesystem::remove(log_file_); }
 
     // The server turns away who comes with GREETING, and says WHY.
     void expect_refusal(const Greeting& greeting, const std::string& why) const {
@@ -106,7 +106,7 @@ protected:
     [[nodiscard]] Result<std::unique_ptr<LaneSet>>
     connect(const std::function<void(FabricLanesRequest&)>& change = {}) {
         FabricLanesRequest request = request_for(*served_.server, memory_,
-                                                 wire::PersistMethod::general_purpose, alarm_.fd());
+                                                 wire::PersistMethod::general_purpose, watch_.fd());
         if (change)
             change(request);
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
@@ -128,12 +128,12 @@ protected:
     }
 
     const std::string log_file_;
-    const Event alarm_ = value_of(Event::make());
+    const Event watch_ = value_of(Event::make());
     std::vector<std::byte> memory_ = std::vector<std::byte>(pool_size);
     ServedSession served_;
 };
 
-TEST_F(LaneGreeting, WithoutOrTooShort) {
+TEST_F(LaneConnectData, WithoutOrTooShort) {
     expect_refusal({}, "shorter than 20");
     for (const std::size_t size : {1U, 4U, 19U}) {
         SCOPED_TRACE(size);
@@ -144,20 +144,20 @@ TEST_F(LaneGreeting, WithoutOrTooShort) {
     expect_lane();
 }
 
-TEST_F(LaneGreeting, WrongToken) {
+TEST_F(LaneConnectData, WrongToken) {
     for (const std::size_t place : {4U, 12U, 19U}) {
         SCOPED_TRACE(place);
         Greeting greeting = good_greeting(0);
         greeting[place] ^= std::byte{1};
         expect_refusal(greeting, "its token is not the one");
     }
-    expect_refusal(encode(wire::LaneGreeting{0, {}}), "its token is not the one");
+    expect_refusal(encode(wire::LaneConnectData{0, {}}), "its token is not the one");
     // Who does not know the token is not told which lanes there are.
-    expect_refusal(encode(wire::LaneGreeting{lane_count, {}}), "its token is not the one");
+    expect_refusal(encode(wire::LaneConnectData{lane_count, {}}), "its token is not the one");
     expect_lane();
 }
 
-TEST_F(LaneGreeting, LanesThatThereAreNot) {
+TEST_F(LaneConnectData, LanesThatThereAreNot) {
     constexpr auto most = std::numeric_limits<std::uint32_t>::max();
     for (const std::uint32_t lane : {lane_count, lane_count + 1, most}) {
         SCOPED_TRACE(lane);
@@ -166,7 +166,7 @@ TEST_F(LaneGreeting, LanesThatThereAreNot) {
     expect_lane();
 }
 
-TEST_F(LaneGreeting, LanesThatAreConnectedAlready) {
+TEST_F(LaneConnectData, LanesThatAreConnectedAlready) {
     const auto lanes = served_lanes();
     expect_refusal(good_greeting(0), "it is connected already");
     ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));
@@ -175,7 +175,7 @@ TEST_F(LaneGreeting, LanesThatAreConnectedAlready) {
     EXPECT_EQ(lanes->lane(1)->persist(0, 8, false), 0);
 }
 
-TEST_F(LaneGreeting, APeerMayComeAgain) {
+TEST_F(LaneConnectData, APeerMayComeAgain) {
     for (int again = 0; again < 2; ++again) {
         SCOPED_TRACE(again);
         expect_lane();
@@ -183,7 +183,7 @@ TEST_F(LaneGreeting, APeerMayComeAgain) {
 }
 
 // The token crosses the network as it is: whoever saw it gets no further.
-TEST_F(LaneGreeting, WhoKnowsTheTokenOnlyGetsNoLane) {
+TEST_F(LaneConnectData, WhoKnowsTheTokenOnlyGetsNoLane) {
     for (const std::size_t size : {1U, 32U, 95U, 96U, 97U}) {
         SCOPED_TRACE(size);
         Greeting greeting = good_greeting(0);
@@ -197,7 +197,7 @@ TEST_F(LaneGreeting, WhoKnowsTheTokenOnlyGetsNoLane) {
     expect_lane();
 }
 
-TEST_F(LaneGreeting, AWrongProofIsRefused) {
+TEST_F(LaneConnectData, AWrongProofIsRefused) {
     Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
     EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
         lanes = connect([](FabricLanesRequest& request) {

@@ -12,13 +12,13 @@ protected:
         end.interface = "eth0";
     }
 
-    [[nodiscard]] Surroundings surroundings() const {
+    [[nodiscard]] RdmaFacts facts() const {
         return {examine_devices(root), parse_devices(allowed).value(), "RPMEM_DEVICE", providers};
     }
 
     // The diagnosis is FAULT, and its text has all WORDS.
     void expect(Fault fault, const std::vector<std::string>& words) const {
-        const Diagnosis diagnosis = diagnose(surroundings(), end);
+        const Diagnosis diagnosis = diagnose(facts(), end);
         EXPECT_EQ(static_cast<int>(diagnosis.fault), static_cast<int>(fault)) << diagnosis.text;
         for (const std::string& word : words)
             EXPECT_NE(diagnosis.text.find(word), std::string::npos)
@@ -40,9 +40,9 @@ protected:
 TEST_F(DiagnosisTest, NothingIsWrong) {
     add_subsystem();
     add_good_device("rxe0", 0, "eth0");
-    EXPECT_EQ(diagnose(surroundings(), end).text, "");
+    EXPECT_EQ(diagnose(facts(), end).text, "");
     allowed = "rxe0:1";
-    EXPECT_EQ(diagnose(surroundings(), end).text, "");
+    EXPECT_EQ(diagnose(facts(), end).text, "");
 }
 
 TEST_F(DiagnosisTest, NoSubsystemAndNoDevice) {
@@ -99,7 +99,7 @@ TEST_F(DiagnosisTest, TheConnectionManagerIsMissing) {
 }
 
 TEST_F(DiagnosisTest, NoPermission) {
-    Surroundings with;
+    RdmaFacts with;
     with.devices.has_subsystem = true;
     with.devices.manager_access = FileAccess::usable;
     with.setting = "RPMEM_DEVICE";
@@ -186,17 +186,17 @@ TEST_F(DiagnosisTest, TheWayBeginsAtAnotherDevice) {
 TEST_F(DiagnosisTest, WithoutInterfacesItIsAGuess) {
     add_subsystem();
     add_good_device("rxe0", 0, "eth1");
-    const Surroundings one = surroundings();
+    const RdmaFacts one = facts();
     EXPECT_TRUE(is_certain(diagnose(one, end), one));
     add_port("cxgb4_0", 1, "4: ACTIVE", "Ethernet"); // which does not tell
     add_user_access("cxgb4_0", 1);
-    const Surroundings two = surroundings();
+    const RdmaFacts two = facts();
     EXPECT_EQ(diagnose(two, end).fault, Fault::not_an_rdma_address);
     EXPECT_FALSE(is_certain(diagnose(two, end), two));
     end.interface = "eth1";
     EXPECT_FALSE(is_certain(diagnose(two, end), two)); // nothing is wrong
     allowed = "rxe9";
-    const Surroundings wrong = surroundings();
+    const RdmaFacts wrong = facts();
     EXPECT_TRUE(is_certain(diagnose(wrong, end), wrong));
 }
 

@@ -69,7 +69,7 @@ struct Side {
     bool turn(std::chrono::milliseconds limit) {
         if (connection->poll(taker) > 0)
             group->progressed();
-        return group->wait(limit, wake.fd()) != Waited::timed_out;
+        return group->wait(limit, wake.fd()) != WaitResult::timed_out;
     }
 };
 

@@ -26,10 +26,10 @@ protected:
     }
     void post(const FrameHeader& header, std::span<const std::byte> piece, More more = More::none) {
         for (const Deadline deadline(patience); !deadline.passed();) {
-            const Posted posted = ours.connection->post(header, piece, more);
-            if (posted == Posted::yes)
+            const PostResult posted = ours.connection->post(header, piece, more);
+            if (posted == PostResult::yes)
                 return;
-            ASSERT_EQ(posted, Posted::full);
+            ASSERT_EQ(posted, PostResult::full);
             ours.turn(std::chrono::milliseconds(1));
             theirs.turn(std::chrono::milliseconds(1));
         }
@@ -90,7 +90,7 @@ TEST_P(Contract, FramesGoBothWays) {
     const Bytes8 bytes(100, std::byte{3});
     post({.type = FrameType::write, .length = 100, .number = 1}, bytes);
     ASSERT_EQ(theirs.connection->post({.type = FrameType::ack, .number = 1}, {}, More::none),
-              Posted::yes);
+              PostResult::yes);
     EXPECT_TRUE(
         until([&] { return ours.taker.headers.size() + theirs.taker.headers.size() == 2; }));
     EXPECT_EQ(ours.taker.headers.at(0).type, FrameType::ack);
@@ -111,7 +111,7 @@ TEST_P(Contract, WhatTheReceiverRefusesEndsTheConnectionAndIsToldOnce) {
                                        .length = static_cast<std::uint32_t>(why.size()),
                                        .offset = 1},
                                       std::as_bytes(std::span(why)), More::none),
-              Posted::yes);
+              PostResult::yes);
     theirs.connection->close();
     ASSERT_TRUE(until([&] { return ours.connection->ended(); }));
     EXPECT_EQ(ours.connection->failure().fault, Fault::closed);
@@ -134,7 +134,7 @@ TEST_P(Contract, ClosingSaysByeBehindWhatWasPosted) {
     ours.connection->close();
     EXPECT_EQ(ours.connection->post({.type = FrameType::write, .length = 8, .number = 2}, Bytes8(8),
                                     More::none),
-              Posted::ended);
+              PostResult::ended);
     ASSERT_TRUE(until([&] { return theirs.connection->ended(); }));
     EXPECT_EQ(theirs.taker.headers.size(), 1U);
     EXPECT_EQ(theirs.connection->failure().fault, Fault::closed);
@@ -145,15 +145,16 @@ TEST_P(Contract, NothingHappensToOneThatWasGivenUp) {
     EXPECT_TRUE(ours.connection->ended());
     EXPECT_EQ(ours.connection->post({.type = FrameType::write, .length = 8, .number = 1}, Bytes8(8),
                                     More::none),
-              Posted::ended);
+              PostResult::ended);
     EXPECT_EQ(ours.connection->poll(ours.taker), 0U);
 }
 
 TEST_P(Contract, AWaitIsWokenAndHasABound) {
-    EXPECT_EQ(ours.group->wait(std::chrono::milliseconds(1), ours.wake.fd()), Waited::timed_out);
+    EXPECT_EQ(ours.group->wait(std::chrono::milliseconds(1), ours.wake.fd()),
+              WaitResult::timed_out);
     ours.group->progressed();
     ours.wake.raise();
-    EXPECT_EQ(ours.group->wait(patience, ours.wake.fd()), Waited::woken);
+    EXPECT_EQ(ours.group->wait(patience, ours.wake.fd()), WaitResult::woken);
 }
 
 // tcp can do nothing besides frames.
@@ -163,15 +164,15 @@ TEST_P(Contract, DirectAccessIsThereOrRefused) {
     EXPECT_FALSE(theirs.connection->abilities().direct);
     if (is_fabric)
         return;
-    EXPECT_EQ(ours.connection->write(0, Bytes8(8)), Posted::ended);
-    EXPECT_EQ(ours.connection->read(0, {}), Posted::ended);
+    EXPECT_EQ(ours.connection->write(0, Bytes8(8)), PostResult::ended);
+    EXPECT_EQ(ours.connection->read(0, {}), PostResult::ended);
     EXPECT_FALSE(ours.connection->ended());
 }
 
 class FabricContract : public ::testing::Test {
 protected:
     void read_behind() {
-        ASSERT_EQ(pair.ours.connection->read(0, {}), Posted::yes);
+        ASSERT_EQ(pair.ours.connection->read(0, {}), PostResult::yes);
         for (const Deadline deadline(patience);
              pair.ours.connection->open_reads() > 0 && !deadline.passed();) {
             pair.ours.turn(std::chrono::milliseconds(1));
@@ -189,7 +190,7 @@ TEST_F(FabricContract, AReadBehindWritesShowsThatTheyAreThere) {
     for (std::size_t offset = 0; offset < pool_size; offset += piece)
         ASSERT_EQ(
             pair.ours.connection->write(offset, std::span(pair.our_pool).subspan(offset, piece)),
-            Posted::yes);
+            PostResult::yes);
     read_behind();
     EXPECT_EQ(pair.our_pool, pair.their_pool);
 }
@@ -197,11 +198,11 @@ TEST_F(FabricContract, AReadBehindWritesShowsThatTheyAreThere) {
 TEST_F(FabricContract, AWriteIsThereBeforeTheFrameBehindIt) {
     for (int round = 1; round < 20; ++round) {
         std::fill(pair.our_pool.begin(), pair.our_pool.end(), static_cast<std::byte>(round));
-        ASSERT_EQ(pair.ours.connection->write(0, pair.our_pool), Posted::yes);
+        ASSERT_EQ(pair.ours.connection->write(0, pair.our_pool), PostResult::yes);
         ASSERT_EQ(pair.ours.connection->post(
                       {.type = FrameType::persist, .number = static_cast<std::uint64_t>(round)}, {},
                       More::none),
-                  Posted::yes);
+                  PostResult::yes);
         for (const Deadline deadline(patience);
              pair.theirs.taker.headers.size() < static_cast<std::size_t>(round) &&
              !deadline.passed();) {
@@ -216,10 +217,10 @@ TEST_F(FabricContract, AWriteIsThereBeforeTheFrameBehindIt) {
 
 TEST_F(FabricContract, TheQueueIsBounded) {
     std::size_t posted = 0;
-    while (posted < 100 && pair.ours.connection->write(0, pair.our_pool) == Posted::yes)
+    while (posted < 100 && pair.ours.connection->write(0, pair.our_pool) == PostResult::yes)
         ++posted;
     EXPECT_EQ(posted, frames);
-    EXPECT_EQ(pair.ours.connection->read(0, {}), Posted::full);
+    EXPECT_EQ(pair.ours.connection->read(0, {}), PostResult::full);
     EXPECT_FALSE(pair.ours.connection->ended());
 }
 
@@ -228,7 +229,7 @@ TEST_F(FabricContract, TheQueueIsBounded) {
 TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
     ASSERT_EQ(pair.ours.connection->post({.type = FrameType::write, .length = 8, .number = 1},
                                          Bytes8(8), More::none),
-              Posted::yes);
+              PostResult::yes);
     for (const Deadline deadline(patience);
          !pair.theirs.connection->ended() && !deadline.passed();) {
         pair.ours.turn(std::chrono::milliseconds(1));
@@ -257,7 +258,7 @@ TEST_F(FabricContract, AMessageThatIsNoFrameBreaksTheRules) {
 TEST_F(FabricContract, APayloadOfAnotherSizeThanAnnouncedBreaksTheRules) {
     ASSERT_EQ(pair.ours.connection->post({.type = FrameType::write, .length = 9, .number = 1},
                                          Bytes8(8), More::none),
-              Posted::yes);
+              PostResult::yes);
     for (const Deadline deadline(patience);
          !pair.theirs.connection->ended() && !deadline.passed();) {
         pair.ours.turn(std::chrono::milliseconds(1));

@@ -100,7 +100,7 @@ protected:
 TEST_F(FrameConnectionTest, SendsAHeaderAndItsPieceAsTheyAre) {
     const Buffer piece = counted(1000);
     const FrameHeader header{.type = FrameType::write, .length = 1000, .offset = 4096, .number = 1};
-    EXPECT_EQ(connection->post(header, piece, More::none), Posted::yes);
+    EXPECT_EQ(connection->post(header, piece, More::none), PostResult::yes);
     EXPECT_FALSE(connection->unsent());
     EXPECT_EQ(connection->released(), 1U);
     EXPECT_EQ(hear(1032), frame(header, piece));
@@ -117,7 +117,7 @@ TEST_F(FrameConnectionTest, FramesWithOthersBehindThemWait) {
         expected.insert(expected.end(), bytes.begin(), bytes.end());
         EXPECT_EQ(connection->released(), 0U);
         EXPECT_EQ(connection->post(header, piece, number < 3 ? More::follows : More::none),
-                  Posted::yes);
+                  PostResult::yes);
     }
     EXPECT_EQ(connection->released(), 3U);
     EXPECT_EQ(hear(expected.size()), expected);
@@ -139,14 +139,14 @@ TEST_F(FrameConnectionTest, WhatTheNetworkDoesNotTakeWaits) {
         while (posted < count) {
             const FrameHeader header{
                 .type = FrameType::write, .length = size, .offset = 0, .number = posted + 1};
-            const Posted result =
+            const PostResult result =
                 connection->post(header, piece, posted % 3 == 0 ? More::none : More::follows);
-            if (result == Posted::full) {
+            if (result == PostResult::full) {
                 was_full = true;
                 EXPECT_TRUE(connection->unsent());
                 break;
             }
-            ASSERT_EQ(result, Posted::yes);
+            ASSERT_EQ(result, PostResult::yes);
             const Buffer bytes = frame(header, piece);
             expected.insert(expected.end(), bytes.begin(), bytes.end());
             ++posted;
@@ -227,7 +227,7 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
         << connection->failure().text;
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
     const Buffer words = counted(3);
-    EXPECT_EQ(connection->post(error, words, More::none), Posted::yes);
+    EXPECT_EQ(connection->post(error, words, More::none), PostResult::yes);
     EXPECT_EQ(hear(35), frame(error, words)) << "the peer is told";
 }
 
@@ -250,12 +250,12 @@ TEST_F(FrameConnectionTest, APeerThatBrokeTheRulesHearsWhyBehindWhatWasUnsent) {
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
     const Buffer piece = counted(header.length);
     const Buffer words = counted(3);
-    ASSERT_EQ(connection->post(header, piece, More::none), Posted::yes);
+    ASSERT_EQ(connection->post(header, piece, More::none), PostResult::yes);
     ASSERT_TRUE(connection->unsent());
     say(Buffer(32));
     connection->poll(collector);
     ASSERT_EQ(connection->failure().fault, Fault::broke_protocol);
-    EXPECT_EQ(connection->post(error, words, More::none), Posted::yes);
+    EXPECT_EQ(connection->post(error, words, More::none), PostResult::yes);
     connection->close();
     say(counted(1000));
 
@@ -317,7 +317,7 @@ TEST_F(FrameConnectionTest, ThePeersLastWordsGoBeforeAFailedSend) {
     raw.reset();
     EXPECT_EQ(connection->post({.type = FrameType::write, .length = 4, .number = 1}, counted(4),
                                More::none),
-              Posted::ended);
+              PostResult::ended);
     EXPECT_FALSE(connection->ended());
     connection->poll(collector);
     connection->poll(collector);
@@ -329,7 +329,7 @@ TEST_F(FrameConnectionTest, ThePeersLastWordsGoBeforeAFailedSend) {
 TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     const FrameHeader header{.type = FrameType::write, .length = 8, .number = 1};
     const Buffer piece = counted(8);
-    ASSERT_EQ(connection->post(header, piece, More::follows), Posted::yes);
+    ASSERT_EQ(connection->post(header, piece, More::follows), PostResult::yes);
     connection->close();
     Buffer expected = frame(header, piece);
     const Buffer bye = frame({.type = FrameType::bye});
@@ -337,14 +337,14 @@ TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     EXPECT_EQ(hear(expected.size()), expected);
     std::byte none;
     EXPECT_EQ(::recv(raw.get(), &none, 1, 0), 0) << "and then the end";
-    EXPECT_EQ(connection->post(header, piece, More::none), Posted::ended);
+    EXPECT_EQ(connection->post(header, piece, More::none), PostResult::ended);
 }
 
 TEST_F(FrameConnectionTest, NothingHappensToOneThatWasLetGo) {
-    connection->let_go();
+    connection->release_in_child();
     EXPECT_TRUE(connection->ended());
     EXPECT_EQ(connection->poll(collector), 0U);
-    EXPECT_EQ(connection->post({.type = FrameType::write}, {}, More::none), Posted::ended);
+    EXPECT_EQ(connection->post({.type = FrameType::write}, {}, More::none), PostResult::ended);
     connection->close();
 }
 

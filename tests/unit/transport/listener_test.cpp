@@ -138,7 +138,7 @@ TEST_F(ListenerTest, ALaneThatKnowsTheSecretIsWelcome) {
     // It carries bytes, and none have been lost on the way.
     ASSERT_EQ(
         opened->connection->post({.type = wire::FrameType::persist, .number = 1}, {}, More::none),
-        Posted::yes);
+        PostResult::yes);
     std::array<std::byte, wire::frame_header_size> frame;
     const iovec place{frame.data(), frame.size()};
     EXPECT_EQ(owner.taken[7]->receive({&place, 1}), ssize_t(frame.size()));

@@ -89,7 +89,7 @@ protected:
     void expect_received(std::size_t index) {
         std::size_t got = 0;
         while (got == 0) {
-            ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
+            ASSERT_EQ(group.wait(long_time, wake->fd()), WaitResult::look);
             for (Connection* const each : group.ready()) {
                 const std::size_t bytes = each->poll(receiver);
                 if (bytes > 0) {
@@ -104,7 +104,7 @@ protected:
     // Waits until the network has taken all that CONNECTION has to send.
     void send_all(Connection& connection) {
         while (connection.unsent()) {
-            ASSERT_EQ(group.wait(long_time, wake->fd()), Waited::look);
+            ASSERT_EQ(group.wait(long_time, wake->fd()), WaitResult::look);
             for (Connection* const each : group.ready())
                 static_cast<void>(each->poll(receiver));
         }
@@ -141,19 +141,19 @@ TEST_P(SocketGroupTest, IsWoken) {
         std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
         wake->raise();
     });
-    Waited waited = Waited::look;
-    while (waited == Waited::look)
+    WaitResult waited = WaitResult::look;
+    while (waited == WaitResult::look)
         waited = group.wait(long_time, wake->fd());
     later.join();
-    EXPECT_EQ(waited, Waited::woken);
+    EXPECT_EQ(waited, WaitResult::woken);
 }
 
 TEST_P(SocketGroupTest, GivesUpInTime) {
     const auto began = std::chrono::steady_clock::now();
-    Waited waited = Waited::look;
-    while (waited == Waited::look)
+    WaitResult waited = WaitResult::look;
+    while (waited == WaitResult::look)
         waited = group.wait(milliseconds(30), wake->fd());
-    EXPECT_EQ(waited, Waited::timed_out);
+    EXPECT_EQ(waited, WaitResult::timed_out);
     EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(30));
 }
 
@@ -163,11 +163,11 @@ TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
     for (const auto& connection : connections)
         ASSERT_TRUE(patient.add(*connection));
     wake->raise();
-    Waited waited = Waited::look;
+    WaitResult waited = WaitResult::look;
     const Deadline deadline(long_time);
-    while (waited == Waited::look && !deadline.passed())
+    while (waited == WaitResult::look && !deadline.passed())
         waited = patient.wait(long_time, wake->fd());
-    EXPECT_EQ(waited, Waited::woken);
+    EXPECT_EQ(waited, WaitResult::woken);
 }
 
 // A connection with something to send is waited for until the network takes it.
@@ -177,7 +177,7 @@ TEST_P(SocketGroupTest, WaitsForRoom) {
     const wire::FrameHeader header{
         .type = wire::FrameType::write, .length = std::uint32_t(piece.size()), .number = 1};
     while (!connection.unsent())
-        ASSERT_EQ(connection.post(header, piece, More::none), Posted::yes);
+        ASSERT_EQ(connection.post(header, piece, More::none), PostResult::yes);
     std::thread reader([&] {
         std::array<std::byte, 65536> bytes;
         while (::recv(peers[0].get(), bytes.data(), bytes.size(), 0) > 0) {
@@ -192,12 +192,12 @@ TEST_P(SocketGroupTest, WaitsForRoom) {
 TEST_P(SocketGroupTest, ForgetsWhatIsRemoved) {
     say(0);
     group.remove(*connections[0]);
-    Waited waited = Waited::look;
-    while (waited == Waited::look) {
+    WaitResult waited = WaitResult::look;
+    while (waited == WaitResult::look) {
         waited = group.wait(milliseconds(20), wake->fd());
         EXPECT_EQ(std::ranges::count(group.ready(), connections[0].get()), 0);
     }
-    EXPECT_EQ(waited, Waited::timed_out);
+    EXPECT_EQ(waited, WaitResult::timed_out);
 }
 
 } // namespace

@@ -49,8 +49,8 @@ struct End {
     // False: it slept in vain.
     bool poll_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
         while (!done()) {
-            const Waited waited = group.wait(limit, wake.fd());
-            if (waited == Waited::timed_out)
+            const WaitResult waited = group.wait(limit, wake.fd());
+            if (waited == WaitResult::timed_out)
                 return false;
             for (Connection* const each : group.ready())
                 if (each->poll(receiver) > 0)
@@ -83,14 +83,14 @@ TEST_F(TlsFramesTest, FramesGoBothWays) {
         ASSERT_EQ(initiator->connection.post(
                       {.type = FrameType::write, .length = 1000, .offset = 4096, .number = i},
                       piece, i < 10 ? More::follows : More::none),
-                  Posted::yes);
+                  PostResult::yes);
     EXPECT_EQ(initiator->connection.released(), 10U);
     EXPECT_FALSE(initiator->connection.unsent());
     ASSERT_TRUE(
         target->poll_until([&] { return target->receiver.frames.size() == 10; }, long_time));
     EXPECT_EQ(target->receiver.payload, piece);
     ASSERT_EQ(target->connection.post({.type = FrameType::ack, .number = 10}, {}, More::none),
-              Posted::yes);
+              PostResult::yes);
     ASSERT_TRUE(
         initiator->poll_until([&] { return initiator->receiver.frames.size() == 1; }, long_time));
     EXPECT_EQ(initiator->receiver.frames[0].number, 10U);
@@ -102,7 +102,7 @@ TEST_F(TlsFramesTest, LargeDataGoToTheirPlace) {
     const Buffer bytes = counted(size);
     ASSERT_EQ(target->connection.post({.type = FrameType::data, .length = size, .number = 1}, bytes,
                                       More::none),
-              Posted::yes);
+              PostResult::yes);
     EXPECT_TRUE(target->connection.unsent());
     std::thread sender([&] {
         EXPECT_TRUE(target->poll_until([&] { return !target->connection.unsent(); }, long_time));
@@ -127,7 +127,7 @@ TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
                                                   .length = static_cast<std::uint32_t>(size),
                                                   .number = i},
                                                  std::span(bytes).first(size), More::none),
-                      Posted::yes);
+                      PostResult::yes);
             ASSERT_TRUE(initiator->poll_until(
                 [&] { return initiator->receiver.frames.size() == i; }, long_time));
         }
@@ -153,7 +153,7 @@ TEST_F(TlsFramesTest, WhatIsEncryptedIsUnsentUntilTheNetworkTakesIt) {
     const Buffer piece = counted(1000);
     ASSERT_EQ(initiator->connection.post({.type = FrameType::write, .length = 1000, .number = 1},
                                          piece, More::none),
-              Posted::yes);
+              PostResult::yes);
     EXPECT_EQ(initiator->connection.released(), 1U) << "its bytes are read no more";
     EXPECT_TRUE(initiator->connection.unsent());
     ASSERT_TRUE(initiator->poll_until([&] { return !initiator->connection.unsent(); }, long_time));
@@ -178,7 +178,7 @@ TEST_F(TlsFramesTest, ClosingIsInOrderWhereTheNetworkIsNarrow) {
 TEST_F(TlsFramesTest, ABareEndIsALoss) {
     ASSERT_EQ(::shutdown(initiator->stream_.fd(), SHUT_WR), 0);
     ASSERT_TRUE(target->poll_until([&] { return target->connection.ended(); }, long_time));
-    const Fallen& failure = target->connection.failure();
+    const ConnectionFailure& failure = target->connection.failure();
     EXPECT_EQ(failure.fault, Fault::lost);
     EXPECT_EQ(failure.code, ECONNRESET);
     EXPECT_NE(failure.text.find("lane 3: cannot receive: the end came without close_notify"),
@@ -189,17 +189,18 @@ TEST_F(TlsFramesTest, ABareEndIsALoss) {
 // A frame and falsified bytes come together: the frame is taken, and the rest is not slept upon.
 TEST_F(TlsFramesTest, FalsifiedBytesBreakTheProtocol) {
     ASSERT_EQ(initiator->connection.post({.type = FrameType::ack, .number = 1}, {}, More::none),
-              Posted::yes);
+              PostResult::yes);
     ASSERT_EQ(::send(initiator->stream_.fd(), counted(100).data(), 100, 0), 100);
     target->connection.poll(target->receiver);
     EXPECT_EQ(target->receiver.frames.size(), 1U);
     ASSERT_TRUE(target->connection.ended());
-    const Fallen& failure = target->connection.failure();
+    const ConnectionFailure& failure = target->connection.failure();
     EXPECT_EQ(failure.fault, Fault::broke_protocol);
     EXPECT_EQ(failure.code, EPROTO);
     EXPECT_NE(failure.text.find("the peer broke the rules of the stream: "), std::string::npos)
         << failure.text;
-    EXPECT_EQ(target->connection.post({.type = FrameType::error}, {}, More::none), Posted::ended);
+    EXPECT_EQ(target->connection.post({.type = FrameType::error}, {}, More::none),
+              PostResult::ended);
 }
 
 } // namespace

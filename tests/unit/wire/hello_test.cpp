@@ -49,8 +49,8 @@ TEST(Hello, GoldenBytes) {
     ASSERT_TRUE(answer) << answer.error().text;
     EXPECT_EQ(encode(*answer), golden_answer);
 
-    EXPECT_EQ(encode(LaneGreeting{258, sample_token()}), golden_greeting);
-    const auto greeting = decode_lane_greeting(golden_greeting);
+    EXPECT_EQ(encode(LaneConnectData{258, sample_token()}), golden_greeting);
+    const auto greeting = decode_lane_connect_data(golden_greeting);
     ASSERT_TRUE(greeting) << greeting.error().text;
     EXPECT_EQ(greeting->lane, 258U);
     EXPECT_EQ(greeting->token, sample_token());
@@ -111,7 +111,7 @@ TEST(Hello, LongerOnesAreTheFuture) {
     EXPECT_EQ(hello->lanes, 1024U);
     auto padded = golden_greeting;
     padded.resize(56);
-    EXPECT_TRUE(decode_lane_greeting(padded));
+    EXPECT_TRUE(decode_lane_connect_data(padded));
 }
 
 TEST(Hello, EveryTruncationIsRefused) {
@@ -123,7 +123,7 @@ TEST(Hello, EveryTruncationIsRefused) {
     for (std::size_t length = 0; length < golden_answer.size(); ++length)
         ASSERT_FALSE(decode_hello_answer(std::span(golden_answer).first(length))) << length;
     for (std::size_t length = 0; length < golden_greeting.size(); ++length)
-        ASSERT_FALSE(decode_lane_greeting(std::span(golden_greeting).first(length))) << length;
+        ASSERT_FALSE(decode_lane_connect_data(std::span(golden_greeting).first(length))) << length;
 }
 
 TEST(Hello, SizesAreBoundedBeforeAnythingIsRead) {

@@ -1,4 +1,4 @@
-#include "rpmemd/configuration/settings.hpp"
+#include "rpmemd/settings/settings.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 // Configuration files: one "key = value" a line.
 #pragma once
 
-#include "rpmemd/configuration/settings.hpp"
+#include "rpmemd/settings/settings.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // Which way a session logs in: the only place that knows all of them.
 #pragma once
 
-#include "common/base/settings.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 namespace rpmem::initiator {
 

@@ -1,6 +1,6 @@
-#include "rpmemd/configuration/options.hpp"
+#include "rpmemd/settings/options.hpp"
 
-#include "rpmemd/configuration/configuration_file.hpp"
+#include "rpmemd/settings/configuration_file.hpp"
 
 #include <pwd.h>
 #include <unistd.h>

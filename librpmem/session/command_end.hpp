@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/base/child_process.hpp"
-#include "common/base/settings.hpp"
 #include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ RemoteCommand remote_command(const Target& target, const std::string& command,
                              const Settings& settings);
 
 // What has come from the command before it ended.
-struct LastWords {
+struct CommandOutput {
     bool spoke;        // it had answered as rpmemd does: the login and the command were right
     std::string error; // its standard error, and that of ssh
 };
@@ -32,7 +32,7 @@ bool was_not_found(const ExitStatus& status);
 // "the remote command 'rpmemd' ended with status 3 WHEN: ERROR (ADVICE)". WHEN: "before it
 // answered"; may be empty.
 std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
-                         std::string_view when, const LastWords& words);
+                         std::string_view when, const CommandOutput& words);
 
 // NOISE stood where the first words of rpmemd should be. The text quotes its beginning.
 std::string describe_noise(const RemoteCommand& command, std::string_view noise);

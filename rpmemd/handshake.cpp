@@ -1,4 +1,4 @@
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
 
 #include "common/base/io.hpp"
 #include "common/transport/fabric/search.hpp"
@@ -14,19 +14,19 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::chrono::seconds greeting_time(30);
+constexpr std::chrono::seconds handshake_timeout(30);
 
 std::uint32_t bit(wire::Provider provider) {
     return wire::provider_bit(static_cast<std::uint32_t>(provider));
 }
 
-Result<wire::Hello> make_hello(const Offer& offer) {
+Result<wire::Hello> make_hello(const NodeCapabilities& capabilities) {
     wire::Hello hello;
-    hello.capabilities = wire::all_capabilities | offer.conditions;
-    if (!offer.tls)
+    hello.capabilities = wire::all_capabilities | capabilities.conditions;
+    if (!capabilities.tls)
         hello.capabilities &= ~wire::capability_tls;
-    hello.providers = offer.providers;
-    hello.addresses = offer.addresses;
+    hello.providers = capabilities.providers;
+    hello.addresses = capabilities.addresses;
     hello.lanes = most_lanes;
     transport::SystemRandom random;
     RPMEM_TRY(random.fill(hello.secret));
@@ -47,13 +47,13 @@ Result<wire::Bytes> read_answer(int input, const Deadline& deadline) {
 
 // Why no lane can arrive by verbs at any of ADDRESSES: what is said of the first. Empty: one may.
 std::string why_not_verbs(const std::vector<std::string>& addresses, const std::string& device) {
-    const auto surroundings = fabric::look_around({"device", device});
-    if (!surroundings)
-        return surroundings.error().text;
+    const auto facts = fabric::look_around({"device", device});
+    if (!facts)
+        return facts.error().text;
     std::string why;
     for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
-        const auto diagnosis = rdma::diagnose(*surroundings, rdma::local_end_at(*address));
-        if (!rdma::is_certain(diagnosis, *surroundings))
+        const auto diagnosis = rdma::diagnose(*facts, rdma::local_end_at(*address));
+        if (!rdma::is_certain(diagnosis, *facts))
             return {};
         why = diagnosis.text;
     }
@@ -71,38 +71,41 @@ std::vector<std::string> arrival_addresses(const std::string& of_ssh,
     return addresses;
 }
 
-Offer make_offer(const std::vector<std::string>& addresses, const std::string& device) {
-    Offer offer;
-    offer.providers = bit(wire::Provider::tcp) | bit(wire::Provider::sockets);
-    offer.why_not_verbs = why_not_verbs(addresses, device);
-    if (offer.why_not_verbs.empty())
-        offer.providers |= bit(wire::Provider::verbs);
+NodeCapabilities find_capabilities(const std::vector<std::string>& addresses,
+                                   const std::string& device) {
+    NodeCapabilities capabilities;
+    capabilities.providers = bit(wire::Provider::tcp) | bit(wire::Provider::sockets);
+    capabilities.why_not_verbs = why_not_verbs(addresses, device);
+    if (capabilities.why_not_verbs.empty())
+        capabilities.providers |= bit(wire::Provider::verbs);
     for (const std::string& text : addresses)
         if (const auto address = parse_address(text))
-            offer.addresses.push_back(*address);
-    return offer;
+            capabilities.addresses.push_back(*address);
+    return capabilities;
 }
 
-void limit(Offer& offer, const Configuration& configuration) {
+void limit(NodeCapabilities& capabilities, const Configuration& configuration) {
     if (!configuration.sockets)
-        offer.providers &= ~bit(wire::Provider::sockets);
-    offer.tls = configuration.tls != UseTls::off;
-    offer.requires_hello = configuration.require_hello || configuration.tls == UseTls::require;
+        capabilities.providers &= ~bit(wire::Provider::sockets);
+    capabilities.tls = configuration.tls != UseTls::off;
+    capabilities.requires_hello =
+        configuration.require_hello || configuration.tls == UseTls::require;
     if (configuration.tls == UseTls::require) {
-        offer.conditions |= wire::condition_tls_required;
-        offer.providers &= bit(wire::Provider::tcp);
-        offer.why_not_verbs = "tls = require allows lanes over tcp only";
+        capabilities.conditions |= wire::condition_tls_required;
+        capabilities.providers &= bit(wire::Provider::tcp);
+        capabilities.why_not_verbs = "tls = require allows lanes over tcp only";
     }
     if (configuration.read_only)
-        offer.conditions |= wire::condition_read_only;
+        capabilities.conditions |= wire::condition_read_only;
     if (configuration.persist_apm)
-        offer.conditions |= wire::condition_no_appliance_over_tcp;
+        capabilities.conditions |= wire::condition_no_appliance_over_tcp;
 }
 
-Result<Greeting> greet(const char* value, const Offer& offer, int input, int output) {
-    const Deadline deadline(greeting_time);
+Result<HandshakeResult> shake_hands(const char* value, const NodeCapabilities& capabilities,
+                                    int input, int output) {
+    const Deadline deadline(handshake_timeout);
     const bool offered = value && std::string_view(value) == wire::offer_value;
-    if (!offered && offer.requires_hello) {
+    if (!offered && capabilities.requires_hello) {
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(EPROTO), deadline));
         return fail(ErrorClass::caller_fault, EPROTO,
                     "the client speaks protocol 0.1, which is refused here (require-hello, or tls "
@@ -112,22 +115,23 @@ Result<Greeting> greet(const char* value, const Offer& offer, int input, int out
     }
     if (!offered) {
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(0), deadline));
-        return Greeting{};
+        return HandshakeResult{};
     }
-    RPMEM_ASSIGN(auto hello, make_hello(offer));
+    RPMEM_ASSIGN(auto hello, make_hello(capabilities));
     wire::Bytes said = wire::encode(hello);
     RPMEM_TRY(write_fully(output, wire::encode_initial_status(wire::hello_status), deadline));
     RPMEM_TRY(write_fully(output, said, deadline));
     RPMEM_ASSIGN(const auto bytes, read_answer(input, deadline));
     RPMEM_ASSIGN(const auto answer, wire::decode_hello_answer(bytes));
-    Greeting greeting{.agreement = wire::negotiate(hello, answer), .transcript = std::nullopt};
-    if (greeting.agreement.lane_frames) {
-        RPMEM_ASSIGN(greeting.transcript,
+    HandshakeResult handshake{.agreement = wire::negotiate(hello, answer),
+                              .transcript = std::nullopt};
+    if (handshake.agreement.lane_frames) {
+        RPMEM_ASSIGN(handshake.transcript,
                      transport::ControlTranscript::make(hello.secret, said, bytes));
     }
     ::explicit_bzero(hello.secret.data(), hello.secret.size());
     ::explicit_bzero(said.data(), said.size());
-    return greeting;
+    return handshake;
 }
 
 } // namespace rpmem::target

@@ -1,4 +1,4 @@
-#include "common/transport/fabric/opening.hpp"
+#include "common/transport/fabric/lane_handshake.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,8 +6,8 @@
 
 namespace rpmem::transport {
 
-TargetOpening::TargetOpening(const ProofSession& session, std::uint32_t lane,
-                             const wire::LaneCredits& credits, std::function<void()> opened)
+TargetHandshake::TargetHandshake(const ProofSession& session, std::uint32_t lane,
+                                 const wire::LaneCredits& credits, std::function<void()> opened)
     : proof_(session, wire::Provider::verbs), lane_(lane), opened_(std::move(opened)) {
     const auto header = wire::encode(
         wire::FrameHeader{.type = wire::FrameType::welcome, .length = wire::lane_credits_size});
@@ -16,7 +16,7 @@ TargetOpening::TargetOpening(const ProofSession& session, std::uint32_t lane,
 }
 
 // A refused peer gets no further answer; the server ends its connection after ten seconds.
-Opening::Step TargetOpening::take(Bytes message) {
+LaneHandshake::Step TargetHandshake::take(Bytes message) {
     const ProofState before = proof_.state();
     if (before == ProofState::refused)
         return {};
@@ -32,16 +32,16 @@ Opening::Step TargetOpening::take(Bytes message) {
     return {.send = welcome_};
 }
 
-Opening::Step InitiatorOpening::refused() const {
+LaneHandshake::Step InitiatorHandshake::refused() const {
     return {.why = describe(proof_.refused()), .code = errno_of(proof_.refused().why)};
 }
 
-Opening::Step InitiatorOpening::start() {
+LaneHandshake::Step InitiatorHandshake::start() {
     const ProofStep step = proof_.start(random_);
     return step.state == ProofState::refused ? refused() : Step{.send = step.send};
 }
 
-Opening::Step InitiatorOpening::take(Bytes message) {
+LaneHandshake::Step InitiatorHandshake::take(Bytes message) {
     const ProofStep step = proof_.advance(message);
     if (step.state == ProofState::refused)
         return refused();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <filesystem>
 #include <string>

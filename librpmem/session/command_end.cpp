@@ -1,4 +1,4 @@
-#include "librpmem/session/remote_end.hpp"
+#include "librpmem/session/command_end.hpp"
 
 #include <fmt/format.h>
 
@@ -58,7 +58,8 @@ std::string signal_text(int signal) {
 }
 
 // How the command ended, as far as its status tells.
-std::string how(const RemoteCommand& command, const ExitStatus& status, const LastWords& words) {
+std::string how(const RemoteCommand& command, const ExitStatus& status,
+                const CommandOutput& words) {
     if (!status.known)
         return status.text();
     if (status.signal != 0 && command.ssh.empty())
@@ -79,7 +80,7 @@ std::string how(const RemoteCommand& command, const ExitStatus& status, const La
 }
 
 std::string advice_for(const RemoteCommand& command, const ExitStatus& status,
-                       const LastWords& words) {
+                       const CommandOutput& words) {
     if (was_not_found(status))
         return " (install rpmemd on the target, or name it in RPMEM_CMD)";
     if (exited_with(status, ssh_failed) && !words.spoke)
@@ -125,7 +126,7 @@ RemoteCommand remote_command(const Target& target, const std::string& command,
 bool was_not_found(const ExitStatus& status) { return exited_with(status, shell_not_found); }
 
 std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
-                         std::string_view when, const LastWords& words) {
+                         std::string_view when, const CommandOutput& words) {
     return fmt::format("the remote command '{}' {}{}{}{}{}{}", command.command,
                        how(command, status, words), when.empty() ? "" : " ", when,
                        words.error.empty() ? "" : ": ", words.error,

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "common/base/settings.hpp"
 #include "common/wire/agreement.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -18,13 +18,13 @@ unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Setti
                       const std::optional<wire::Hello>& hello);
 
 // What of a pool was asked for.
-struct Asked {
+struct RequestedPool {
     std::size_t size;
     unsigned lanes;
     wire::Provider provider;
 };
 // The target is not to be trusted with what the lanes will use. EBADMSG.
-Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
+Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool& asked,
                       const wire::Agreement& agreement);
 
 } // namespace rpmem::initiator

@@ -1,4 +1,4 @@
-#include "librpmem/agreement.hpp"
+#include "librpmem/pool_request.hpp"
 
 #include <sys/resource.h>
 
@@ -32,7 +32,7 @@ unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Setti
                      hello ? hello->lanes : wanted});
 }
 
-Result<> check_answer(const wire::InBandAttributes& in_band, const Asked& asked,
+Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool& asked,
                       const wire::Agreement& agreement) {
     const auto bad = [](std::string what) {
         return fail(ErrorClass::target_refused, EBADMSG,

@@ -1,4 +1,4 @@
-#include "rpmemd/configuration/forced_command.hpp"
+#include "rpmemd/settings/forced_command.hpp"
 
 #include "common/base/log.hpp"
 
@@ -100,11 +100,11 @@ void take_over(const ClientCommand& command, Configuration& configuration) {
     configuration.remove_pool_set = command.remove_pool_set;
 }
 
-Result<Wish> read_wish(const std::string& original, Configuration& configuration) {
+Result<AdmittedCommand> read_wish(const std::string& original, Configuration& configuration) {
     const auto command = parse_client_command(original);
     if (command) {
         take_over(*command, configuration);
-        return Wish{command->offer, {}};
+        return AdmittedCommand{command->knows_hello, {}};
     }
     const std::string shown = printable(original.substr(0, most_shown));
     if (configuration.restricted)
@@ -113,10 +113,11 @@ Result<Wish> read_wish(const std::string& original, Configuration& configuration
                         "(--restricted in the command of its line in authorized_keys), so "
                         "RPMEM_CMD of the client must be rpmemd without options",
                         shown, command.error().text));
-    return Wish{original.starts_with(offer_prefix),
-                fmt::format("the client's command \"{}\" is ignored: {}; rpmemd was started by "
-                            "another one (command= in authorized_keys, or ForceCommand)",
-                            shown, command.error().text)};
+    return AdmittedCommand{
+        original.starts_with(offer_prefix),
+        fmt::format("the client's command \"{}\" is ignored: {}; rpmemd was started by "
+                    "another one (command= in authorized_keys, or ForceCommand)",
+                    shown, command.error().text)};
 }
 
 } // namespace
@@ -126,7 +127,7 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
     if (std::any_of(text.begin(), text.end(), is_control))
         return not_understood("there are control characters in it");
     if (takes(text, offer_prefix)) {
-        command.offer = true;
+        command.knows_hello = true;
         skip_blanks(text);
     }
     const std::string_view word = take_plain_word(text);
@@ -147,7 +148,7 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
     return command;
 }
 
-Result<Wish> obey(const char* original, Configuration& configuration) {
+Result<AdmittedCommand> admit(const char* original, Configuration& configuration) {
     const bool forced = original != nullptr || configuration.restricted;
     configuration.may_delete = !configuration.read_only && (configuration.allow_remove || !forced);
     if (configuration.restricted && configuration.allow_outside)
@@ -157,11 +158,12 @@ Result<Wish> obey(const char* original, Configuration& configuration) {
     if (configuration.restricted && !original)
         return refused("a login without a command is refused: this key can only replicate "
                        "(--restricted in the command of its line in authorized_keys)");
-    auto wish = original ? read_wish(original, configuration) : Result<Wish>(Wish{});
-    if (wish && configuration.remove && !configuration.may_delete)
+    auto admitted =
+        original ? read_wish(original, configuration) : Result<AdmittedCommand>(AdmittedCommand{});
+    if (admitted && configuration.remove && !configuration.may_delete)
         return refused("this key may not delete pools; --allow-remove in the command of its line "
                        "in authorized_keys, without --read-only, lets it");
-    return wish;
+    return admitted;
 }
 
 } // namespace rpmem::target

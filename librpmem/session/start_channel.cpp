@@ -1,4 +1,4 @@
-#include "librpmem/session/transport.hpp"
+#include "librpmem/session/start_channel.hpp"
 
 #include "librpmem/session/process_channel.hpp"
 #include "librpmem/session/remote_command.hpp"

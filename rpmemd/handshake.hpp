@@ -5,7 +5,7 @@
 #include "common/transport/control_transcript.hpp"
 #include "common/wire/agreement.hpp"
 #include "common/wire/hello.hpp"
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t most_lanes = 1024;
 
 // What this node has for clients, without loading libfabric: it takes a while, and may know
 // better.
-struct Offer {
+struct NodeCapabilities {
     std::uint32_t providers = 0;        // see wire::Hello
     std::string why_not_verbs;          // empty: it is offered
     std::uint64_t conditions = 0;       // see wire::all_conditions
@@ -37,18 +37,20 @@ std::vector<std::string> arrival_addresses(const std::string& of_ssh,
 
 // ADDRESSES: where lanes may arrive; those that are no numbers are passed over. DEVICE as in
 // Configuration.
-Offer make_offer(const std::vector<std::string>& addresses, const std::string& device);
+NodeCapabilities find_capabilities(const std::vector<std::string>& addresses,
+                                   const std::string& device);
 // Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
-void limit(Offer& offer, const Configuration& configuration);
+void limit(NodeCapabilities& capabilities, const Configuration& configuration);
 
 // What the first words have come to.
-struct Greeting {
+struct HandshakeResult {
     wire::Agreement agreement;
     std::optional<transport::ControlTranscript> transcript; // if lane frames were agreed on
 };
 
 // VALUE: that of RPMEMD_OFFER, or null. Writes the status or the hello, with OFFER, to OUTPUT;
 // reads the answer to a hello from INPUT. EPROTO: the peer speaks protocol 0.1, and may not.
-Result<Greeting> greet(const char* value, const Offer& offer, int input, int output);
+Result<HandshakeResult> shake_hands(const char* value, const NodeCapabilities& capabilities,
+                                    int input, int output);
 
 } // namespace rpmem::target

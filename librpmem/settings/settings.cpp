@@ -1,9 +1,9 @@
-#include "common/base/settings.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <array>
 #include <climits>
 
-namespace rpmem {
+namespace rpmem::initiator {
 namespace {
 
 using enum SettingKind;
@@ -191,4 +191,4 @@ Settings read_settings(const Environment& environment) {
     return settings;
 }
 
-} // namespace rpmem
+} // namespace rpmem::initiator

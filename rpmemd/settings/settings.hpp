@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/base/setting.hpp"
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <functional>
 #include <map>

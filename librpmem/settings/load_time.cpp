@@ -1,4 +1,4 @@
-#include "librpmem/load_time.hpp"
+#include "librpmem/settings/load_time.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What the daemon is told to do. rpmemd/configuration/settings.hpp has the table of settings and
+// What the daemon is told to do. rpmemd/settings/settings.hpp has the table of settings and
 // tells how files, environment and command line become one Configuration.
 #pragma once
 
@@ -64,7 +64,7 @@ struct Configuration {
     bool allow_remove = false; // a peer may delete pools although the command was given to it
     bool read_only = false;    // nothing is written to any pool
     // Whether pools may be deleted that the session has not made; see
-    // rpmemd/configuration/forced_command.hpp.
+    // rpmemd/settings/forced_command.hpp.
     bool may_delete = true;
 
     std::vector<std::string> warnings; // one line for each value that was not taken

@@ -1,6 +1,6 @@
 // The first words of the daemon's side of a session: the client's bytes are there from the
 // beginning, and then they end, so that nothing is waited for.
-#include "rpmemd/greeting.hpp"
+#include "rpmemd/handshake.hpp"
 
 #include "common/base/io.hpp"
 #include "tests/fuzz/property.hpp"
@@ -40,16 +40,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const Pipe input = full_pipe(bytes);
     auto output = make_pipe();
     require(output.has_value(), "there is a pipe");
-    const Offer offer{.providers = 1,
-                      .why_not_verbs = {},
-                      .conditions = wire::all_conditions,
-                      .addresses = {HostAddress{}}};
-    const auto greeting =
-        greet(wire::offer_value, offer, input.read_end.get(), output->write_end.get());
-    if (!greeting) {
-        fuzz::require_error(greeting.error(), {EBADMSG});
+    const NodeCapabilities capabilities{.providers = 1,
+                                        .why_not_verbs = {},
+                                        .conditions = wire::all_conditions,
+                                        .addresses = {HostAddress{}}};
+    const auto handshake =
+        shake_hands(wire::offer_value, capabilities, input.read_end.get(), output->write_end.get());
+    if (!handshake) {
+        fuzz::require_error(handshake.error(), {EBADMSG});
         return 0;
     }
-    check_agreement(greeting->agreement, bytes);
+    check_agreement(handshake->agreement, bytes);
     return 0;
 }

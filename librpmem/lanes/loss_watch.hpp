@@ -5,7 +5,7 @@
 
 namespace rpmem::initiator {
 
-struct Alarm {
+struct LossWatch {
     int fd;                        // readable: it may be lost
     std::function<bool()> is_lost; // looks, for a moment at least; from any thread; must not throw
 };

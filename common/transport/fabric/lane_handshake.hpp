@@ -15,7 +15,7 @@ namespace rpmem::transport {
 
 inline constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
 
-class Opening {
+class LaneHandshake {
 public:
     struct Step {
         Bytes send{};      // a message; valid until the next call
@@ -23,10 +23,10 @@ public:
         int code = 0;      // a positive errno value, with WHY
     };
 
-    Opening() = default;
-    virtual ~Opening() = default;
-    Opening(const Opening&) = delete;
-    Opening& operator=(const Opening&) = delete;
+    LaneHandshake() = default;
+    virtual ~LaneHandshake() = default;
+    LaneHandshake(const LaneHandshake&) = delete;
+    LaneHandshake& operator=(const LaneHandshake&) = delete;
 
     // A message comes behind the next one, before frames do.
     [[nodiscard]] virtual bool expects_more() const = 0;
@@ -35,11 +35,11 @@ public:
     [[nodiscard]] virtual bool is_done() const = 0;
 };
 
-class TargetOpening final : public Opening {
+class TargetHandshake final : public LaneHandshake {
 public:
     // LANE: as the connection request has it. SESSION must stay.
-    TargetOpening(const ProofSession& session, std::uint32_t lane, const wire::LaneCredits& credits,
-                  std::function<void()> opened);
+    TargetHandshake(const ProofSession& session, std::uint32_t lane,
+                    const wire::LaneCredits& credits, std::function<void()> opened);
 
     [[nodiscard]] bool expects_more() const override { return true; }
     Step take(Bytes message) override;
@@ -53,9 +53,9 @@ private:
     std::function<void()> opened_;
 };
 
-class InitiatorOpening final : public Opening {
+class InitiatorHandshake final : public LaneHandshake {
 public:
-    InitiatorOpening(const ProofSession& session, const LaneIdentity& identity)
+    InitiatorHandshake(const ProofSession& session, const LaneIdentity& identity)
         : proof_(session, identity, false) {}
 
     // The first message.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace rpmem {
+namespace rpmem::initiator {
 
 // What logs in to the target: ssh(1) in a process of its own, or libssh2 within this one.
 enum class SshTransport { process, libssh2 };
@@ -61,4 +61,4 @@ using Environment = std::function<const char*(const char* name)>;
 // "50 is used": what follows from a wrong value.
 [[nodiscard]] std::string used_instead(const Setting& setting);
 
-} // namespace rpmem
+} // namespace rpmem::initiator

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/configuration/configuration.hpp"
+#include "rpmemd/settings/configuration.hpp"
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace rpmem::target {
 struct ClientCommand {
     enum class Action { serve, remove, probe };
 
-    bool offer = false; // the client knows the hello
+    bool knows_hello = false; // the client knows the hello
     Action action = Action::serve;
     std::string pool_set{}; // of `remove`, as are the next two
     bool force = false;
@@ -27,14 +27,14 @@ struct ClientCommand {
 [[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);
 
 // What the forced command left open, and the client's command says.
-struct Wish {
-    bool offer = false;  // the client knows the hello
-    std::string warning; // for the log: the command was ignored. Empty: it was not
+struct AdmittedCommand {
+    bool knows_hello = false; // the client knows the hello
+    std::string warning;      // for the log: the command was ignored. Empty: it was not
 };
 
 // Puts the client's command, ORIGINAL, into CONFIGURATION, which comes from the forced command;
 // null stands for none. Then CONFIGURATION.may_delete says whether pools may be deleted at all.
 // EACCES if what the client asked for is refused.
-[[nodiscard]] Result<Wish> obey(const char* original, Configuration& configuration);
+[[nodiscard]] Result<AdmittedCommand> admit(const char* original, Configuration& configuration);
 
 } // namespace rpmem::target

@@ -1,4 +1,4 @@
-#include "librpmem/session/ssh2/connect.hpp"
+#include "librpmem/session/ssh2/ssh_socket.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>

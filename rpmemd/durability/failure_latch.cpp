@@ -1,4 +1,4 @@
-#include "rpmemd/durability/medium_failure.hpp"
+#include "rpmemd/durability/failure_latch.hpp"
 
 #include <fmt/format.h>
 
