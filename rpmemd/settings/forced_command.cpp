@@ -100,7 +100,8 @@ void take_over(const ClientCommand& command, Configuration& configuration) {
     configuration.remove_pool_set = command.remove_pool_set;
 }
 
-Result<AdmittedCommand> read_wish(const std::string& original, Configuration& configuration) {
+Result<AdmittedCommand> read_client_command(const std::string& original,
+                                            Configuration& configuration) {
     const auto command = parse_client_command(original);
     if (command) {
         take_over(*command, configuration);
@@ -158,8 +159,8 @@ Result<AdmittedCommand> admit(const char* original, Configuration& configuration
     if (configuration.restricted && !original)
         return refused("a login without a command is refused: this key can only replicate "
                        "(--restricted in the command of its line in authorized_keys)");
-    auto admitted =
-        original ? read_wish(original, configuration) : Result<AdmittedCommand>(AdmittedCommand{});
+    auto admitted = original ? read_client_command(original, configuration)
+                             : Result<AdmittedCommand>(AdmittedCommand{});
     if (admitted && configuration.remove && !configuration.may_delete)
         return refused("this key may not delete pools; --allow-remove in the command of its line "
                        "in authorized_keys, without --read-only, lets it");
