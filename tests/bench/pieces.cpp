@@ -100,29 +100,27 @@ void build_and_verify_headers(benchmark::State& state) {
 }
 BENCHMARK(build_and_verify_headers)->Arg(1)->Arg(16);
 
-void copy_of_words(benchmark::State& state) {
+template <typename Copy>
+void measure_copy(benchmark::State& state, Copy copy) {
     const auto size = static_cast<std::size_t>(state.range(0));
     const std::vector<std::byte> source(size);
     std::vector<std::byte> destination(size);
     for (auto _ : state) {
-        target::copy_words(destination.data(), source);
+        copy(destination.data(), source);
         benchmark::ClobberMemory();
     }
     state.SetBytesProcessed(state.iterations() * state.range(0));
 }
+
+void copy_of_words(benchmark::State& state) { measure_copy(state, target::copy_words); }
 BENCHMARK(copy_of_words)->Arg(8)->Arg(64)->Arg(4096)->Arg(1 << 20);
 
 // Until the data is durable. From 1 KiB on the daemon streams.
 void streamed_copy(benchmark::State& state) {
-    const auto size = static_cast<std::size_t>(state.range(0));
-    const std::vector<std::byte> source(size);
-    std::vector<std::byte> destination(size);
-    for (auto _ : state) {
-        target::stream_words(destination.data(), source);
+    measure_copy(state, [](std::byte* destination, std::span<const std::byte> source) {
+        target::stream_words(destination, source);
         target::end_streams();
-        benchmark::ClobberMemory();
-    }
-    state.SetBytesProcessed(state.iterations() * state.range(0));
+    });
 }
 BENCHMARK(streamed_copy)->Arg(64)->Arg(1024)->Arg(4096)->Arg(1 << 20);
 

@@ -1,25 +1,194 @@
 // Makes a daemon for tests of the real one: within a session it tries to leave. The daemon that is
 // installed has nothing of this.
-//   RPMEM_TEST_ESCAPES=NAME,NAME...  the ways out that it tries on SIGUSR1, see escapes.cpp
+//   RPMEM_TEST_ESCAPES=NAME,NAME...  the ways out that it tries on SIGUSR1
 //   RPMEM_TEST_ESCAPE_FILES=DIR      DIR/NAME is a file that the way NAME may use
 //   RPMEM_TEST_OUTCOMES=FILE         gets a line for each: NAME, a colon, and 0 or the errno value;
 //                                    behind them: end
 //   RPMEM_TEST_KERNEL_LACKS=WHAT     landlock or seccomp: the kernel behaves as if it had none
-#include "tests/confinement/escapes.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <sstream>
 #include <string>
 
 namespace {
+
+const pid_t parent = ::getppid(); // which is not asked for later
+
+int error_of(long status) { return status >= 0 ? 0 : errno; }
+
+int open_to_read(const char* path) { return error_of(::open(path, O_RDONLY | O_CLOEXEC)); }
+
+int make(const char* path) {
+    return error_of(::open((std::string(path) + ".new").c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+}
+
+std::string directory_of(const char* path) {
+    const std::string text(path);
+    return text.substr(0, text.rfind('/'));
+}
+
+int list(const char* path) {
+    return error_of(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+int make_unnamed(const char* path) {
+    return error_of(::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+}
+
+// Of a descriptor that only says where the file is.
+int reopen(const char* path) {
+    const int fd = ::open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return ENOTRECOVERABLE; // this much is allowed
+    return open_to_read(("/proc/self/fd/" + std::to_string(fd)).c_str());
+}
+
+int execute(const char*) {
+    char* arguments[] = {nullptr};
+    return error_of(::execve("/bin/true", arguments, arguments));
+}
+
+int fork_a_process(const char*) {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    return error_of(child);
+}
+
+// As fork(), by the call that clone3 took the place of.
+int clone_a_process(const char*) {
+    const long child = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+    if (child == 0)
+        ::_exit(0);
+    return error_of(child);
+}
+
+// The port of the tests' own sshd.
+sockaddr_in somebody() {
+    const char* const port = std::getenv("RPMEM_TEST_PORT");
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(port ? port : "0")));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+int connect_out(const char*) {
+    const sockaddr_in address = somebody();
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
+    return error_of(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
+}
+
+int listen_anew(const char*) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 ? errno : error_of(::listen(fd, 1));
+}
+
+// As TCP Fast Open connects; standard input is none of these sockets.
+int send_to_somebody(const char*) {
+    const sockaddr_in address = somebody();
+    return error_of(::sendto(STDIN_FILENO, "x", 1, MSG_FASTOPEN,
+                             reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
+}
+
+int send_by_message(const char*) {
+    msghdr message{};
+    return error_of(::sendmsg(STDIN_FILENO, &message, MSG_FASTOPEN));
+}
+
+int run_new_code(const char*) {
+    constexpr std::size_t page = 4096;
+    return ::mmap(nullptr, page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                  -1, 0) != MAP_FAILED
+               ? 0
+               : errno;
+}
+
+int run_written_memory(const char*) {
+    constexpr std::size_t page = 4096;
+    void* const memory =
+        ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return error_of(::mprotect(memory, page, PROT_READ | PROT_EXEC));
+}
+
+int read_another_process(const char*) {
+    char byte = 0;
+    iovec place{&byte, 1};
+    return error_of(::process_vm_readv(parent, &place, 1, &place, 1, 0));
+}
+
+// A descriptor that tells somebody else, by a signal, that it is ready.
+int signal_by_descriptor(const char*) { return error_of(::fcntl(0, F_SETOWN, parent)); }
+
+struct Way {
+    const char* name;
+    int (*try_it)(const char* path);
+};
+constexpr Way ways[] = {
+    {"read", [](const char*) { return open_to_read("/etc/passwd"); }},
+    {"write", [](const char* path) { return error_of(::open(path, O_WRONLY | O_CLOEXEC)); }},
+    {"make", make},
+    {"make_unnamed", make_unnamed},
+    {"list", list},
+    {"reopen", reopen},
+    {"remove", [](const char* path) { return error_of(::unlink(path)); }},
+    {"remove_at", [](const char* path) { return error_of(::unlinkat(AT_FDCWD, path, 0)); }},
+    {"remove_directory",
+     [](const char* path) { return error_of(::unlinkat(AT_FDCWD, path, AT_REMOVEDIR)); }},
+    {"rename",
+     [](const char* path) {
+         return error_of(::rename(path, (std::string(path) + ".moved").c_str()));
+     }},
+    {"truncate", [](const char* path) { return error_of(::truncate(path, 0)); }},
+    {"chmod", [](const char* path) { return error_of(::chmod(path, 0777)); }},
+    {"exec", execute},
+    {"ptrace", [](const char*) { return error_of(::ptrace(PTRACE_TRACEME, 0, 0, 0)); }},
+    {"process_vm_readv", read_another_process},
+    {"fork", fork_a_process},
+    {"clone", clone_a_process},
+    {"new_namespace", [](const char*) { return error_of(::unshare(CLONE_NEWUSER)); }},
+    {"connect", connect_out},
+    {"listen", listen_anew},
+    {"send_to", send_to_somebody},
+    {"send_by_message", send_by_message},
+    {"mmap_code", run_new_code},
+    {"mprotect_code", run_written_memory},
+    {"kill", [](const char*) { return error_of(::kill(parent, 0)); }},
+    {"tgkill", [](const char*) { return error_of(::syscall(SYS_tgkill, parent, parent, 0)); }},
+    {"signal_by_descriptor", signal_by_descriptor},
+    {"io_uring", [](const char*) { return error_of(::syscall(SYS_io_uring_setup, 1, nullptr)); }},
+};
+
+// Tries the way NAME; PATH is a file that some need. Returns 0 if it is open, else the
+// errno value of what stood in the way. Does not return where the kernel kills the process.
+int try_to_leave(const std::string& name, const std::string& path) {
+    const auto* const way = std::find_if(std::begin(ways), std::end(ways),
+                                         [&](const Way& each) { return each.name == name; });
+    return way == std::end(ways) ? -1 : way->try_it(path.c_str());
+}
 
 std::string variable(const char* name) {
     const char* const value = std::getenv(name);
@@ -48,8 +217,7 @@ void leave(int) {
     const int code = errno;
     std::istringstream names(plan().names);
     for (std::string name; std::getline(names, name, ',');)
-        tell(fmt::format("{}: {}\n", name,
-                         rpmem::test::try_to_leave(name, plan().files + "/" + name)));
+        tell(fmt::format("{}: {}\n", name, try_to_leave(name, plan().files + "/" + name)));
     tell("end\n");
     errno = code;
 }

@@ -6,8 +6,6 @@
 #include "librpmem/session/remote_command.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;

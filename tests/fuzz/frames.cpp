@@ -5,7 +5,6 @@
 #include "common/wire/lane_rules.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
 #include <memory>
 
 namespace {

@@ -8,7 +8,6 @@ namespace {
 
 using namespace rpmem;
 using namespace rpmem::initiator;
-using namespace rpmem::initiator;
 using namespace rpmem::initiator::ssh2;
 using fuzz::require;
 

@@ -5,7 +5,6 @@
 
 #include <librpmem.h>
 
-#include <cerrno>
 #include <limits>
 #include <set>
 

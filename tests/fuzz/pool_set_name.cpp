@@ -3,7 +3,6 @@
 #include "rpmemd/pools/pool_set_path.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 

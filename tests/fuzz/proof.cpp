@@ -2,8 +2,6 @@
 #include "common/transport/proof_ends.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <array>
-
 namespace {
 
 using namespace rpmem;

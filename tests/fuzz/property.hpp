@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -47,6 +49,15 @@ inline void require_error(const Error& error, std::initializer_list<int> codes,
                         "{}, \"{}\"",
                         error.code, error.text),
             file, line);
+}
+
+// The input was refused, with one of CODES.
+template <typename T>
+bool is_refused(const Result<T>& result, std::initializer_list<int> codes,
+                const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    if (!result)
+        require_error(result.error(), codes, file, line);
+    return !result;
 }
 
 // Also nothing that starts a new line or commands a terminal.

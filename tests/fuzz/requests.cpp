@@ -3,7 +3,6 @@
 #include "common/wire/control_messages.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
 #include <variant>
 
 namespace {
@@ -57,19 +56,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         fuzz::Bytes message = input.take(wire::request_header_size);
         check_refusal(message);
         const auto header = wire::decode_request_header(message);
-        if (!header) {
-            fuzz::require_error(header.error(), {EBADMSG});
+        if (fuzz::is_refused(header, {EBADMSG}))
             return 0;
-        }
         require(wire::request_type(message) == header->type, "header and type are of one kind");
         require(header->size >= wire::request_header_size && header->size <= wire::max_message_size,
                 "the size of a request is bounded");
         const fuzz::Bytes body = input.take(header->size - wire::request_header_size);
         const auto request = wire::decode_request(*header, body);
-        if (!request) {
-            fuzz::require_error(request.error(), {EBADMSG, EPROTONOSUPPORT});
+        if (fuzz::is_refused(request, {EBADMSG, EPROTONOSUPPORT}))
             continue;
-        }
         message.insert(message.end(), body.begin(), body.end());
         require(message.size() == header->size, "a request that is cut off is refused");
         check_encoded(*request, message);

@@ -3,8 +3,6 @@
 #include "common/wire/control_messages.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;
@@ -29,10 +27,8 @@ template <typename Decode>
 void check_response(fuzz::Input& input, wire::MessageType type, const Decode& decode) {
     fuzz::Bytes message = input.take(wire::response_header_size);
     const auto header = wire::decode_response_header(message, type);
-    if (!header) {
-        fuzz::require_error(header.error(), {EBADMSG});
+    if (fuzz::is_refused(header, {EBADMSG}))
         return;
-    }
     require(header->size >= wire::response_header_size && header->size <= wire::max_message_size,
             "the size of a response is bounded");
     require(wire::describe(header->status) != nullptr &&
@@ -40,10 +36,8 @@ void check_response(fuzz::Input& input, wire::MessageType type, const Decode& de
             "each status has a text, and each but success an errno value");
     const fuzz::Bytes body = input.take(header->size - wire::response_header_size);
     const auto response = decode(*header, body);
-    if (!response) {
-        fuzz::require_error(response.error(), {EBADMSG});
+    if (fuzz::is_refused(response, {EBADMSG}))
         return;
-    }
     check(*response);
     message.insert(message.end(), body.begin(), body.end());
     require(wire::encode(*response) == message, "a decoded response is encoded to the same bytes");

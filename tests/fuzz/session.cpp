@@ -10,12 +10,9 @@
 #include "librpmem/session/start_channel.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;
-using namespace rpmem::initiator;
 using namespace rpmem::initiator;
 using fuzz::require;
 

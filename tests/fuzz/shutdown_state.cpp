@@ -3,8 +3,6 @@
 
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;

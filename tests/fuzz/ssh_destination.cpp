@@ -6,7 +6,6 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rpmem;
     using namespace rpmem::initiator;
-    using namespace rpmem::initiator;
     const std::string_view text = fuzz::text_of_input(data, size);
     const auto destination = read_destination(text);
     if (!destination)

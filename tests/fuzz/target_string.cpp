@@ -3,12 +3,9 @@
 #include "librpmem/session/target.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;
-using namespace rpmem::initiator;
 using namespace rpmem::initiator;
 using fuzz::require;
 
@@ -41,10 +38,8 @@ void check_arguments(const Target& target) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text = fuzz::text_of_input(data, size);
     const auto target = parse_target(text);
-    if (!target) {
-        fuzz::require_error(target.error(), {EINVAL});
+    if (fuzz::is_refused(target, {EINVAL}))
         return 0;
-    }
     require(!target->host.empty() && !target->host.starts_with('-') && !has_blank(target->host),
             "the host is a word, and no option");
     require(!target->user.starts_with('-') && !has_blank(target->user),

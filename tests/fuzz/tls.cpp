@@ -3,9 +3,6 @@
 #include "common/transport/tls/tls_stream.hpp"
 #include "tests/fuzz/property.hpp"
 
-#include <array>
-#include <cerrno>
-
 namespace {
 
 using namespace rpmem;

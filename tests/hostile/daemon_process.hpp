@@ -1,17 +1,29 @@
 // The real daemon as a child, with pipes where ssh would be.
 #pragma once
 
+#include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace rpmem::hostile {
@@ -27,6 +39,97 @@ struct Ending {
     std::string error_text; // and on standard error
 };
 
+inline constexpr std::size_t most_output = 1024 * 1024;
+
+// A sanitizer's report must not look like the exit status of a refused session. AddressSanitizer
+// would refuse a daemon into which a library is preloaded; the others do not know the word.
+inline constexpr const char* sanitizer_exit = "exitcode=99";
+inline constexpr const char* asan_exit = "exitcode=99:verify_asan_link_order=0";
+
+[[noreturn]] inline void give_up(int code, const char* what) {
+    throw std::system_error(code, std::generic_category(), what);
+}
+
+inline Pipe pipe_or_throw() {
+    auto pipe = make_pipe();
+    if (!pipe)
+        throw std::runtime_error(pipe.error().text);
+    return std::move(*pipe);
+}
+
+inline std::vector<std::string>
+environment_of_child(const std::filesystem::path& home,
+                     const std::optional<std::string>& ssh_connection,
+                     const std::optional<std::string>& offer) {
+    std::vector<std::string> environment{"HOME=" + home.native()};
+    if (ssh_connection)
+        environment.push_back("SSH_CONNECTION=" + *ssh_connection);
+    if (offer)
+        environment.push_back(std::string(wire::offer_variable) + "=" + *offer);
+    for (const char* name : {"ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+        const char* value = std::getenv(name);
+        environment.push_back(
+            std::string(name) + "=" + (value ? std::string(value) + ":" : "") +
+            (name == std::string_view("ASAN_OPTIONS") ? asan_exit : sanitizer_exit));
+    }
+    for (const char* name :
+         {"PATH", "LD_LIBRARY_PATH", "PMEM_IS_PMEM_FORCE", "SSH_ORIGINAL_COMMAND"})
+        if (const char* value = std::getenv(name))
+            environment.push_back(std::string(name) + "=" + value);
+    return environment;
+}
+
+inline std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    for (std::string& text : strings)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+inline pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> environment,
+                   int input, int output, int error) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
+    pid_t pid = -1;
+    const int code = posix_spawn(&pid, RPMEMD_PATH, &actions, nullptr,
+                                 pointers_to(arguments).data(), pointers_to(environment).data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (code != 0)
+        give_up(code, "posix_spawn of " RPMEMD_PATH);
+    return pid;
+}
+
+struct Stream {
+    int fd; // -1: at its end, or not read
+    wire::Bytes bytes;
+};
+
+inline void read_more(Stream& stream) {
+    std::byte chunk[4096];
+    const ssize_t got = ::read(stream.fd, chunk, sizeof(chunk));
+    if (got <= 0 || stream.bytes.size() > most_output)
+        stream.fd = -1;
+    else
+        stream.bytes.insert(stream.bytes.end(), chunk, chunk + got);
+}
+
+// Reads both until they end: a daemon that fills the one must not wait for a reader of the other.
+inline void read_to_end(Stream& first, Stream& second, const Deadline& deadline) {
+    while ((first.fd >= 0 || second.fd >= 0) && !deadline.passed()) {
+        pollfd fds[2] = {{first.fd, POLLIN, 0}, {second.fd, POLLIN, 0}};
+        if (::poll(fds, 2, deadline.poll_timeout()) <= 0)
+            continue;
+        if (fds[0].revents != 0)
+            read_more(first);
+        if (fds[1].revents != 0)
+            read_more(second);
+    }
+}
+
 class DaemonProcess {
 public:
     // SSH_CONNECTION: nothing leaves it out of the environment. OFFER: the value of RPMEMD_OFFER;
@@ -34,24 +137,90 @@ public:
     DaemonProcess(const std::vector<std::string>& arguments, const std::filesystem::path& home,
                   const std::optional<std::string>& ssh_connection,
                   const std::optional<std::string>& offer = std::nullopt,
-                  const std::vector<std::string>& variables = {});
-    ~DaemonProcess(); // kills what still runs
+                  const std::vector<std::string>& variables = {}) {
+        // A daemon that ends before it has read everything is no reason for us to die.
+        ::signal(SIGPIPE, SIG_IGN);
+        Pipe input = pipe_or_throw();
+        Pipe output = pipe_or_throw();
+        Pipe error = pipe_or_throw();
+        std::vector<std::string> argv{"rpmemd"};
+        argv.insert(argv.end(), arguments.begin(), arguments.end());
+        auto surroundings = environment_of_child(home, ssh_connection, offer);
+        surroundings.insert(surroundings.end(), variables.begin(), variables.end());
+        pid_ = spawn(std::move(argv), std::move(surroundings), input.read_end.get(),
+                     output.write_end.get(), error.write_end.get());
+        process_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+        if (!process_)
+            give_up(errno, "pidfd_open");
+        input_ = std::move(input.write_end);
+        ::fcntl(input_.get(), F_SETFL, O_NONBLOCK); // send() has a deadline
+        output_ = std::move(output.read_end);
+        error_ = std::move(error.read_end);
+    }
+    ~DaemonProcess() {
+        if (pid_ < 0)
+            return;
+        signal(SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    } // kills what still runs
     DaemonProcess(const DaemonProcess&) = delete;
     DaemonProcess& operator=(const DaemonProcess&) = delete;
 
     // False if the daemon has closed its end, or takes nothing any more.
-    bool send(std::span<const std::byte> bytes);
+    bool send(std::span<const std::byte> bytes) {
+        return write_fully(input_.get(), bytes, Deadline(patience)).has_value();
+    }
     // Up to SIZE bytes of standard output; fewer at its end or when patience is over.
-    wire::Bytes receive(std::size_t size);
+    wire::Bytes receive(std::size_t size) {
+        // Not by the product's own function, whose faults would be hidden here.
+        wire::Bytes bytes(size);
+        std::size_t done = 0;
+        const Deadline deadline(patience);
+        while (done < size) {
+            pollfd output = {output_.get(), POLLIN, 0};
+            if (::poll(&output, 1, deadline.poll_timeout()) <= 0)
+                break;
+            const ssize_t got = ::read(output_.get(), bytes.data() + done, size - done);
+            if (got <= 0)
+                break;
+            done += static_cast<std::size_t>(got);
+        }
+        bytes.resize(done);
+        return bytes;
+    }
     void close_input() { input_.reset(); }
     void close_output() { output_.reset(); }
-    void signal(int number) const;
+    void signal(int number) const {
+        ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
+    }
     [[nodiscard]] pid_t pid() const { return pid_; }
 
     // Waits for the end. Standard input is left as it is. Standard error is read meanwhile, or only
     // when the daemon has ended.
     enum class ErrorText { read_at_once, read_at_the_end };
-    Ending wait(ErrorText error_text = ErrorText::read_at_once);
+    Ending wait(ErrorText when = ErrorText::read_at_once) {
+        const Deadline deadline(patience);
+        Stream output{output_ ? output_.get() : -1, {}};
+        Stream error{when == ErrorText::read_at_once ? error_.get() : -1, {}};
+        read_to_end(output, error, deadline);
+        Ending ending;
+        ending.output = std::move(output.bytes);
+        ending.in_time = wait_readable(process_.get(), deadline).value_or(false);
+        if (when == ErrorText::read_at_the_end && ending.in_time) {
+            error.fd = error_.get();
+            read_to_end(output, error, deadline);
+        }
+        ending.error_text.assign(reinterpret_cast<const char*>(error.bytes.data()),
+                                 error.bytes.size());
+        if (!ending.in_time)
+            return ending; // the destructor kills it
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        ending.by_signal = WIFSIGNALED(status);
+        ending.status = ending.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+        return ending;
+    }
 
 private:
     pid_t pid_ = -1;

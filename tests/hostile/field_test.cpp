@@ -1,8 +1,6 @@
 // Every field of every message: zero, maximal, one off.
 #include "tests/hostile/hostile_session.hpp"
 
-#include <cstring>
-
 namespace rpmem::hostile {
 namespace {
 
@@ -31,16 +29,14 @@ protected:
 
     void expect_malformed(MessageType type, const wire::Bytes& message, const Case& change,
                           const std::string& logged) {
-        SCOPED_TRACE(fmt::format("{} = {}", change.field, change.value));
-        const auto end = session(with_field(message, change.offset, change.size, change.value));
-        expect_refusal(end, type, Status::bad_protocol, 1, logged);
+        expect_refused(type, message, change, Status::bad_protocol, logged, 1);
     }
 
     void expect_refused(MessageType type, const wire::Bytes& message, const Case& change,
-                        Status status, const std::string& logged) {
+                        Status status, const std::string& logged, int ending = 0) {
         SCOPED_TRACE(fmt::format("{} = {}", change.field, change.value));
         const auto end = session(with_field(message, change.offset, change.size, change.value));
-        expect_refusal(end, type, status, 0, logged);
+        expect_refusal(end, type, status, ending, logged);
     }
 
     // The fields that CREATE and OPEN share.

@@ -49,11 +49,10 @@ TEST_F(HelloAnswers, EachSessionHasASecretOfItsOwn) {
     for (int i = 0; i < 3; ++i) {
         const Ending end = session(good_answer()).ending;
         const auto said = std::span(end.output).subspan(wire::initial_status_size);
-        const auto size = wire::decode_hello_size(said.first(wire::hello_size_field), 0);
-        ASSERT_TRUE(size) << size.error().text;
-        const auto hello = wire::decode_hello(said.first(*size));
-        ASSERT_TRUE(hello) << hello.error().text;
-        EXPECT_TRUE(secrets.insert(hello->secret).second);
+        const auto size =
+            test::value_of(wire::decode_hello_size(said.first(wire::hello_size_field), 0));
+        const auto hello = test::value_of(wire::decode_hello(said.first(size)));
+        EXPECT_TRUE(secrets.insert(hello.secret).second);
     }
 }
 

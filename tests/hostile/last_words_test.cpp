@@ -4,11 +4,6 @@
 
 #include <sys/resource.h>
 
-#include <cerrno>
-#include <csignal>
-#include <filesystem>
-#include <thread>
-
 namespace rpmem::hostile {
 namespace {
 
@@ -54,7 +49,7 @@ protected:
         const Words words = words_of(lane);
         EXPECT_EQ(words.kind, ErrorKind::ending);
         EXPECT_EQ(words.code, static_cast<std::uint32_t>(ECONNRESET));
-        EXPECT_NE(words.text.find(why), std::string::npos) << words.text;
+        EXPECT_TRUE(test::contains(words.text, why));
         EXPECT_EQ(lane.receive_frame()->type, FrameType::bye);
         EXPECT_TRUE(lane.is_ended());
     }
@@ -146,7 +141,7 @@ TEST_F(ManyLanes, OneThatThereIsNoDescriptorForIsToldSo) {
     const Words words = words_of(last);
     EXPECT_EQ(words.kind, ErrorKind::resources);
     EXPECT_EQ(words.code, static_cast<std::uint32_t>(EMFILE));
-    EXPECT_NE(words.text.find("epoll"), std::string::npos) << words.text;
+    EXPECT_TRUE(test::contains(words.text, "epoll"));
     EXPECT_TRUE(last.is_ended());
     for (RawLane& each : peers)
         EXPECT_TRUE(each.persist(4096, 64, std::byte{2}));

@@ -3,11 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <vector>
-
 namespace rpmem::hostile {
 namespace {
 
@@ -96,7 +91,7 @@ TEST_F(Names, WithControlCharacters) {
     const auto end = session(encode(open_request("x\n2000-01-01 forged line\r\x1b[31m.set")));
     expect_refusal(end, MessageType::open, Status::not_found, 0, "forged line");
     for (const std::string& text : {end.log, end.ending.error_text}) {
-        EXPECT_EQ(text.find("\n2000-01-01"), std::string::npos) << text;
+        EXPECT_FALSE(test::contains(text, "\n2000-01-01"));
         EXPECT_EQ(text.find('\r'), std::string::npos);
         EXPECT_EQ(text.find('\x1b'), std::string::npos);
     }

@@ -1,9 +1,6 @@
 // Good messages at the wrong time.
 #include "tests/hostile/hostile_session.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-
 namespace rpmem::hostile {
 namespace {
 
@@ -111,7 +108,7 @@ TEST_F(Order, GarbageAfterAGoodCreate) {
                              Input::left_open);
     EXPECT_EQ(end.responses.size(), 1U);
     EXPECT_EQ(end.ending.status, 1);
-    EXPECT_NE(end.log.find("type field is 2779096485"), std::string::npos) << end.log;
+    EXPECT_TRUE(test::contains(end.log, "type field is 2779096485"));
 }
 
 TEST_F(Order, RefusedAttributesChangeNothing) {

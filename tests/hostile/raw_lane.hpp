@@ -2,32 +2,33 @@
 // the test.
 #pragma once
 
+#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
 #include "common/transport/control_transcript.hpp"
 #include "common/transport/proof_ends.hpp"
 #include "common/wire/frame.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 namespace rpmem::hostile {
 
-// The value, or an exception that fails the test.
-template <typename Value>
-Value value_of(Result<Value> result) {
-    if (!result)
-        throw std::runtime_error(result.error().text);
-    return std::move(*result);
-}
+using test::value_of;
 
 // A connection to PORT of this machine.
-UniqueFd connect_to(std::uint16_t port);
+inline UniqueFd connect_to(std::uint16_t port) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+        throw std::runtime_error("cannot connect");
+    return fd;
+}
 
 // As an honest initiator begins it, or as much of it as the test wants.
 class RawLane {
@@ -35,20 +36,102 @@ public:
     enum class Stage { connected, half_first, first, second, third, open };
     // PIECE: how many bytes go at a time.
     RawLane(std::uint16_t port, const transport::ProofSession& session, std::uint32_t lane,
-            Stage until = Stage::open, std::size_t piece = SIZE_MAX);
+            Stage until = Stage::open, std::size_t piece = SIZE_MAX)
+        : socket_(connect_to(port)), piece_(piece) {
+        if (until == Stage::connected)
+            return;
+        transport::SystemRandom random;
+        transport::InitiatorProof proof(session, {.lane = lane}, false);
+        const auto first = proof.start(random).send;
+        if (until == Stage::half_first) {
+            send(first.first(first.size() / 2));
+            return;
+        }
+        send(first);
+        if (until == Stage::first)
+            return;
+        const wire::Bytes second = receive(transport::second_message_size);
+        const auto step = proof.advance(second);
+        if (step.state == transport::ProofState::refused)
+            throw std::runtime_error(transport::describe(proof.refused()));
+        if (until == Stage::second)
+            return;
+        send(step.send);
+        if (until == Stage::third)
+            return;
+        wire::Bytes welcome = receive(wire::frame_header_size + wire::lane_credits_size);
+        welcome.resize(std::max(welcome.size(), wire::frame_header_size));
+        const auto header =
+            wire::decode_frame_header(std::span(welcome).first<wire::frame_header_size>());
+        if (welcome.size() < wire::frame_header_size + wire::lane_credits_size || !header ||
+            header->type != wire::FrameType::welcome)
+            throw std::runtime_error("there was no welcome");
+        credits_ = wire::decode_lane_credits(std::span(welcome)
+                                                 .subspan(wire::frame_header_size)
+                                                 .first<wire::lane_credits_size>())
+                       .value();
+    }
 
     // False: the daemon has ended the connection.
-    bool send(std::span<const std::byte> bytes);
+    bool send(std::span<const std::byte> bytes) {
+        while (!bytes.empty()) {
+            const auto size = std::min(piece_, bytes.size());
+            const ssize_t sent = ::send(socket_.get(), bytes.data(), size, MSG_NOSIGNAL);
+            if (sent <= 0)
+                return false;
+            bytes = bytes.subspan(static_cast<std::size_t>(sent));
+        }
+        return true;
+    }
     // Up to SIZE bytes; fewer at the end of the connection or of patience.
-    [[nodiscard]] wire::Bytes receive(std::size_t size);
-    bool send_frame(wire::FrameHeader header, std::span<const std::byte> payload = {});
+    [[nodiscard]] wire::Bytes receive(std::size_t size) {
+        wire::Bytes bytes(size);
+        bytes.resize(read_fully(socket_.get(), bytes, Deadline(patience)).value_or(0));
+        return bytes;
+    }
+    bool send_frame(wire::FrameHeader header, std::span<const std::byte> payload = {}) {
+        header.number = ++number_;
+        return send(wire::encode(header)) && send(payload);
+    }
     // The next frame's header, whose payload is dropped; nothing: the connection has ended.
-    [[nodiscard]] std::optional<wire::FrameHeader> receive_frame();
+    [[nodiscard]] std::optional<wire::FrameHeader> receive_frame() {
+        const wire::Bytes bytes = receive(wire::frame_header_size);
+        if (bytes.size() < wire::frame_header_size)
+            return std::nullopt;
+        const auto header =
+            wire::decode_frame_header(std::span(bytes).first<wire::frame_header_size>());
+        if (header)
+            static_cast<void>(receive(wire::payload_of(*header)));
+        return header;
+    }
     // Writes VALUE to SIZE bytes at OFFSET, and waits for the ack. False: it did not come.
-    bool persist(std::uint64_t offset, std::size_t size, std::byte value);
+    bool persist(std::uint64_t offset, std::size_t size, std::byte value) {
+        const wire::Bytes data(size, value);
+        if (!send_frame({.type = wire::FrameType::write,
+                         .flags = wire::frame_flag::answer_wanted,
+                         .length = static_cast<std::uint32_t>(size),
+                         .offset = offset},
+                        data))
+            return false;
+        const auto ack = receive_frame();
+        return ack && ack->type == wire::FrameType::ack && ack->number == number_;
+    }
     // The daemon has ended it.
-    [[nodiscard]] bool is_ended();
-    void reset(); // by RST
+    [[nodiscard]] bool is_ended() {
+        for (const Deadline deadline(patience); !deadline.passed();) {
+            std::byte byte{};
+            pollfd entry{socket_.get(), POLLIN, 0};
+            if (::poll(&entry, 1, deadline.poll_timeout()) == 1 &&
+                ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT) <= 0)
+                return true;
+        }
+        return false;
+    }
+    void reset() {
+        const linger at_once{1, 0};
+        ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        socket_.reset();
+    } // by RST
 
     [[nodiscard]] const wire::LaneCredits& credits() const { return credits_; }
     [[nodiscard]] int fd() const { return socket_.get(); }
@@ -66,22 +149,53 @@ protected:
 
     // VARIABLES: of the daemon's environment.
     explicit LaneSession(const std::vector<std::string>& variables = {},
-                         unsigned lane_count = lanes);
+                         unsigned lane_count = lanes)
+        : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
+                  wire::offer_value, variables),
+          proof_(open(lane_count)) {}
     [[nodiscard]] std::uint16_t port() const { return static_cast<std::uint16_t>(in_band_.port); }
     [[nodiscard]] RawLane lane(std::uint32_t number) const {
         return {port(), proof_, number, RawLane::Stage::open};
     }
     // The daemon says LOGGED, to its log and to the client. The input is left open.
-    void expect_end(const std::string& logged);
+    void expect_end(const std::string& logged) {
+        const Ending ending = daemon_.wait();
+        expect_status(ending, 1);
+        EXPECT_TRUE(test::contains(ending.error_text, logged));
+        EXPECT_TRUE(test::contains(directory_.read_log(), logged));
+    }
     // And CLOSE ends the session in order.
-    void expect_close();
+    void expect_close() {
+        ASSERT_TRUE(daemon_.send(encode(wire::CloseRequest{})));
+        expect_status(daemon_.wait(), 0);
+    }
 
     wire::InBandAttributes in_band_;
     DaemonProcess daemon_;
     transport::ProofSession proof_;
 
 private:
-    transport::ProofSession open(unsigned lane_count);
+    transport::ProofSession open(unsigned lane_count) {
+        daemon_.receive(wire::initial_status_size);
+        wire::Bytes hello = daemon_.receive(wire::hello_size_field);
+        const auto size = value_of(wire::decode_hello_size(hello, wire::hello_size));
+        hello = joined({hello, daemon_.receive(size - hello.size())});
+        const wire::Bytes answer = encode(wire::HelloAnswer{1, wire::all_capabilities});
+        wire::OpenRequest request = open_request();
+        request.provider = wire::Provider::tcp;
+        request.lanes = lane_count;
+        const wire::Bytes asked = encode(request);
+        daemon_.send(joined({answer, asked}));
+        wire::Bytes response = daemon_.receive(wire::response_header_size);
+        const auto header =
+            value_of(wire::decode_response_header(response, wire::MessageType::open_response));
+        const wire::Bytes body = daemon_.receive(header.size - response.size());
+        in_band_ = value_of(wire::decode_open_response(header, body)).in_band;
+        auto transcript = value_of(transport::ControlTranscript::make(
+            value_of(wire::decode_hello(hello)).secret, hello, answer));
+        transcript.add(asked, joined({response, body}));
+        return value_of(transcript.prove_by(in_band_.lanes));
+    }
 };
 
 } // namespace rpmem::hostile

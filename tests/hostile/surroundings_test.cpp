@@ -8,11 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-#include <iterator>
-
 namespace rpmem::hostile {
 namespace {
 
@@ -22,19 +17,15 @@ class Surroundings : public HostileTest {
 protected:
     // A session that gets BYTES, then what STEP does to the daemon, and has to end then.
     template <typename Step>
-    Ending disturbed(const wire::Bytes& bytes, std::size_t expected_output, Step step) {
+    void disturbed(const wire::Bytes& bytes, std::size_t expected_output, Step step) {
         directory_.remove_log();
-        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        DaemonProcess daemon = started();
         EXPECT_TRUE(daemon.send(bytes));
         EXPECT_EQ(daemon.receive(expected_output).size(), expected_output);
         step(daemon);
-        Ending ending = daemon.wait();
-        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
-        EXPECT_FALSE(ending.by_signal) << "signal " << ending.status << '\n' << ending.error_text;
-        EXPECT_EQ(ending.status, 1) << ending.error_text;
+        expect_status(daemon.wait(), 1);
         EXPECT_EQ(directory_.damage(), "");
         EXPECT_NE(directory_.read_log(), "");
-        return ending;
     }
 };
 
@@ -42,19 +33,15 @@ constexpr std::size_t size_of_status_and_create_response = 4 + 44;
 constexpr std::size_t size_of_status_and_open_response = 4 + 148;
 
 TEST_F(Surroundings, SshConnectionThatMakesNoSense) {
-    for (const std::optional<std::string>& connection :
-         {std::optional<std::string>(), std::optional<std::string>(""),
-          std::optional<std::string>("127.0.0.1 1"),
-          std::optional<std::string>("127.0.0.1 1 no.such.address.invalid 22"),
-          std::optional<std::string>("1 2 " + std::string(100000, '9') + " 4")}) {
+    for (const std::optional<std::string>& connection : std::vector<std::optional<std::string>>{
+             std::nullopt, "", "127.0.0.1 1", "127.0.0.1 1 no.such.address.invalid 22",
+             "1 2 " + std::string(100000, '9') + " 4"}) {
         SCOPED_TRACE(connection.value_or("(not set)").substr(0, 60));
         directory_.remove_log();
         DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), connection);
         EXPECT_TRUE(daemon.send(encode(create_request())));
         const Ending ending = daemon.wait();
-        ASSERT_TRUE(ending.in_time) << "the daemon hangs";
-        EXPECT_FALSE(ending.by_signal) << ending.error_text;
-        EXPECT_EQ(ending.status, 0) << ending.error_text;
+        expect_status(ending, 0);
         const auto responses = parse_output(ending.output);
         ASSERT_EQ(responses.size(), 1U);
         EXPECT_NE(responses[0].status, Status::success);
@@ -63,32 +50,14 @@ TEST_F(Surroundings, SshConnectionThatMakesNoSense) {
     }
 }
 
-TEST_F(Surroundings, TheChannelEndsAfterCreate) {
-    disturbed(encode(create_request()), size_of_status_and_create_response,
-              [](DaemonProcess& daemon) {
-                  daemon.close_input();
-                  daemon.close_output();
-              });
-}
-
-TEST_F(Surroundings, TheChannelEndsAfterOpen) {
-    disturbed(encode(open_request()), size_of_status_and_open_response, [](DaemonProcess& daemon) {
-        daemon.close_input();
-        daemon.close_output();
-    });
-}
-
 TEST_F(Surroundings, NobodyReadsTheAnswer) {
     for (const auto& message : {encode(create_request()), encode(open_request())}) {
         directory_.remove_log();
-        DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+        DaemonProcess daemon = started();
         EXPECT_EQ(daemon.receive(4).size(), 4U); // it is up
         daemon.close_output();
         EXPECT_TRUE(daemon.send(message));
-        const Ending ending = daemon.wait(); // though its input is still open
-        EXPECT_TRUE(ending.in_time) << "the daemon hangs";
-        EXPECT_FALSE(ending.by_signal) << "signal " << ending.status;
-        EXPECT_EQ(ending.status, 1) << ending.error_text;
+        expect_status(daemon.wait(), 1); // though its input is still open
         EXPECT_EQ(directory_.damage(), "");
         EXPECT_NE(directory_.read_log(), "");
     }
@@ -97,20 +66,17 @@ TEST_F(Surroundings, NobodyReadsTheAnswer) {
 // The recorder stands in the real daemon for the functions that make data durable.
 TEST_F(Surroundings, AHeaderThatCannotBeSyncedMakesNoPool) {
     const auto recording = directory_.path() / "recording";
-    DaemonProcess daemon(
-        directory_.daemon_arguments(), directory_.path(), loopback_connection, std::nullopt,
+    DaemonProcess daemon = started(
         {"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_LOG=" + recording.string(),
          "RPMEM_RECORDER_FAULTS=fdatasync:parts:2:28", "ASAN_OPTIONS=verify_asan_link_order=0"});
     ASSERT_TRUE(daemon.send(encode(create_request())));
     const Ending ending = daemon.wait();
     ASSERT_TRUE(ending.in_time) << "the daemon hangs";
-    EXPECT_NE(ending.error_text.find("No space left"), std::string::npos) << ending.error_text;
+    EXPECT_TRUE(test::contains(ending.error_text, "No space left"));
     const auto responses = parse_output(ending.output);
     ASSERT_EQ(responses.size(), 1U);
     EXPECT_NE(responses[0].status, Status::success);
-    std::ifstream file(recording);
-    const std::string calls(std::istreambuf_iterator<char>(file), {});
-    EXPECT_NE(calls.find("fdatasync "), std::string::npos) << calls;
+    EXPECT_TRUE(test::contains(test::read_file(recording), "fdatasync "));
     EXPECT_EQ(directory_.damage(), "");
 }
 
@@ -120,17 +86,15 @@ TEST_F(Surroundings, AClientThatNeverConnectsALane) {
     DaemonProcess daemon(arguments, directory_.path(), loopback_connection);
     ASSERT_TRUE(daemon.send(encode(open_request())));
     const Ending ending = daemon.wait(); // its input is left open
-    EXPECT_TRUE(ending.in_time) << "the daemon waits for ever";
-    EXPECT_EQ(ending.status, 1);
-    EXPECT_NE(ending.error_text.find("only 0 of 4 lanes were connected within 1000 ms"),
-              std::string::npos)
-        << ending.error_text;
+    expect_status(ending, 1);
+    EXPECT_TRUE(
+        test::contains(ending.error_text, "only 0 of 4 lanes were connected within 1000 ms"));
     EXPECT_EQ(directory_.damage(), "");
 }
 
 TEST_F(Surroundings, ALogThatIsAPipeWhichNobodyReads) {
     ASSERT_EQ(::mkfifo(directory_.log_file().c_str(), 0600), 0);
-    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    DaemonProcess daemon = started();
     ASSERT_TRUE(daemon.send(encode(open_request())));
     EXPECT_EQ(daemon.receive(size_of_status_and_open_response).size(),
               size_of_status_and_open_response)
@@ -147,24 +111,26 @@ TEST_F(Surroundings, NobodyReadsTheErrorText) {
     const wire::Bytes refused = encode(wire::SetAttributesRequest{});
     for (int count = 0; count < 1500; ++count)
         messages.insert(messages.end(), refused.begin(), refused.end());
-    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    DaemonProcess daemon = started();
     ASSERT_TRUE(daemon.send(messages));
     daemon.close_input();
     const Ending ending = daemon.wait(DaemonProcess::ErrorText::read_at_the_end);
-    ASSERT_TRUE(ending.in_time) << "the daemon hangs";
-    EXPECT_FALSE(ending.by_signal) << "signal " << ending.status;
-    EXPECT_EQ(ending.status, 1);
+    expect_status(ending, 1);
     EXPECT_EQ(parse_output(ending.output).size(), 1501U);
     EXPECT_EQ(directory_.damage(), "");
 }
 
-TEST_F(Surroundings, SignalsEndTheSessionAsTheChannelDoes) {
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+TEST_F(Surroundings, SignalsAndTheEndOfTheChannelEndTheSession) {
+    for (const int number : {0, SIGTERM, SIGINT, SIGHUP}) {
         SCOPED_TRACE(number);
-        disturbed(encode(create_request()), size_of_status_and_create_response,
-                  [number](DaemonProcess& daemon) { daemon.signal(number); });
-        disturbed(encode(open_request()), size_of_status_and_open_response,
-                  [number](DaemonProcess& daemon) { daemon.signal(number); });
+        const auto end = [number](DaemonProcess& daemon) {
+            if (number != 0)
+                return daemon.signal(number);
+            daemon.close_input();
+            daemon.close_output();
+        };
+        disturbed(encode(create_request()), size_of_status_and_create_response, end);
+        disturbed(encode(open_request()), size_of_status_and_open_response, end);
     }
 }
 
@@ -186,18 +152,17 @@ bool may_be_looked_into(pid_t pid) {
 
 TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
     give_up_looking();
-    DaemonProcess daemon(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    DaemonProcess daemon = started();
     ASSERT_EQ(daemon.receive(4).size(), 4U); // it is up
     const auto told = [&](const std::string& file) {
-        std::ifstream stream("/proc/" + std::to_string(daemon.pid()) + "/" + file);
-        std::string text(std::istreambuf_iterator<char>(stream), {});
+        std::string text = test::read_file("/proc/" + std::to_string(daemon.pid()) + "/" + file);
         text.erase(std::unique(text.begin(), text.end(),
                                [](char a, char b) { return a == ' ' && b == ' '; }),
                    text.end());
         return text;
     };
-    EXPECT_NE(told("status").find("NoNewPrivs:\t1\n"), std::string::npos) << told("status");
-    EXPECT_NE(told("limits").find("Max core file size 0 0 "), std::string::npos) << told("limits");
+    EXPECT_TRUE(test::contains(told("status"), "NoNewPrivs:\t1\n"));
+    EXPECT_TRUE(test::contains(told("limits"), "Max core file size 0 0 "));
     const pid_t other = ::fork();
     if (other == 0)
         while (true)
@@ -211,11 +176,11 @@ TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
 }
 
 TEST_F(Surroundings, APartThatIsInUse) {
-    DaemonProcess holder(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    DaemonProcess holder = started();
     ASSERT_TRUE(holder.send(encode(open_request())));
     ASSERT_EQ(holder.receive(size_of_status_and_open_response).size(),
               size_of_status_and_open_response);
-    DaemonProcess second(directory_.daemon_arguments(), directory_.path(), loopback_connection);
+    DaemonProcess second = started();
     ASSERT_TRUE(second.send(encode(open_request())));
     const Ending refused = second.wait();
     EXPECT_EQ(refused.status, 0);

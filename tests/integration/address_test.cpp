@@ -1,26 +1,11 @@
 // Where the lanes go: to the host that ssh has reached, whatever the target is called.
 #include "tests/integration/environment.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-
 namespace rpmem::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-class Addresses : public TargetTest {
+class Addresses : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
     ~Addresses() override { std::ofstream(ssh_config) << usual_config; }
 
     // What stands before the usual configuration of ssh, and so prevails. Every run of ssh leaves a
@@ -31,34 +16,28 @@ protected:
                                   << usual_config;
         fs::remove(runs);
     }
-    [[nodiscard]] std::size_t runs_of_ssh() const { return text_of(runs).size(); }
+    [[nodiscard]] std::size_t runs_of_ssh() const { return read_file(runs).size(); }
 
     // A pool at HOST works, and its lanes arrive at ADDRESS, as /proc/net/FILE has it.
     void expect_lanes(const std::string& host, const char* file, const std::string& address) {
         SCOPED_TRACE(host);
-        const std::string called = user + "@" + host;
-        unsigned lanes = 2;
-        const rpmem_pool_attr attributes = sample_attributes();
-        RPMEMpool* pool = rpmem_create(called.c_str(), "pool.set", local.data(), local.size(),
-                                       &lanes, &attributes);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        for (unsigned lane = 0; lane < lanes; ++lane)
-            EXPECT_EQ(rpmem_persist(pool, 8192, 5000, lane, 0), 0) << rpmem_errormsg();
-        EXPECT_TRUE(is_used(file, address)) << text_of(fs::path("/proc/net") / file);
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 5000), 0);
-        EXPECT_EQ(rpmem_remove(called.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        target = user + "@" + host;
+        RPMEMpool* pool = created(2);
+        for (const unsigned lane : {0U, 1U})
+            EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 5000, lane, 0)));
+        EXPECT_TRUE(is_used(file, address)) << read_file(fs::path("/proc/net") / file);
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+        expect_replicated(8192, 5000);
+        EXPECT_TRUE(succeeded(remove()));
     }
 
     void expect_no_way(const std::string& host, const std::vector<std::string>& said) {
         SCOPED_TRACE(host);
-        unsigned lanes = 1;
-        EXPECT_EQ(rpmem_create((user + "@" + host).c_str(), "pool.set", local.data(), local.size(),
-                               &lanes, nullptr),
-                  nullptr);
+        target = user + "@" + host;
+        EXPECT_EQ(create(local, 1), nullptr);
         const std::string text = rpmem_errormsg();
         for (const std::string& words : said)
-            EXPECT_NE(text.find(words), std::string::npos) << words << " is not in: " << text;
+            EXPECT_TRUE(contains(text, words));
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }
 
@@ -69,7 +48,7 @@ protected:
         const auto port_of = [](const std::string& end) {
             return std::stoul(end.substr(end.find(':') + 1), nullptr, 16);
         };
-        std::istringstream table(text_of(fs::path("/proc/net") / file));
+        std::istringstream table(read_file(fs::path("/proc/net") / file));
         std::string line;
         std::getline(table, line); // the heading
         while (std::getline(table, line)) {
@@ -86,11 +65,10 @@ protected:
     }
 
     const fs::path ssh_config = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "ssh_config";
-    const std::string usual_config = text_of(ssh_config);
+    const std::string usual_config = read_file(ssh_config);
     const fs::path runs = directory() / "runs";
     const std::string port = variable("RPMEM_TEST_SSH_PORT");
     const std::string user = target.substr(0, target.find('@'));
-    LocalPool local{8 * mebibyte};
 };
 
 // As /proc/net has them.
@@ -101,9 +79,7 @@ constexpr const char* second_network = "017100CB";
 
 TEST_F(Addresses, TheUsualCaseTakesNoFurtherProcess) {
     configure_ssh("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(created())));
     EXPECT_EQ(runs_of_ssh(), 1U);
 }
 

@@ -1,17 +1,11 @@
 // Arguments: what is refused, with which errno and text, and that nothing is spoiled by it.
 #include "tests/integration/environment.hpp"
 
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-
 namespace rpmem::test {
 namespace {
 
-class Arguments : public TargetTest {
+class Arguments : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
-    LocalPool local{8 * mebibyte};
     rpmem_pool_attr attributes = sample_attributes();
 };
 
@@ -21,8 +15,7 @@ protected:
         errno = 0;                                                                                 \
         EXPECT_TRUE(failed);                                                                       \
         EXPECT_EQ(errno, code) << rpmem_errormsg();                                                \
-        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos)                    \
-            << rpmem_errormsg();                                                                   \
+        EXPECT_TRUE(contains(rpmem_errormsg(), words));                                            \
     } while (false)
 
 TEST_F(Arguments, CreateAndOpenCheckTheirs) {
@@ -59,8 +52,7 @@ TEST_F(Arguments, CreateAndOpenCheckTheirs) {
 }
 
 TEST_F(Arguments, RangesFlagsAndLanes) {
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(2);
     const std::size_t size = local.size();
     EXPECT_ERROR(rpmem_persist(pool, 0, 8, 0, 0) == -1, EINVAL, "header");
     EXPECT_ERROR(rpmem_persist(pool, 4095, 8, 0, 0) == -1, EINVAL, "header");
@@ -89,9 +81,7 @@ TEST_F(Arguments, RangesFlagsAndLanes) {
     // The handle is as good as before, and lengths of 0 do nothing.
     EXPECT_EQ(rpmem_persist(pool, 8192, 0, 0, 0), 0);
     EXPECT_EQ(rpmem_flush(pool, 8192, 0, 0, 0), 0);
-    ASSERT_EQ(rpmem_persist(pool, 8192, 100, 1, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
+    expect_served(pool, 100, 1);
 }
 
 TEST_F(Arguments, RemoveChecksItsOwn) {
@@ -106,20 +96,17 @@ TEST_F(Arguments, Versions) {
     EXPECT_EQ(rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION), nullptr);
     const char* newer = rpmem_check_version(1, RPMEM_MINOR_VERSION + 1);
     ASSERT_NE(newer, nullptr);
-    EXPECT_NE(std::string(newer).find("1.4"), std::string::npos);
-    EXPECT_NE(std::string(newer).find("1.3"), std::string::npos);
+    EXPECT_TRUE(contains(std::string(newer), "1.4"));
+    EXPECT_TRUE(contains(std::string(newer), "1.3"));
     EXPECT_NE(rpmem_check_version(2, 0), nullptr);
     EXPECT_NE(rpmem_check_version(0, 0), nullptr);
 }
 
 TEST_F(Arguments, MoreLanesThanPossibleIsNoError) {
-    RPMEMpool* pool = create(local, 4000000000U);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(4000000000U);
     EXPECT_GE(lanes_in_force, 1U);
     EXPECT_LT(lanes_in_force, 4000000000U);
-    ASSERT_EQ(rpmem_persist(pool, 8192, 100, lanes_in_force - 1, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 100), 0);
+    expect_served(pool, 100, lanes_in_force - 1);
 }
 
 } // namespace

@@ -3,18 +3,8 @@
 #include "common/base/deadline.hpp"
 #include "tests/integration/environment.hpp"
 
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <thread>
-
 namespace rpmem::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds time_to_leave(20);
 
@@ -24,39 +14,31 @@ struct WayOut {
     int open;   // and in another
 };
 // Of files, the list of system calls knows only how they are opened: Landlock stands behind EACCES.
-constexpr WayOut ways_out[] = {
-    {"read", EPERM, 0},
-    {"write", EPERM, 0},
-    {"make", EPERM, 0},
-    {"make_unnamed", EPERM, 0},
-    {"list", EACCES, 0},
-    {"reopen", EPERM, 0},
-    {"remove", EPERM, 0},
-    {"remove_at", EACCES, 0},
-    {"remove_directory", EPERM, ENOTDIR},
-    {"rename", EPERM, 0},
-    {"truncate", EPERM, 0},
-    {"chmod", EPERM, 0},
-    {"fork", EPERM, 0},
-    {"clone", EPERM, 0},
-    {"connect", EPERM, 0},
-    {"listen", EPERM, 0},
-    {"send_to", EPERM, ENOTSOCK},
-    {"send_by_message", EPERM, ENOTSOCK},
-    {"mmap_code", EPERM, 0},
-    {"mprotect_code", EPERM, 0},
-    {"kill", EPERM, 0},
-    {"tgkill", EPERM, 0},
-    {"signal_by_descriptor", EPERM, 0},
-};
+constexpr WayOut ways_out[] = {{"read", EPERM, 0},
+                               {"write", EPERM, 0},
+                               {"make", EPERM, 0},
+                               {"make_unnamed", EPERM, 0},
+                               {"list", EACCES, 0},
+                               {"reopen", EPERM, 0},
+                               {"remove", EPERM, 0},
+                               {"remove_at", EACCES, 0},
+                               {"remove_directory", EPERM, ENOTDIR},
+                               {"rename", EPERM, 0},
+                               {"truncate", EPERM, 0},
+                               {"chmod", EPERM, 0},
+                               {"fork", EPERM, 0},
+                               {"clone", EPERM, 0},
+                               {"connect", EPERM, 0},
+                               {"listen", EPERM, 0},
+                               {"send_to", EPERM, ENOTSOCK},
+                               {"send_by_message", EPERM, ENOTSOCK},
+                               {"mmap_code", EPERM, 0},
+                               {"mprotect_code", EPERM, 0},
+                               {"kill", EPERM, 0},
+                               {"tgkill", EPERM, 0},
+                               {"signal_by_descriptor", EPERM, 0}};
 
-std::string contents_of(const fs::path& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-}
-
-class Confinement : public TargetTest {
+class Confinement : public PoolTest {
 protected:
     Confinement() {
         denials_are_expected();
@@ -87,10 +69,8 @@ protected:
 
     // A session that has served.
     RPMEMpool* serving() {
-        RPMEMpool* const pool = create(local, 2);
-        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
-        if (pool)
-            expect_served(pool, 1);
+        RPMEMpool* const pool = created(2);
+        expect_served(pool, 1);
         return pool;
     }
 
@@ -98,8 +78,8 @@ protected:
     void expect_served(RPMEMpool* pool, std::uint64_t seed) {
         local.fill(seed);
         for (unsigned lane = 0; lane < lanes_in_force; ++lane)
-            EXPECT_EQ(rpmem_persist(pool, header_size, local.size() - header_size, lane, 0), 0)
-                << rpmem_errormsg();
+            EXPECT_TRUE(
+                succeeded(rpmem_persist(pool, header_size, local.size() - header_size, lane, 0)));
         const auto bytes = bytes_of(directory() / "parts/part0");
         ASSERT_EQ(bytes.size(), local.size());
         EXPECT_EQ(std::memcmp(bytes.data() + header_size, local.data() + header_size,
@@ -111,11 +91,11 @@ protected:
     [[nodiscard]] std::string try_to_leave() const {
         EXPECT_EQ(::kill(daemon_process(), SIGUSR1), 0);
         const Deadline deadline(time_to_leave);
-        std::string text = contents_of(outcomes());
+        std::string text = read_file(outcomes());
         while (!text.ends_with("end\n") && ::kill(daemon_process(), 0) == 0 && !deadline.passed()) {
             // The daemon tells its outcomes by a file, and by nothing that could be waited for.
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            text = contents_of(outcomes());
+            text = read_file(outcomes());
         }
         EXPECT_FALSE(deadline.passed());
         return text;
@@ -125,8 +105,6 @@ protected:
         return daemon_log().find(text) != std::string::npos;
     }
     [[nodiscard]] fs::path outcomes() const { return directory() / "outcomes"; }
-
-    LocalPool local{8 * mebibyte};
 };
 
 std::string expected_lines(int WayOut::*outcome) {
@@ -139,28 +117,26 @@ std::string expected_lines(int WayOut::*outcome) {
 TEST_F(Confinement, WaysOutAreClosedAndTheSessionGoesOn) {
     set_ways(all_names(), "");
     RPMEMpool* const pool = serving();
-    ASSERT_NE(pool, nullptr);
     if (!logged("confined: Landlock"))
         GTEST_SKIP() << "this kernel has no Landlock";
     EXPECT_FALSE(logged("confinement: denied")) << "before anything was tried";
     EXPECT_EQ(try_to_leave(), expected_lines(&WayOut::closed));
     expect_served(pool, 2);
     const rpmem_pool_attr attributes = sample_attributes();
-    EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     for (const char* call : {"openat", "unlink", "clone", "socket", "sendto", "mmap", "kill"})
         EXPECT_TRUE(logged(std::string("confinement: denied the system call ") + call + " "))
             << call;
     for (const WayOut& way : ways_out)
-        EXPECT_EQ(contents_of(directory() / "elsewhere" / way.name), way.name);
+        EXPECT_EQ(read_file(directory() / "elsewhere" / way.name), way.name);
 }
 
 TEST_F(Confinement, WaysOutAreOpenWhereItIsSwitchedOff) {
     set_ways(all_names(), "--confine no");
     RPMEMpool* const pool = serving();
-    ASSERT_NE(pool, nullptr);
     EXPECT_EQ(try_to_leave(), expected_lines(&WayOut::open));
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_FALSE(logged("confine")) << "nothing is said of it";
 }
 
@@ -169,7 +145,6 @@ TEST_F(Confinement, WhoRunsOrLooksIntoProgramsIsKilled) {
         set_ways(way, "");
         fs::remove(directory() / "parts/part0");
         RPMEMpool* const pool = serving();
-        ASSERT_NE(pool, nullptr);
         if (!logged("system calls"))
             GTEST_SKIP() << "this kernel has no seccomp";
         EXPECT_EQ(try_to_leave(), "") << way;
@@ -181,37 +156,34 @@ TEST_F(Confinement, WhoRunsOrLooksIntoProgramsIsKilled) {
 TEST_F(Confinement, ASessionThatMayNotDeleteItsPoolRemovesNothing) {
     set_ways("", "");
     RPMEMpool* pool = serving();
-    ASSERT_NE(pool, nullptr);
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     set_ways("remove_at", "--read-only");
-    ASSERT_NE(pool = open(local, 1), nullptr) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_read(pool, local.data(), header_size, 64, 0), 0) << rpmem_errormsg();
+    pool = opened();
+    EXPECT_TRUE(succeeded(rpmem_read(pool, local.data(), header_size, 64, 0)));
     if (!logged("system calls"))
         GTEST_SKIP() << "this kernel has no seccomp";
     EXPECT_EQ(try_to_leave(), "remove_at: " + std::to_string(EPERM) + "\nend\n");
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Confinement, LandlockHoldsByItself) {
     set_ways("read,write,make,list,remove,remove_at", "", "RPMEM_TEST_KERNEL_LACKS=seccomp");
     RPMEMpool* const pool = serving();
-    ASSERT_NE(pool, nullptr);
     if (!logged("confined: Landlock"))
         GTEST_SKIP() << "this kernel has no Landlock";
     const std::string refused = ": " + std::to_string(EACCES) + "\n";
     EXPECT_EQ(try_to_leave(), "read" + refused + "write" + refused + "make" + refused + "list" +
                                   refused + "remove" + refused + "remove_at" + refused + "end\n");
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_TRUE(logged("info: not all is confined: the kernel takes no list of system calls"));
 }
 
 TEST_F(Confinement, AKernelWithoutLandlockServesAndTheLogSaysSo) {
     set_ways("read,connect", "", "RPMEM_TEST_KERNEL_LACKS=landlock");
     RPMEMpool* const pool = serving();
-    ASSERT_NE(pool, nullptr);
     const std::string refused = ": " + std::to_string(EPERM) + "\n";
     EXPECT_EQ(try_to_leave(), "read" + refused + "connect" + refused + "end\n");
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_TRUE(logged("info: not all is confined: this kernel has no Landlock"));
 }
 
@@ -231,7 +203,7 @@ TEST_F(Confinement, ThatIsWantedAndCanBeHadServes) {
         GTEST_SKIP() << rpmem_errormsg();
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
     expect_served(pool, 3);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // Which opens devices and files as it likes. The environment of this test allows sockets only.
@@ -243,8 +215,7 @@ TEST_F(ConfinementOfSockets, LanesThroughLibfabricAreRefusedOrServedWithoutIt) {
     EXPECT_NE(std::strstr(rpmem_errormsg(), "go through libfabric"), nullptr) << rpmem_errormsg();
     set_ways("", "");
     RPMEMpool* const pool = serving();
-    ASSERT_NE(pool, nullptr);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 } // namespace

@@ -1,42 +1,31 @@
 // What the text says of a remote command that ends, or that prints something of its own.
 #include "tests/integration/environment.hpp"
 
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <thread>
-
 namespace rpmem::test {
 namespace {
 
-class RemoteEndings : public TargetTest {
+class RemoteEndings : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
-
     static void expect_text(int code, const std::vector<std::string>& said,
                             const std::vector<std::string>& not_said) {
         EXPECT_EQ(errno, code) << rpmem_errormsg();
         const std::string text = rpmem_errormsg();
         for (const std::string& words : said)
-            EXPECT_NE(text.find(words), std::string::npos) << words << " is not in: " << text;
+            EXPECT_TRUE(contains(text, words));
         for (const std::string& words : not_said)
-            EXPECT_EQ(text.find(words), std::string::npos) << words << " is in: " << text;
+            EXPECT_FALSE(contains(text, words));
     }
 
-    // Of TARGET, by create and by remove.
-    void expect_no_login(const std::string& other, const std::string& said) {
-        unsigned lanes = 1;
-        const std::vector<std::string> login_hint{"by hand"};
-        EXPECT_EQ(
-            rpmem_create(other.c_str(), "pool.set", local.data(), local.size(), &lanes, nullptr),
-            nullptr);
-        expect_text(ECONNRESET, {said}, login_hint);
-        EXPECT_EQ(rpmem_remove(other.c_str(), "pool.set", 0), -1);
-        expect_text(ECONNRESET, {said}, login_hint);
+    // Of OTHER, by create and by remove.
+    void expect_no_target(const std::string& other, int code, const std::string& said,
+                          const std::vector<std::string>& not_said = {}) {
+        target = other;
+        EXPECT_EQ(create(local, 1), nullptr);
+        expect_text(code, {said}, not_said);
+        EXPECT_EQ(remove(), -1);
+        expect_text(code, {said}, not_said);
     }
 
-    LocalPool local{8 * mebibyte};
     const std::string command = variable("RPMEM_TEST_COMMAND_FILE");
     const bool by_libssh2 = std::getenv("RPMEM_SSH_TRANSPORT") != nullptr;
 };
@@ -81,8 +70,7 @@ TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
         expect_text(ECONNRESET, {"signal 11 (SIGSEGV) on the target"}, login_hint);
     }
     set_daemon("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     ASSERT_TRUE(part_gets_unlocked(0));
     // The channel's end may be a moment behind; a request that goes out before it is told
@@ -97,9 +85,7 @@ TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
 }
 
 TEST_F(RemoteEndings, ADaemonThatIsTerminatedSaysSo) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (rpmem_persist(pool, 4096, 64, 0, 0) == 0 && std::chrono::steady_clock::now() < deadline)
@@ -123,29 +109,24 @@ TEST_F(RemoteEndings, ACommandThatIsNotThereHasOneErrno) {
     set_command("exec /nonexistent/rpmemd");
     EXPECT_EQ(create(local, 1), nullptr);
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
-    EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), -1);
+    EXPECT_EQ(remove(), -1);
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
 }
 
 class RemoteEndingsOfSsh : public RemoteEndings {};
 
 TEST_F(RemoteEndingsOfSsh, TheHintIsThatOfTheFailure) {
-    expect_no_login("no-such-host.invalid", "neither to ssh_config nor to the resolver");
-    expect_no_login("127.0.0.1:1", "does sshd run on the target");
     const std::string without_user = target.substr(target.find('@') + 1);
+    expect_no_target("no-such-host.invalid", ECONNRESET,
+                     "neither to ssh_config nor to the resolver", {"by hand"});
+    expect_no_target("127.0.0.1:1", ECONNRESET, "does sshd run on the target", {"by hand"});
     EXPECT_EQ(rpmem_remove(("nobody-of-that-name@" + without_user).c_str(), "pool.set", 0), -1);
     expect_text(ECONNRESET, {"Permission denied", "by hand"}, {});
 }
 
 TEST_F(RemoteEndingsOfSsh, TwoAtSignsAreRefusedAtOnce) {
-    unsigned lanes = 1;
-    for (const char* bad : {"user@@127.0.0.1", "user@127.0.0.1@22"}) {
-        EXPECT_EQ(rpmem_create(bad, "pool.set", local.data(), local.size(), &lanes, nullptr),
-                  nullptr);
-        expect_text(EINVAL, {"more than one '@'"}, {});
-        EXPECT_EQ(rpmem_remove(bad, "pool.set", 0), -1);
-        expect_text(EINVAL, {"more than one '@'"}, {});
-    }
+    for (const char* bad : {"user@@127.0.0.1", "user@127.0.0.1@22"})
+        expect_no_target(bad, EINVAL, "more than one '@'");
 }
 
 } // namespace

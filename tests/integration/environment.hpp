@@ -2,18 +2,21 @@
 // (see tests/support/with-sshd and run_tests.sh), with pools in files of its own.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <librpmem.h>
-#include <sys/types.h>
+#include "tests/support/expect.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
+#include <fcntl.h>
+#include <librpmem.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <set>
-#include <string>
-#include <vector>
 
 namespace rpmem::test {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t mebibyte = 1024 * 1024;
 constexpr std::size_t header_size = 4096;
@@ -21,14 +24,28 @@ constexpr std::size_t header_size = 4096;
 // Page-aligned memory that is filled with a pattern.
 class LocalPool {
 public:
-    explicit LocalPool(std::size_t size);
-    ~LocalPool();
+    explicit LocalPool(std::size_t size) : size_(size) {
+        void* const memory =
+            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            std::abort();
+        data_ = static_cast<std::byte*>(memory);
+        fill(1);
+    }
+    ~LocalPool() { ::munmap(data_, size_); }
     LocalPool(const LocalPool&) = delete;
     LocalPool& operator=(const LocalPool&) = delete;
 
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] std::size_t size() const { return size_; }
-    void fill(std::uint64_t seed);
+    void fill(std::uint64_t seed) {
+        // A multiplicative generator: every aligned word differs from its neighbours.
+        std::uint64_t value = seed * 0x9e3779b97f4a7c15U + 1;
+        for (std::size_t at = 0; at + sizeof(value) <= size_; at += sizeof(value)) {
+            value = value * 6364136223846793005U + 1442695040888963407U;
+            std::memcpy(data_ + at, &value, sizeof(value));
+        }
+    }
 
 private:
     std::byte* data_;
@@ -36,52 +53,239 @@ private:
 };
 
 // Of this process, by number.
-std::set<std::string> open_descriptors();
+inline std::set<std::string> open_descriptors() {
+    std::set<std::string> seen;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd"))
+        seen.insert(entry.path().filename());
+    return seen;
+}
+
+// Whether the thread of this directory is in STATE. See proc_pid_stat(5).
+inline bool is_in_state(const fs::path& task, char state) {
+    return contains(read_file(task / "stat"), std::string(") ") + state + ' ');
+}
 
 // Returns when THREAD of this process sleeps in a system call; false: it does not for long.
-bool falls_asleep(pid_t thread);
+inline bool falls_asleep(pid_t thread) {
+    const fs::path task = "/proc/self/task/" + std::to_string(thread);
+    for (int attempt = 0; attempt < 10000; ++attempt) {
+        if (thread > 0 && is_in_state(task, 'S'))
+            return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
 
-std::vector<std::byte> bytes_of(const std::filesystem::path& file);
-rpmem_pool_attr sample_attributes();
-const char* variable(const char* name); // never null; fails the test if it is not set
+inline std::vector<std::byte> bytes_of(const fs::path& file) {
+    return bytes_of_text(read_file(file));
+}
+
+inline rpmem_pool_attr sample_attributes() {
+    rpmem_pool_attr attributes{};
+    std::memcpy(attributes.signature, "SAMPLE_1", sizeof(attributes.signature));
+    attributes.major = 1;
+    attributes.incompat_features = 2;
+    std::memset(attributes.poolset_uuid, 0x10, sizeof(attributes.poolset_uuid));
+    std::memset(attributes.uuid, 0x20, sizeof(attributes.uuid));
+    std::memset(attributes.next_uuid, 0x30, sizeof(attributes.next_uuid));
+    std::memset(attributes.prev_uuid, 0x40, sizeof(attributes.prev_uuid));
+    std::memset(attributes.user_flags, 0x50, sizeof(attributes.user_flags));
+    return attributes;
+}
+
+// What a call of the API returned: 0 or a pool; or CODE in errno, and a text with WORDS in it.
+inline testing::AssertionResult succeeded(int status) {
+    if (status == 0)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << rpmem_errormsg() << " [" << errno << "]";
+}
+
+inline testing::AssertionResult failed(int status, int code, std::string_view words = {}) {
+    const int seen = errno;
+    if (status != -1)
+        return testing::AssertionFailure() << "no error";
+    if (seen != code)
+        return testing::AssertionFailure()
+               << rpmem_errormsg() << " [" << seen << "], expected " << code;
+    return contains(rpmem_errormsg(), words);
+}
+
+inline testing::AssertionResult failed(const RPMEMpool* pool, int code,
+                                       std::string_view words = {}) {
+    return failed(pool ? 0 : -1, code, words);
+}
+
+// Never null; fails the test if it is not set.
+inline const char* variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (!value)
+        ADD_FAILURE() << name << " is not set: run this through tests/integration/run_tests.sh";
+    return value ? value : "";
+}
+
+// The environment says 1 for it.
+inline bool is_on(const char* name) {
+    const char* const wish = std::getenv(name);
+    return wish && std::string(wish) == "1";
+}
+
+// A pool, or an exception that fails the test.
+inline RPMEMpool* sound(RPMEMpool* pool) {
+    return pool ? pool : throw std::runtime_error(rpmem_errormsg());
+}
 
 class TargetTest : public ::testing::Test {
 protected:
-    TargetTest();
-    ~TargetTest() override;
+    TargetTest() {
+        directory_ = fs::path(variable("RPMEM_TEST_DIR")) /
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name();
+        fs::create_directories(directory_);
+        set_daemon("");
+    }
+    ~TargetTest() override {
+        EXPECT_TRUE(denials_are_expected_ ||
+                    daemon_log().find("confinement: denied") == std::string::npos)
+            << "the daemon needs a system call that a confined session has not";
+        if (HasFailure())
+            ADD_FAILURE() << "the daemon's log:\n" << daemon_log();
+        fs::remove_all(directory_);
+    }
 
     // TEXT is the body of the pool set file NAME; "%" in it stands for directory().
-    void write_pool_set(const std::string& name, const std::string& text) const;
+    void write_pool_set(const std::string& name, const std::string& text) const {
+        std::ofstream file(directory_ / name);
+        file << "PMEMPOOLSET\n";
+        for (const char c : text) {
+            if (c == '%')
+                file << directory_.string();
+            else
+                file << c;
+        }
+        file << '\n';
+    }
     // One part of this many MiB with headers, named pool.set; its file is part0.
-    void write_simple_pool_set(unsigned mebibytes) const;
+    void write_simple_pool_set(unsigned mebibytes) const {
+        write_pool_set("pool.set", std::to_string(mebibytes) + "M %/part0");
+    }
     // What the next sessions run on the target instead of the daemon.
-    void set_command(const std::string& shell_script) const;
+    void set_command(const std::string& shell_script) const {
+        const fs::path file = variable("RPMEM_TEST_COMMAND_FILE");
+        std::ofstream(file) << "#!/bin/sh\n" << shell_script << '\n';
+        fs::permissions(file, fs::perms::owner_all);
+    }
     // The daemon with OPTIONS, and VARIABLES (assignments) in its environment.
-    void set_daemon(const std::string& options, const std::string& variables = "") const;
+    void set_daemon(const std::string& options, const std::string& variables = "") const {
+        set_command("echo $$ >" + (directory_ / "pid").string() + "; " + variables + " exec " +
+                    variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory_.string() +
+                    " --log-file " + (directory_ / "log").string() + " --log-level debug " +
+                    (is_on("RPMEM_ENABLE_SOCKETS") ? "--sockets " : "") + options + " \"$@\"");
+    }
 
-    [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
-    [[nodiscard]] std::vector<std::byte> part(unsigned number) const;
-    [[nodiscard]] std::string daemon_log() const;
+    [[nodiscard]] const fs::path& directory() const { return directory_; }
+    [[nodiscard]] std::vector<std::byte> part(unsigned number) const {
+        // Tests look at its bytes: one that is missing ends the test, and not the process.
+        const fs::path path = directory_ / ("part" + std::to_string(number));
+        if (!fs::exists(path))
+            throw std::runtime_error(path.string() + " is missing");
+        return bytes_of(path);
+    }
+    [[nodiscard]] std::string daemon_log() const { return read_file(directory_ / "log"); }
     // Of the last session that ran the daemon as set_daemon() says.
-    [[nodiscard]] pid_t daemon_process() const;
-    [[nodiscard]] unsigned threads_of_daemon() const;
+    [[nodiscard]] pid_t daemon_process() const {
+        pid_t pid = 0;
+        std::ifstream(directory_ / "pid") >> pid;
+        return pid;
+    }
+    [[nodiscard]] unsigned threads_of_daemon() const {
+        const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
+        return static_cast<unsigned>(std::distance(begin(tasks), end(tasks)));
+    }
     // Sends SIGSTOP, and returns when no thread of it runs any more.
-    void stop_daemon() const;
+    void stop_daemon() const {
+        ASSERT_EQ(::kill(daemon_process(), SIGSTOP), 0);
+        // Its threads go on for a while after that.
+        const fs::directory_iterator tasks("/proc/" + std::to_string(daemon_process()) + "/task");
+        for (const auto& task : tasks)
+            for (int attempt = 0; !is_in_state(task, 'T'); ++attempt) {
+                ASSERT_LT(attempt, 1000) << "a thread of the daemon does not stop";
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            }
+    }
     // Nobody holds the part: the daemon has ended or is about to (waits some seconds).
-    [[nodiscard]] bool part_gets_unlocked(unsigned number) const;
+    [[nodiscard]] bool part_gets_unlocked(unsigned number) const {
+        const std::string path = directory_ / ("part" + std::to_string(number));
+        const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+            return false;
+        bool locked = false;
+        for (int i = 0; i < 100 && !locked; ++i) {
+            locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+            if (!locked)
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        ::close(fd);
+        return locked;
+    }
 
     // Else a daemon that is denied a system call fails the test.
     void denials_are_expected() { denials_are_expected_ = true; }
 
-    RPMEMpool* create(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set");
-    RPMEMpool* open(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set");
+    RPMEMpool* create(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set",
+                      const std::optional<rpmem_pool_attr>& attributes = sample_attributes()) {
+        lanes_in_force = lanes;
+        return rpmem_create(target.c_str(), pool_set, pool.data(), pool.size(), &lanes_in_force,
+                            attributes ? &*attributes : nullptr);
+    }
+    RPMEMpool* open(LocalPool& pool, unsigned lanes, const char* pool_set = "pool.set",
+                    rpmem_pool_attr* seen = nullptr) {
+        lanes_in_force = lanes;
+        return rpmem_open(target.c_str(), pool_set, pool.data(), pool.size(), &lanes_in_force,
+                          seen);
+    }
+    int remove(const char* pool_set = "pool.set", int flags = 0) const {
+        return rpmem_remove(target.c_str(), pool_set, flags);
+    }
     unsigned lanes_in_force = 0;
 
-    const std::string target = variable("RPMEM_TEST_TARGET");
+    std::string target = variable("RPMEM_TEST_TARGET");
 
 private:
-    std::filesystem::path directory_;
+    fs::path directory_;
     bool denials_are_expected_ = false;
+};
+
+// With a pool set of one part, and as much memory here.
+class PoolTest : public TargetTest {
+protected:
+    explicit PoolTest(unsigned mebibytes = 8) : local(mebibytes * mebibyte) {
+        write_simple_pool_set(mebibytes);
+    }
+    // A pool with so many lanes; if there is none, the test ends.
+    RPMEMpool* created(unsigned lanes = 1) { return sound(create(local, lanes)); }
+    RPMEMpool* opened(unsigned lanes = 1, rpmem_pool_attr* seen = nullptr) {
+        return sound(open(local, lanes, "pool.set", seen));
+    }
+    // The first part has our bytes there.
+    void expect_replicated(std::size_t offset, std::size_t size) const {
+        EXPECT_EQ(std::memcmp(part(0).data() + offset, local.data() + offset, size), 0)
+            << size << " bytes at " << offset;
+    }
+
+    // Persists that by LANE and closes the pool: then the first part has it.
+    void expect_served(RPMEMpool* pool, std::size_t size = 100, unsigned lane = 0) const {
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, size, lane, 0)));
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+        expect_replicated(8192, size);
+    }
+    // What a persist comes to, by and by, when the session is lost.
+    static int persist_until_it_fails(RPMEMpool* pool) {
+        int status = 0;
+        for (int i = 0; i < 1000 && status == 0; ++i)
+            status = rpmem_persist(pool, 8192, 1000, 0, 0);
+        return status;
+    }
+
+    LocalPool local;
 };
 
 } // namespace rpmem::test

@@ -4,33 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <set>
-#include <thread>
-#include <utility>
-#include <vector>
-
 namespace rpmem::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Failures : public TargetTest {
+class Failures : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
-
     void expect_failed(RPMEMpool* pool, int code, const std::string& words) const {
-        const int seen = errno;
-        EXPECT_EQ(pool, nullptr);
-        EXPECT_EQ(seen, code) << rpmem_errormsg();
-        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+        EXPECT_TRUE(failed(pool, code, words));
         EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
         EXPECT_EQ(errno, ECHILD);
         EXPECT_FALSE(fs::exists(directory() / "part0"));
@@ -72,8 +52,6 @@ protected:
         std::atomic<pid_t> id_ = 0;
         std::thread thread_;
     };
-
-    LocalPool local{8 * mebibyte};
 };
 
 TEST_F(Failures, TheCommandCannotServe) {
@@ -105,7 +83,7 @@ TEST_F(Failures, TheCommandTalksNonsense) {
 TEST_F(Failures, TheCommandSaysTooMuch) {
     set_command("echo it began here >&2; head -c 5000000 /dev/zero | tr '\\0' x >&2; exit 3");
     expect_failed(create(local, 1), ECONNRESET, "it began here; xxx");
-    EXPECT_NE(std::string(rpmem_errormsg()).find("status 3"), std::string::npos);
+    EXPECT_TRUE(contains(rpmem_errormsg(), "status 3"));
     // Nobody reads the rest of this one, which must not hold anything up.
     set_command("exec head -c 50000000 /dev/zero");
     expect_failed(create(local, 1), EBADMSG, "");
@@ -120,7 +98,7 @@ TEST_F(Failures, NobodyListensOnThePort) {
                 "\\000\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000'; cat >" +
                 rest.string());
     EXPECT_EQ(create(local, 1), nullptr);
-    EXPECT_NE(std::string(rpmem_errormsg()).find("port 1"), std::string::npos) << rpmem_errormsg();
+    EXPECT_TRUE(contains(rpmem_errormsg(), "port 1"));
     const char close[16] = {0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 16, 1, 0, 0, 0};
     const auto sent = bytes_of(rest);
     ASSERT_EQ(sent.size(), sizeof(close));
@@ -128,33 +106,22 @@ TEST_F(Failures, NobodyListensOnThePort) {
 }
 
 TEST_F(Failures, AKilledDaemonIsALostLink) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created(2);
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
-    int status = 0;
-    for (int i = 0; i < 1000 && status == 0; ++i)
-        status = rpmem_persist(pool, 8192, 1000, 0, 0);
-    EXPECT_EQ(status, -1);
-    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
-    EXPECT_NE(std::string(rpmem_errormsg()).find("lost"), std::string::npos) << rpmem_errormsg();
+    EXPECT_TRUE(failed(persist_until_it_fails(pool), ECONNRESET, "lost"));
     for (const int later : {rpmem_persist(pool, 8192, 8, 1, 0), rpmem_flush(pool, 8192, 8, 1, 1),
-                            rpmem_drain(pool, 1, 0), rpmem_set_attr(pool, nullptr)}) {
-        EXPECT_EQ(later, -1);
-        EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
-    }
-    EXPECT_EQ(rpmem_close(pool), -1);
-    EXPECT_EQ(errno, ECONNRESET);
+                            rpmem_drain(pool, 1, 0), rpmem_set_attr(pool, nullptr)})
+        EXPECT_TRUE(failed(later, ECONNRESET));
+    EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET));
     EXPECT_TRUE(part_gets_unlocked(0));
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+    expect_replicated(8192, 1000);
 }
 
 // They had not been sent yet: whatever comes next must not take them for durable.
 TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     std::vector<std::byte> bytes(64);
     const std::vector<std::function<int()>> next{
         [&] { return rpmem_drain(pool, 0, 0); },
@@ -164,18 +131,16 @@ TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
         [&] { return rpmem_close(std::exchange(pool, nullptr)); }};
     for (std::size_t i = 0; i < next.size(); ++i) {
         SCOPED_TRACE(i);
-        pool = open(local, 1);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        pool = opened();
         local.fill(2 * i);
-        ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
         const auto before = part(0);
         local.fill(2 * i + 1);
         for (std::size_t offset = 8192; offset < 8192 + 1000; offset += 100)
-            ASSERT_EQ(rpmem_flush(pool, offset, 64, 0, 0), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_flush(pool, offset, 64, 0, 0)));
         ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
-        EXPECT_EQ(next[i](), -1);
-        EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+        EXPECT_TRUE(failed(next[i](), ECONNRESET));
         EXPECT_EQ(part(0), before);
         EXPECT_TRUE(!pool || rpmem_close(pool) == -1);
     }
@@ -183,21 +148,18 @@ TEST_F(Failures, SmallFlushesOfALostLinkAreTold) {
 
 // The daemon is mute, and its lanes live.
 TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 16384, 1000, 1, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created(2);
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 16384, 1000, 1, 0)));
     const pid_t daemon = daemon_process();
     const pid_t sshd = sshd_of_daemon();
     ASSERT_GT(sshd, 1);
     stop_daemon();
     {
         const auto fail_on = [&](unsigned lane) {
-            EXPECT_EQ(rpmem_persist(pool, 8192, 1000, lane, 0), -1);
-            EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg(); // not: the operation's time is up
-            EXPECT_NE(std::string(rpmem_errormsg()).find("has ended"), std::string::npos)
-                << rpmem_errormsg();
+            EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 1000, lane, 0),
+                               ECONNRESET)); // not: the operation's time is up
+            EXPECT_TRUE(contains(rpmem_errormsg(), "has ended"));
         };
         Waiter first([&] { fail_on(0); });
         Waiter second([&] { fail_on(1); });
@@ -205,74 +167,60 @@ TEST_F(Failures, ALaneThatSleepsIsWokenByTheEndOfTheSession) {
         second.expect_asleep();
         EXPECT_EQ(::kill(sshd, SIGKILL), 0);
     }
-    EXPECT_EQ(rpmem_close(pool), -1);
-    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET));
     EXPECT_EQ(::kill(daemon, SIGKILL), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
 // What the channel brings is for who asked for it.
 TEST_F(Failures, AnAnswerToARequestHarmsNoLaneThatSleeps) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     rpmem_pool_attr attributes = sample_attributes();
-    unsigned lanes = 1;
     for (std::uint64_t round = 0; round < 5; ++round) {
         local.fill(round);
         attributes.compat_features = static_cast<std::uint32_t>(round);
         stop_daemon();
         {
-            Waiter sleeper(
-                [&] { EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg(); });
-            Waiter asker(
-                [&] { EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg(); });
+            Waiter sleeper([&] { EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0))); });
+            Waiter asker([&] { EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes))); });
             sleeper.expect_asleep();
             asker.expect_asleep();
             EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
         }
-        EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+        expect_replicated(8192, 1000);
     }
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     rpmem_pool_attr seen{};
-    pool = rpmem_open(target.c_str(), "pool.set", local.data(), local.size(), &lanes, &seen);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    pool = opened(1, &seen);
     EXPECT_EQ(seen.compat_features, attributes.compat_features);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // Nobody has used the pool since.
 TEST_F(Failures, ALossIsFoundByWhoeverAsksNext) {
     for (const bool closes : {false, true}) {
         set_daemon("");
-        RPMEMpool* pool = closes ? open(local, 1) : create(local, 1);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+        RPMEMpool* pool = closes ? opened() : created();
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
         ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
         ASSERT_TRUE(part_gets_unlocked(0));
         const rpmem_pool_attr attributes = sample_attributes();
-        EXPECT_EQ(closes ? rpmem_close(pool) : rpmem_set_attr(pool, &attributes), -1);
-        EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
-        EXPECT_NE(std::string(rpmem_errormsg()).find("end"), std::string::npos) << rpmem_errormsg();
+        EXPECT_TRUE(failed(closes ? rpmem_close(pool) : rpmem_set_attr(pool, &attributes),
+                           ECONNRESET, "end"));
         if (!closes) {
-            EXPECT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), -1);
-            EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+            EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 1000, 0, 0), ECONNRESET));
             EXPECT_EQ(rpmem_close(pool), -1);
         }
     }
 }
 
 TEST_F(Failures, ATerminatedDaemonClosesThePool) {
-    set_daemon("");
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
     ASSERT_EQ(::kill(daemon_process(), SIGTERM), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
     EXPECT_NE(rpmem_close(pool), 0);
-    pool = open(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(opened())));
 }
 
 TEST_F(Failures, AnInitiatorThatDiesLeavesThePoolUnlocked) {
@@ -288,21 +236,17 @@ TEST_F(Failures, AnInitiatorThatDiesLeavesThePoolUnlocked) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
     EXPECT_TRUE(part_gets_unlocked(0));
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+    expect_replicated(8192, 1000);
 }
 
 TEST_F(Failures, NothingIsLeftBehind) {
     // Libraries open descriptors of their own at first use.
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_close(created(2))));
     const auto before = open_descriptors();
     for (int i = 0; i < 3; ++i) {
-        pool = open(local, 2);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_close(opened(2))));
         EXPECT_EQ(open(local, 2, "none.set"), nullptr);
-        EXPECT_EQ(rpmem_remove(target.c_str(), "none.set", 0), -1);
+        EXPECT_EQ(remove("none.set"), -1);
     }
     EXPECT_EQ(open_descriptors(), before);
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
@@ -317,15 +261,14 @@ TEST_F(Failures, SshGetsNoDescriptorOfTheApplication) {
     ::close(leak);
     ::unsetenv("RPMEM_TEST_LIST_DESCRIPTORS");
     ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     std::ifstream file(list);
     std::set<std::string> seen((std::istream_iterator<std::string>(file)), {});
     EXPECT_EQ(seen, (std::set<std::string>{"0", "1", "2"}));
 }
 
 TEST_F(Failures, ChildrenOfTheApplicationAreItsOwn) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0)
@@ -333,8 +276,7 @@ TEST_F(Failures, ChildrenOfTheApplicationAreItsOwn) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(WEXITSTATUS(status), 42);
-    ASSERT_EQ(rpmem_persist(pool, 8192, 8, 0, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_served(pool, 8);
 }
 
 TEST_F(Failures, AnErrorIsOfItsThread) {

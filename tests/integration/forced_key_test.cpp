@@ -4,16 +4,10 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 namespace rpmem::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Said {
     int status;
@@ -38,7 +32,7 @@ Said login(const std::string& way, const std::string& variables = "") {
     return said;
 }
 
-class ForcedKey : public TargetTest {
+class ForcedKey : public PoolTest {
 protected:
     ForcedKey() {
         fs::create_directory(directory() / "sets");
@@ -55,86 +49,55 @@ protected:
             << (directory() / "log").native() << " --log-level debug " << options << "\" " << key;
     }
 
-    RPMEMpool* made() {
-        RPMEMpool* const pool = create(local, 2);
-        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
-        return pool;
-    }
-
-    // CALL failed with CODE, and says why.
-    static void expect_failed(int result, int code, const std::string& words) {
-        const int seen = errno;
-        EXPECT_EQ(result, -1);
-        EXPECT_EQ(seen, code) << rpmem_errormsg();
-        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
-    }
-
     const std::string login_name = target.substr(0, target.rfind(':'));
     const fs::path authorized_keys = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "authorized_keys";
-    const std::string key = [this] {
-        std::ifstream file(authorized_keys);
-        return std::string(std::istreambuf_iterator<char>(file), {});
-    }();
-    LocalPool local{8 * mebibyte};
+    const std::string key = read_file(authorized_keys);
 };
 
 TEST_F(ForcedKey, Replicates) {
     force("--restricted");
-    RPMEMpool* const pool = made();
-    ASSERT_NE(pool, nullptr);
-    EXPECT_EQ(rpmem_persist(pool, 8192, 5000, 1, 0), 0) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 5000), 0);
-    EXPECT_NE(daemon_log().find("provider tcp"), std::string::npos) << "the offer was dropped";
+    expect_served(created(2), 5000, 1);
+    EXPECT_TRUE(contains(daemon_log(), "provider tcp")) << "the offer was dropped";
     const Said probe = login(login_name + " rpmemd --probe");
     EXPECT_EQ(probe.status, 0);
-    EXPECT_NE(probe.text.find("\"providers\""), std::string::npos) << probe.text;
+    EXPECT_TRUE(contains(probe.text, "\"providers\""));
 }
 
 TEST_F(ForcedKey, RemovesNothingUnlessItIsAllowedTo) {
     for (const std::string restricted : {"", "--restricted "}) {
         force(restricted);
-        RPMEMpool* const pool = made();
-        ASSERT_NE(pool, nullptr);
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        expect_failed(rpmem_remove(target.c_str(), "pool.set", RPMEM_REMOVE_FORCE), EACCES,
-                      "--allow-remove");
+        EXPECT_TRUE(succeeded(rpmem_close(created(2))));
+        EXPECT_TRUE(failed(remove("pool.set", RPMEM_REMOVE_FORCE), EACCES, "--allow-remove"));
         EXPECT_TRUE(fs::exists(directory() / "part0"));
         force(restricted + "--allow-remove");
-        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", RPMEM_REMOVE_FORCE), 0)
-            << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(remove("pool.set", RPMEM_REMOVE_FORCE)));
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }
 }
 
 TEST_F(ForcedKey, ThatIsReadOnlyWritesNothing) {
-    RPMEMpool* pool = nullptr;
     force("--restricted");
-    ASSERT_NE(pool = made(), nullptr);
-    ASSERT_EQ(rpmem_persist(pool, 8192, 5000, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_served(created(2), 5000);
     const auto before = part(0);
     const auto changed = fs::last_write_time(directory() / "part0");
     for (const char* access : {"", " --direct-access=no"}) {
         force(std::string("--restricted --read-only --allow-remove") + access);
-        EXPECT_EQ(create(local, 1), nullptr);
-        EXPECT_EQ(errno, EACCES) << rpmem_errormsg();
-        ASSERT_NE(pool = open(local, 2), nullptr) << rpmem_errormsg();
-        RPMEMpool* const second = open(local, 1);
-        EXPECT_NE(second, nullptr) << "readers share: " << rpmem_errormsg();
+        EXPECT_TRUE(failed(create(local, 1), EACCES));
+        RPMEMpool* const pool = opened(2);
+        RPMEMpool* const second = opened(); // readers share
         const char* const why = "--read-only";
-        expect_failed(rpmem_persist(pool, 8192, 100, 0, 0), EACCES, why);
-        expect_failed(rpmem_deep_persist(pool, 8192, 100, 0), EACCES, why);
-        expect_failed(rpmem_flush(pool, 8192, 100, 0, 0), EACCES, why);
+        EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 100, 0, 0), EACCES, why));
+        EXPECT_TRUE(failed(rpmem_deep_persist(pool, 8192, 100, 0), EACCES, why));
+        EXPECT_TRUE(failed(rpmem_flush(pool, 8192, 100, 0, 0), EACCES, why));
         const rpmem_pool_attr attributes = sample_attributes();
-        expect_failed(rpmem_set_attr(pool, &attributes), EACCES, "read-only");
-        expect_failed(rpmem_remove(target.c_str(), "pool.set", 0), EACCES, why);
+        EXPECT_TRUE(failed(rpmem_set_attr(pool, &attributes), EACCES, "read-only"));
+        EXPECT_TRUE(failed(remove(), EACCES, why));
         // And it serves on.
         std::vector<std::byte> back(local.size());
-        EXPECT_EQ(rpmem_read(pool, back.data(), 0, back.size(), 1), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_read(pool, back.data(), 0, back.size(), 1)));
         EXPECT_EQ(back, before);
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_close(second), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+        EXPECT_TRUE(succeeded(rpmem_close(second)));
     }
     EXPECT_EQ(part(0), before);
     EXPECT_EQ(fs::last_write_time(directory() / "part0"), changed);
@@ -193,17 +156,15 @@ TEST_F(ForcedKey, NobodyEscapes) {
         "-N -W 127.0.0.1:" + std::string(variable("RPMEM_TEST_SSH_PORT")) + " HOST",
     };
     force("--restricted");
-    RPMEMpool* const pool = made();
-    ASSERT_NE(pool, nullptr);
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_close(created(2))));
     for (std::string way : ways) {
         SCOPED_TRACE(way);
         way.replace(way.find("HOST"), 4, login_name);
         const Said said = login(way);
         EXPECT_NE(said.status, 0) << said.text;
         EXPECT_NE(said.status, 124) << "nobody refused it: " << said.text;
-        EXPECT_EQ(said.text.find("root:"), std::string::npos) << said.text;
-        EXPECT_EQ(said.text.find("SSH-2.0"), std::string::npos) << said.text;
+        EXPECT_FALSE(contains(said.text, "root:"));
+        EXPECT_FALSE(contains(said.text, "SSH-2.0"));
         EXPECT_FALSE(fs::exists(proof));
         EXPECT_TRUE(fs::exists(directory() / "part0"));
         EXPECT_TRUE(fs::exists(directory() / "sets/pool.set"));
@@ -212,7 +173,7 @@ TEST_F(ForcedKey, NobodyEscapes) {
     write_simple_pool_set(8);
     for (const char* name : {"../pool.set", "/etc/passwd", "../../../etc/passwd"}) {
         EXPECT_EQ(open(local, 1, name), nullptr);
-        EXPECT_EQ(std::string(rpmem_errormsg()).find("root:"), std::string::npos);
+        EXPECT_FALSE(contains(rpmem_errormsg(), "root:"));
     }
     // The ways are those of a key that is not forced.
     std::ofstream(authorized_keys) << key;

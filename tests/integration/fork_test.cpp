@@ -4,16 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <string>
-#include <thread>
 
 namespace {
 bool in_child = false;
@@ -120,15 +111,8 @@ void take_copies_of_all_pages() {
     }
 }
 
-class Forks : public TargetTest {
+class Forks : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
-
-    static bool over_verbs() {
-        const char* const value = std::getenv("RPMEM_ENABLE_VERBS");
-        return value && std::string(value) == "1";
-    }
-
     // Fills the pool anew, and persists it in all ways, by LANES lanes.
     void persist_all(RPMEMpool* pool, std::uint64_t seed, unsigned lanes) {
         local.fill(seed);
@@ -136,15 +120,15 @@ protected:
         for (unsigned lane = 0; lane < lanes; ++lane) {
             const std::size_t begin = header_size + lane * share;
             const std::size_t half = share / 2;
-            EXPECT_EQ(rpmem_persist(pool, begin, half, lane, 0), 0) << rpmem_errormsg();
-            EXPECT_EQ(rpmem_flush(pool, begin + half, share - half, lane, RPMEM_FLUSH_RELAXED), 0)
-                << rpmem_errormsg();
-            EXPECT_EQ(rpmem_drain(pool, lane, 0), 0) << rpmem_errormsg();
+            EXPECT_TRUE(succeeded(rpmem_persist(pool, begin, half, lane, 0)));
+            EXPECT_TRUE(succeeded(
+                rpmem_flush(pool, begin + half, share - half, lane, RPMEM_FLUSH_RELAXED)));
+            EXPECT_TRUE(succeeded(rpmem_drain(pool, lane, 0)));
         }
         const std::size_t size = share * lanes;
-        EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, size), 0);
+        expect_replicated(header_size, size);
         std::vector<std::byte> back(size);
-        EXPECT_EQ(rpmem_read(pool, back.data(), header_size, size, 0), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_read(pool, back.data(), header_size, size, 0)));
         EXPECT_EQ(std::memcmp(back.data(), local.data() + header_size, size), 0);
     }
 
@@ -164,8 +148,6 @@ protected:
         expect_refusal("rpmem_read", rpmem_read(pool, buffer.data(), header_size, 64, 0));
         expect_refusal("rpmem_set_attr", rpmem_set_attr(pool, &attributes));
     }
-
-    LocalPool local{8 * mebibyte};
 };
 
 enum class Ending { at_once, by_exit, after_close };
@@ -176,7 +158,7 @@ protected:
         if (GetParam() == Ending::at_once)
             return;
         if (GetParam() == Ending::after_close) {
-            EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+            EXPECT_TRUE(succeeded(rpmem_close(pool)));
         }
         std::exit(HasFailure() ? 1 : 0); // destructors of all libraries
     }
@@ -185,8 +167,7 @@ protected:
 TEST_P(Endings, OfAChildHurtNobody) {
     if (!children_may_allocate)
         GTEST_SKIP() << may_wait_for_ever;
-    RPMEMpool* pool = create(local, 3);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(3);
     persist_all(pool, 1, 2);
     Signal child_is_ready;
     Signal parent_is_ready;
@@ -205,28 +186,21 @@ TEST_P(Endings, OfAChildHurtNobody) {
     parent_is_ready.raise();
     expect_success(child);
     persist_all(pool, 3, 3); // the third lane is connected now
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_TRUE(part_gets_unlocked(0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Forks, Endings,
                          ::testing::Values(Ending::at_once, Ending::by_exit, Ending::after_close),
                          [](const auto& ending) -> std::string {
-                             switch (ending.param) {
-                             case Ending::at_once:
-                                 return "AtOnce";
-                             case Ending::by_exit:
-                                 return "ByExit";
-                             case Ending::after_close:
-                                 return "AfterClose";
-                             }
-                             return "";
+                             return ending.param == Ending::at_once   ? "AtOnce"
+                                    : ending.param == Ending::by_exit ? "ByExit"
+                                                                      : "AfterClose";
                          });
 
 TEST_F(Forks, AtAnyMoment) {
     constexpr unsigned lanes = 3;
-    RPMEMpool* pool = create(local, lanes);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(lanes);
     local.fill(5);
     const std::size_t share = (local.size() - header_size) / lanes;
     std::atomic<bool> enough = false;
@@ -236,10 +210,8 @@ TEST_F(Forks, AtAnyMoment) {
             std::byte* const mine = local.data() + header_size + lane * share;
             for (std::size_t round = 0; !enough; ++round) {
                 std::memset(mine, static_cast<int>(round), share);
-                ASSERT_EQ(rpmem_persist(pool, header_size + lane * share, share, lane,
-                                        round % 2 == 0 ? 0 : RPMEM_PERSIST_RELAXED),
-                          0)
-                    << rpmem_errormsg();
+                ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size + lane * share, share, lane,
+                                                    round % 2 == 0 ? 0 : RPMEM_PERSIST_RELAXED)));
             }
         });
     for (int number = 0; number < 12; ++number)
@@ -253,13 +225,12 @@ TEST_F(Forks, AtAnyMoment) {
     enough = true;
     for (auto& thread : threads)
         thread.join();
-    EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size, share * lanes),
-              0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_replicated(header_size, share * lanes);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Forks, AChildDoesNotKeepTheSessionOfItsParent) {
-    if (!children_have_threads || over_verbs())
+    if (!children_have_threads || is_on("RPMEM_ENABLE_VERBS"))
         GTEST_SKIP() << "the process with the pool is a child itself";
     Signal is_ready;
     Signal never_raised;
@@ -282,17 +253,15 @@ TEST_F(Forks, AChildOpensPoolsOfItsOwn) {
     if (!children_may_allocate)
         GTEST_SKIP() << may_wait_for_ever;
     write_pool_set("own.set", "8M %/own");
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(2);
     const pid_t child = start_child([&] {
         local.fill(33);
         RPMEMpool* own = create(local, 2, "own.set");
         // Devices that its parent has opened do not work in a child: it takes tcp.
         ASSERT_NE(own, nullptr) << rpmem_errormsg();
-        EXPECT_EQ(rpmem_persist(own, header_size, local.size() - header_size, 1, 0), 0)
-            << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_persist(own, header_size, local.size() - header_size, 1, 0)));
         EXPECT_EQ(rpmem_close(pool), 0);
-        EXPECT_EQ(rpmem_close(own), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_close(own)));
         EXPECT_EQ(std::memcmp(bytes_of(directory() / "own").data() + header_size,
                               local.data() + header_size, local.size() - header_size),
                   0);
@@ -300,7 +269,7 @@ TEST_F(Forks, AChildOpensPoolsOfItsOwn) {
     persist_all(pool, 4, 2);
     expect_success(child);
     persist_all(pool, 5, 2);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 } // namespace

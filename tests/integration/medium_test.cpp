@@ -4,17 +4,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 namespace rpmem::test {
 namespace {
 
@@ -54,7 +43,7 @@ rpmem_pool_attr attributes_with_shutdown_state() {
 }
 
 // The first part's header says that the pool is open.
-bool is_marked_dirty(const std::filesystem::path& part) {
+bool is_marked_dirty(const fs::path& part) {
     constexpr std::streamoff place = 4040;
     std::ifstream file(part, std::ios::binary);
     return file.seekg(place) && file.get() == 1;
@@ -62,16 +51,13 @@ bool is_marked_dirty(const std::filesystem::path& part) {
 
 // A disk that loses one page, and tells one of the syncs that overlap: see
 // support/failing_disk.cpp.
-class FailingDisk : public TargetTest {
+class FailingDisk : public PoolTest {
 protected:
     static constexpr std::size_t share = 16 * page; // of a lane; its last page may be lost
     static constexpr unsigned most_lanes = 4;
     static constexpr unsigned rounds = 12;
 
-    void SetUp() override {
-        write_simple_pool_set(8);
-        ::setenv("RPMEM_LOG_LEVEL", "0", 1);
-    }
+    FailingDisk() { ::setenv("RPMEM_LOG_LEVEL", "0", 1); }
 
     static std::size_t begin_of(unsigned lane) { return share * (lane + 1); }
 
@@ -83,11 +69,8 @@ protected:
 
     RPMEMpool* create_on(const std::string& disk, unsigned lanes) {
         set_disk(disk);
-        std::filesystem::remove(directory() / "part0");
-        const auto attributes = attributes_with_shutdown_state();
-        lanes_in_force = lanes;
-        return rpmem_create(target.c_str(), "pool.set", local.data(), local.size(), &lanes_in_force,
-                            &attributes);
+        fs::remove(directory() / "part0");
+        return create(local, lanes, "pool.set", attributes_with_shutdown_state());
     }
 
     struct Faults {
@@ -118,8 +101,6 @@ protected:
             failed = failed || status != 0;
         }
     }
-
-    LocalPool local{8 * mebibyte};
 };
 
 TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
@@ -132,10 +113,9 @@ TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
         const unsigned loser = seed / 3 % lanes;
         const std::size_t bad = begin_of(loser) + share - page;
         RPMEMpool* const pool =
-            create_on("FAILING_DISK_NUMBER=1 FAILING_DISK_OFFSET=" + std::to_string(bad) +
-                          " FAILING_DISK_SEED=" + std::to_string(seed),
-                      lanes);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+            sound(create_on("FAILING_DISK_NUMBER=1 FAILING_DISK_OFFSET=" + std::to_string(bad) +
+                                " FAILING_DISK_SEED=" + std::to_string(seed),
+                            lanes));
         Faults faults;
         std::vector<std::thread> threads;
         for (unsigned lane = 0; lane < lanes; ++lane)
@@ -170,9 +150,8 @@ TEST_F(FailingDisk, NoCallReturnsZeroForAPageThatIsLost) {
 TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
     // The first two syncs of the header are those of rpmem_create().
     RPMEMpool* const pool =
-        create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, page, 64, 0, 0), 0) << rpmem_errormsg();
+        sound(create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, page, 64, 0, 0)));
     const auto attributes = attributes_with_shutdown_state();
     const std::vector<std::function<int()>> later = {
         [&] { return rpmem_set_attr(pool, &attributes); },
@@ -184,14 +163,13 @@ TEST_F(FailingDisk, AHeaderThatIsLostEndsTheSession) {
     }
     EXPECT_TRUE(part_gets_unlocked(0));
     EXPECT_TRUE(is_marked_dirty(directory() / "part0"));
-    EXPECT_NE(daemon_log().find("the medium of part"), std::string::npos) << daemon_log();
+    EXPECT_TRUE(contains(daemon_log(), "the medium of part"));
 }
 
 // The mark of an orderly end is what the medium lost.
 TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
     RPMEMpool* const pool =
-        create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        sound(create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=2 FAILING_DISK_SEED=1", 1));
     EXPECT_NE(rpmem_close(pool), 0);
     EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
     EXPECT_TRUE(part_gets_unlocked(0));
@@ -202,11 +180,10 @@ TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
 TEST_F(FailingDisk, APageThatIsLostInTheEndKeepsTheMark) {
     // rpmem_create() syncs twice.
     RPMEMpool* const pool =
-        create_on("FAILING_DISK_WHOLE=1 FAILING_DISK_OFFSET=" + std::to_string(64 * page) +
-                      " FAILING_DISK_NUMBER=3 FAILING_DISK_SEED=1",
-                  1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, page, 64, 0, 0), 0) << rpmem_errormsg();
+        sound(create_on("FAILING_DISK_WHOLE=1 FAILING_DISK_OFFSET=" + std::to_string(64 * page) +
+                            " FAILING_DISK_NUMBER=3 FAILING_DISK_SEED=1",
+                        1));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, page, 64, 0, 0)));
     EXPECT_NE(rpmem_close(pool), 0);
     EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
     EXPECT_TRUE(part_gets_unlocked(0));
@@ -217,10 +194,9 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
     EXPECT_EQ(create_on("FAILING_DISK_OFFSET=0 FAILING_DISK_NUMBER=1 FAILING_DISK_SEED=1", 1),
               nullptr);
     EXPECT_TRUE(tells_the_medium()) << errno << ": " << rpmem_errormsg();
-    EXPECT_FALSE(std::filesystem::exists(directory() / "part0"));
-    RPMEMpool* const pool = create_on("", 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
+    RPMEMpool* const pool = sound(create_on("", 1));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
     // LaneHandshake syncs what an earlier process left, then writes and syncs the mark.
     for (const char* number : {"1", "2"}) {
         SCOPED_TRACE(number);
@@ -231,9 +207,7 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
         EXPECT_TRUE(part_gets_unlocked(0));
     }
     set_disk("");
-    RPMEMpool* const opened = open(local, 1);
-    ASSERT_NE(opened, nullptr) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_close(opened), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(opened())));
 }
 
 struct Way {
@@ -242,13 +216,9 @@ struct Way {
     const char* variables;
 };
 
-class TruncatedPart : public TargetTest, public ::testing::WithParamInterface<Way> {
+class TruncatedPart : public PoolTest, public ::testing::WithParamInterface<Way> {
 protected:
-    void SetUp() override {
-        write_simple_pool_set(8);
-        set_daemon(GetParam().options, GetParam().variables);
-    }
-    LocalPool local{8 * mebibyte};
+    TruncatedPart() { set_daemon(GetParam().options, GetParam().variables); }
 };
 
 INSTANTIATE_TEST_SUITE_P(, TruncatedPart,
@@ -260,8 +230,7 @@ INSTANTIATE_TEST_SUITE_P(, TruncatedPart,
 // A device reads the pages that it has pinned though the file has lost them, until the daemon hears
 // of the loss. Nothing is acknowledged for them.
 bool reads_pinned_pages(const std::string& call) {
-    const char* const verbs = std::getenv("RPMEM_ENABLE_VERBS");
-    return call == "read" && verbs && std::string(verbs) == "1";
+    return call == "read" && is_on("RPMEM_ENABLE_VERBS");
 }
 
 // Whoever reads or writes behind the end of the file meets a signal, or an error of the kernel that
@@ -274,13 +243,10 @@ TEST_P(TruncatedPart, EveryCallIsToldWhy) {
     });
     for (const auto& [name, call] : all) {
         SCOPED_TRACE(name);
-        const auto attributes = attributes_with_shutdown_state();
-        std::filesystem::remove(directory() / "part0");
-        lanes_in_force = 1;
-        RPMEMpool* const pool = rpmem_create(target.c_str(), "pool.set", local.data(), local.size(),
-                                             &lanes_in_force, &attributes);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_persist(pool, 4 * mebibyte, 64, 0, 0), 0) << rpmem_errormsg();
+        fs::remove(directory() / "part0");
+        RPMEMpool* const pool =
+            sound(create(local, 1, "pool.set", attributes_with_shutdown_state()));
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 4 * mebibyte, 64, 0, 0)));
         ASSERT_EQ(::truncate((directory() / "part0").c_str(), 2 * mebibyte), 0);
         const Deadline deadline(std::chrono::seconds(5));
         int status = call(pool, 4 * mebibyte, page, 0);
@@ -288,12 +254,11 @@ TEST_P(TruncatedPart, EveryCallIsToldWhy) {
             status = call(pool, 4 * mebibyte, page, 0);
         EXPECT_NE(status, 0);
         EXPECT_FALSE(deadline.passed());
-        EXPECT_NE(std::string(rpmem_errormsg()).find("truncated"), std::string::npos)
-            << rpmem_errormsg();
+        EXPECT_TRUE(contains(rpmem_errormsg(), "truncated"));
         EXPECT_NE(rpmem_close(pool), 0);
         EXPECT_TRUE(part_gets_unlocked(0));
         EXPECT_TRUE(is_marked_dirty(directory() / "part0"));
-        EXPECT_NE(daemon_log().find("truncated"), std::string::npos) << daemon_log();
+        EXPECT_TRUE(contains(daemon_log(), "truncated"));
     }
 }
 

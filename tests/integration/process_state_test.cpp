@@ -4,11 +4,8 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cfenv>
 #include <clocale>
-#include <csignal>
-#include <cstring>
 
 namespace rpmem::test {
 namespace {
@@ -69,7 +66,7 @@ void expect_same(const State& before, const State& now) {
     EXPECT_EQ(before.environment, now.environment);
 }
 
-class ProcessState : public TargetTest {};
+class ProcessState : public PoolTest {};
 
 // Some signals have handlers of the application's, some are ignored, and the others are as they
 // were when the process began.
@@ -86,17 +83,14 @@ TEST_F(ProcessState, IsTheApplications) {
     sigaddset(&blocked, SIGUSR1);
     ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &blocked, nullptr), 0);
 
-    write_simple_pool_set(8);
-    LocalPool local(8 * mebibyte);
     const State before;
     for (const bool exists : {false, true}) {
-        RPMEMpool* pool = exists ? open(local, 2) : create(local, 2);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        RPMEMpool* pool = exists ? opened(2) : created(2);
         expect_same(before, State());
         for (const unsigned lane : {0U, 1U})
-            EXPECT_EQ(rpmem_persist(pool, header_size, 1000, lane, 0), 0) << rpmem_errormsg();
+            EXPECT_TRUE(succeeded(rpmem_persist(pool, header_size, 1000, lane, 0)));
         expect_same(before, State());
-        EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
         expect_same(before, State());
     }
 }

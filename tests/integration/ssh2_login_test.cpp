@@ -1,32 +1,12 @@
-// Logins by libssh2: keys, host keys, hosts that do not answer. run_tests.sh makes the files.
+// Logins by libssh2: keys and host keys. run_tests.sh makes the files.
 #include "tests/integration/environment.hpp"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace rpmem::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string content_of(const fs::path& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-}
-
 // Restores the key and the known hosts of run_tests.sh afterwards.
-class Ssh2Test : public TargetTest {
+class Ssh2Test : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
     ~Ssh2Test() override {
         write(known_hosts, usual_known_hosts);
         use_key("ed25519");
@@ -42,20 +22,14 @@ protected:
     }
 
     void expect_login() {
-        RPMEMpool* pool = create(local, 1);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_persist(pool, 8192, 5000, 0, 0), 0) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 5000), 0);
-        ASSERT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        expect_served(created(), 5000);
+        ASSERT_TRUE(succeeded(remove()));
     }
 
     void expect_refused(int code, const std::vector<std::string>& words) {
-        EXPECT_EQ(create(local, 1), nullptr);
-        EXPECT_EQ(errno, code) << rpmem_errormsg();
+        EXPECT_TRUE(failed(create(local, 1), code));
         for (const std::string& word : words)
-            EXPECT_NE(std::string(rpmem_errormsg()).find(word), std::string::npos)
-                << word << " is not in: " << rpmem_errormsg();
+            EXPECT_TRUE(contains(rpmem_errormsg(), word));
         EXPECT_FALSE(fs::exists(directory() / "part0"));
         EXPECT_EQ(daemon_log(), "");
     }
@@ -75,8 +49,7 @@ protected:
     const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
     const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
     const fs::path host_key = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "host_key.pub";
-    const std::string usual_known_hosts = content_of(known_hosts);
-    LocalPool local{8 * mebibyte};
+    const std::string usual_known_hosts = read_file(known_hosts);
 };
 
 class Ssh2Login : public Ssh2Test {};
@@ -103,7 +76,7 @@ TEST_F(Ssh2Login, KeysInTheOlderFormat) {
             std::system(
                 ("ssh-keygen -q -p -m PEM -P '' -N '' -f " + key.string() + " >/dev/null").c_str()),
             0);
-        ASSERT_EQ(content_of(key).find("OPENSSH"), std::string::npos);
+        ASSERT_FALSE(contains(read_file(key), "OPENSSH"));
         expect_login();
     }
 }
@@ -129,7 +102,7 @@ TEST_F(Ssh2Login, KeysThatCannotBeUsed) {
     }
     // A key that is cut off anywhere.
     for (const char* kind : {"ed25519", "rsa"}) {
-        const std::string whole = content_of(keys / kind);
+        const std::string whole = read_file(keys / kind);
         for (std::size_t size = 40; size + 40 < whole.size(); size += 101) {
             write(key, whole.substr(0, size) + "\n-----END OPENSSH PRIVATE KEY-----\n");
             expect_refused(EACCES, {key.string()});
@@ -141,10 +114,9 @@ TEST_F(Ssh2Login, KeysThatCannotBeUsed) {
 
 TEST_F(Ssh2Login, WithoutAUserItIsTheLocalOne) {
     const std::string without = target.substr(target.find('@') + 1);
-    EXPECT_EQ(rpmem_remove(without.c_str(), "none.set", 0), -1);
-    EXPECT_EQ(errno, ENOENT) << rpmem_errormsg();
-    EXPECT_EQ(rpmem_remove(("nobody-of-that-name@" + without).c_str(), "none.set", 0), -1);
-    EXPECT_EQ(errno, EACCES) << rpmem_errormsg();
+    EXPECT_TRUE(failed(rpmem_remove(without.c_str(), "none.set", 0), ENOENT));
+    EXPECT_TRUE(
+        failed(rpmem_remove(("nobody-of-that-name@" + without).c_str(), "none.set", 0), EACCES));
 }
 
 TEST_F(Ssh2Login, AHostThatIsNotKnown) {
@@ -181,7 +153,7 @@ TEST_F(Ssh2Login, OneOfSeveralKnownKeysIsEnough) {
     ASSERT_EQ(
         std::system(("ssh-keygen -q -H -f " + known_hosts.string() + " >/dev/null 2>&1").c_str()),
         0);
-    ASSERT_EQ(content_of(known_hosts).find("127.0.0.1"), std::string::npos);
+    ASSERT_FALSE(contains(read_file(known_hosts), "127.0.0.1"));
     expect_login();
 }
 
@@ -221,54 +193,6 @@ TEST_F(Ssh2Agent, OneThatIsNotThere) {
     ::setenv("SSH_AUTH_SOCK", (directory() / "nothing").c_str(), 1);
     expect_refused(EACCES, {"ssh-agent at " + (directory() / "nothing").string(), "No such file"});
     ::setenv("SSH_AUTH_SOCK", there.c_str(), 1);
-}
-
-// RPMEM_CONNECT_TIMEOUT=1000
-class Ssh2DeadHost : public Ssh2Test {
-protected:
-    // A socket that listens, with room for BACKLOG + 1 connections; returns the target.
-    std::string listen_at(int backlog) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof(address);
-        listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-        EXPECT_EQ(::listen(listener_, backlog), 0);
-        EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-        address_ = address;
-        return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    }
-    void TearDown() override { ::close(listener_); }
-
-    int listener_ = -1;
-    sockaddr_in address_{};
-};
-
-TEST_F(Ssh2DeadHost, TakesTheConnectionAndSaysNothing) {
-    const std::string mute = listen_at(1);
-    EXPECT_EQ(rpmem_remove(mute.c_str(), "pool.set", 0), -1);
-    EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
-    EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_CONNECT_TIMEOUT"), std::string::npos)
-        << rpmem_errormsg();
-}
-
-TEST_F(Ssh2DeadHost, DoesNotTakeTheConnection) {
-    const std::string full = listen_at(0);
-    const int first = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(::connect(first, reinterpret_cast<sockaddr*>(&address_), sizeof(address_)), 0);
-    EXPECT_EQ(rpmem_remove(full.c_str(), "pool.set", 0), -1);
-    EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
-    EXPECT_NE(std::string(rpmem_errormsg()).find("no answer from 127.0.0.1"), std::string::npos)
-        << rpmem_errormsg();
-    ::close(first);
-}
-
-TEST_F(Ssh2DeadHost, RefusesTheConnection) {
-    const std::string closed = listen_at(1);
-    ::close(std::exchange(listener_, -1));
-    EXPECT_EQ(rpmem_remove(closed.c_str(), "pool.set", 0), -1);
-    EXPECT_EQ(errno, ECONNREFUSED) << rpmem_errormsg();
 }
 
 } // namespace

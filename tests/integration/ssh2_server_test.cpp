@@ -7,53 +7,51 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <thread>
-
 namespace rpmem::test {
 namespace {
 
-namespace fs = std::filesystem;
+// A socket of this machine that listens, with room for BACKLOG + 1 connections.
+struct LocalSocket {
+    explicit LocalSocket(int backlog) {
+        socklen_t size = sizeof(address);
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+        EXPECT_EQ(::listen(fd, backlog), 0);
+        EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    }
+    ~LocalSocket() { ::close(fd); }
+    LocalSocket(const LocalSocket&) = delete;
+    LocalSocket& operator=(const LocalSocket&) = delete;
+    [[nodiscard]] std::string target() const {
+        return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+
+    int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+};
 
 // A server of one connection: SERVE is called with it, in a thread of its own.
 class OneServer {
 public:
-    explicit OneServer(std::function<void(int)> serve) {
-        socklen_t size = sizeof(address_);
-        address_.sin_family = AF_INET;
-        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address_), size), 0);
-        EXPECT_EQ(::listen(listener_, 4), 0);
-        EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address_), &size), 0);
-        thread_ = std::thread([this, serve = std::move(serve)] {
-            const int peer = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-            if (peer < 0)
-                return;
-            serve(peer);
-            ::close(peer);
-        });
-    }
+    explicit OneServer(std::function<void(int)> serve)
+        : thread_([this, serve = std::move(serve)] {
+              const int peer = ::accept4(socket_.fd, nullptr, nullptr, SOCK_CLOEXEC);
+              if (peer < 0)
+                  return;
+              serve(peer);
+              ::close(peer);
+          }) {}
     ~OneServer() {
-        ::shutdown(listener_, SHUT_RDWR); // wakes accept()
+        ::shutdown(socket_.fd, SHUT_RDWR); // wakes accept()
         thread_.join();
-        ::close(listener_);
     }
     OneServer(const OneServer&) = delete;
     OneServer& operator=(const OneServer&) = delete;
-    [[nodiscard]] std::string target() const {
-        return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
-    }
+    [[nodiscard]] std::string target() const { return socket_.target(); }
 
 private:
-    int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address_{};
+    LocalSocket socket_{4};
     std::thread thread_;
 };
 
@@ -65,6 +63,30 @@ std::function<void(int)> sending(std::string text, std::chrono::milliseconds pau
                ::send(peer, text.data(), text.size(), MSG_NOSIGNAL) > 0)
             std::this_thread::sleep_for(pause);
     };
+}
+
+// RPMEM_CONNECT_TIMEOUT=1000
+class Ssh2DeadHost : public TargetTest {};
+
+TEST_F(Ssh2DeadHost, TakesTheConnectionAndSaysNothing) {
+    const LocalSocket mute(1);
+    EXPECT_TRUE(failed(rpmem_remove(mute.target().c_str(), "pool.set", 0), ETIMEDOUT,
+                       "RPMEM_CONNECT_TIMEOUT"));
+}
+
+TEST_F(Ssh2DeadHost, DoesNotTakeTheConnection) {
+    const LocalSocket full(0);
+    const int first = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto* const address = reinterpret_cast<const sockaddr*>(&full.address);
+    ASSERT_EQ(::connect(first, address, sizeof(full.address)), 0);
+    EXPECT_TRUE(failed(rpmem_remove(full.target().c_str(), "pool.set", 0), ETIMEDOUT,
+                       "no answer from 127.0.0.1"));
+    ::close(first);
+}
+
+TEST_F(Ssh2DeadHost, RefusesTheConnection) {
+    const std::string closed = LocalSocket(1).target();
+    EXPECT_TRUE(failed(rpmem_remove(closed.c_str(), "pool.set", 0), ECONNREFUSED));
 }
 
 // RPMEM_CONNECT_TIMEOUT=1000
@@ -80,11 +102,9 @@ TEST_F(Ssh2SlowServer, HasTheTimeThatIsAllowedAndNoMore) {
     for (const auto& serve : cases) {
         const OneServer server(serve);
         const auto begin = std::chrono::steady_clock::now();
-        EXPECT_EQ(rpmem_remove(server.target().c_str(), "pool.set", 0), -1);
-        EXPECT_EQ(errno, ETIMEDOUT) << rpmem_errormsg();
+        EXPECT_TRUE(failed(rpmem_remove(server.target().c_str(), "pool.set", 0), ETIMEDOUT));
         EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
-        EXPECT_NE(std::string(rpmem_errormsg()).find("RPMEM_CONNECT_TIMEOUT"), std::string::npos)
-            << rpmem_errormsg();
+        EXPECT_TRUE(contains(rpmem_errormsg(), "RPMEM_CONNECT_TIMEOUT"));
     }
 }
 
@@ -92,20 +112,15 @@ class Ssh2Server : public TargetTest {
 protected:
     Ssh2Server() {
         std::ofstream(known_hosts)
-            << usual_known_hosts << "127.0.0.1 " << text_of(sshd / "host_key.pub") << "127.0.0.1 "
-            << text_of(keys / "rsa.pub");
+            << usual_known_hosts << "127.0.0.1 " << read_file(sshd / "host_key.pub") << "127.0.0.1 "
+            << read_file(keys / "rsa.pub");
     }
     ~Ssh2Server() override { std::ofstream(known_hosts) << usual_known_hosts; }
-
-    static std::string text_of(const fs::path& file) {
-        std::ifstream stream(file);
-        return {std::istreambuf_iterator<char>(stream), {}};
-    }
 
     // sshd as the tests have it, but for OPTIONS; it serves the connection alone.
     std::function<void(int)> sshd_with(const std::string& options) const {
         const fs::path config = directory() / "sshd_config";
-        std::ofstream(config) << options << "\n" << text_of(sshd / "sshd_config");
+        std::ofstream(config) << options << "\n" << read_file(sshd / "sshd_config");
         return [config](int peer) {
             const std::string command = "PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin; "
                                         "exec \"$(command -v sshd)\" -i -e -f '" +
@@ -125,9 +140,7 @@ protected:
     void expect_failure(const std::string& options, int code, const std::string& words) const {
         SCOPED_TRACE(options);
         const OneServer server(sshd_with(options));
-        EXPECT_EQ(rpmem_remove(server.target().c_str(), "none.set", 0), -1);
-        EXPECT_EQ(errno, code) << rpmem_errormsg();
-        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+        EXPECT_TRUE(failed(rpmem_remove(server.target().c_str(), "none.set", 0), code, words));
     }
 
     static bool succeeds(const std::string& command) {
@@ -138,7 +151,7 @@ protected:
     const fs::path sshd = variable("RPMEM_TEST_SSHD_DIR");
     const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
     const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
-    const std::string usual_known_hosts = text_of(known_hosts);
+    const std::string usual_known_hosts = read_file(known_hosts);
 };
 
 TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {
@@ -177,10 +190,9 @@ TEST_F(Ssh2Server, KeysThatSignWithSha1AreNotUsed) {
 
 TEST_F(Ssh2Server, OneThatHangsUpMayBeOverloaded) {
     const OneServer server([](int) {});
-    EXPECT_EQ(rpmem_remove(server.target().c_str(), "none.set", 0), -1);
-    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_TRUE(failed(rpmem_remove(server.target().c_str(), "none.set", 0), ECONNRESET));
     for (const std::string& words : {server.target().substr(10), std::string("MaxStartups")})
-        EXPECT_NE(std::string(rpmem_errormsg()).find(words), std::string::npos) << rpmem_errormsg();
+        EXPECT_TRUE(contains(rpmem_errormsg(), words));
 }
 
 } // namespace

@@ -9,23 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
-#include <cstddef>
-#include <cstring>
-#include <fstream>
-#include <thread>
-
 namespace rpmem::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Ssh2Session : public TargetTest {
+class Ssh2Session : public PoolTest {
 protected:
-    void SetUp() override { write_simple_pool_set(8); }
-
-    LocalPool local{8 * mebibyte};
 };
 
 constexpr sock_filter statement(unsigned code, unsigned value) {
@@ -67,14 +55,13 @@ bool forbid_processes() {
 // libssh2 takes in all that has come, whatever it was asked for; what comes at a bad moment must
 // not wait for more to come.
 TEST_F(Ssh2Session, NoAnswerIsOverlooked) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     rpmem_pool_attr attributes = sample_attributes();
     for (std::uint32_t i = 0; i < 20000; i += every_case) {
         attributes.compat_features = i;
         ASSERT_EQ(rpmem_set_attr(pool, &attributes), 0) << i << ": " << rpmem_errormsg();
     }
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Ssh2Session, NoProcessIsMade) {
@@ -84,20 +71,17 @@ TEST_F(Ssh2Session, NoProcessIsMade) {
         if (child == 0)
             ::_exit(0);
         ASSERT_EQ(child, -1) << "the filter does not work";
-        RPMEMpool* pool = create(local, 2);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_persist(pool, header_size, local.size() - header_size, 1, 0), 0)
-            << rpmem_errormsg();
+        RPMEMpool* pool = created(2);
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, local.size() - header_size, 1, 0)));
         std::vector<std::byte> back(local.size() - header_size);
-        ASSERT_EQ(rpmem_read(pool, back.data(), header_size, back.size(), 0), 0)
-            << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_read(pool, back.data(), header_size, back.size(), 0)));
         EXPECT_EQ(std::memcmp(back.data(), local.data() + header_size, back.size()), 0);
-        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_close(pool)));
         const auto media = part(0);
         ASSERT_EQ(media.size(), local.size());
         EXPECT_EQ(std::memcmp(media.data() + header_size, local.data() + header_size, back.size()),
                   0);
-        EXPECT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(remove()));
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }).join();
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
@@ -105,54 +89,39 @@ TEST_F(Ssh2Session, NoProcessIsMade) {
 }
 
 TEST_F(Ssh2Session, ATargetWithAnIPv6Address) {
-    const std::string target6 = variable("RPMEM_TEST_TARGET6");
-    if (target6.empty())
+    target = variable("RPMEM_TEST_TARGET6");
+    if (target.empty())
         GTEST_SKIP() << "there is no IPv6 here";
     set_command("echo \"$SSH_CONNECTION\" >" + (directory() / "connection").string() + "\nexec " +
                 variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
-    const rpmem_pool_attr attributes = sample_attributes();
-    lanes_in_force = 1;
-    RPMEMpool* pool = rpmem_create(target6.c_str(), "pool.set", local.data(), local.size(),
-                                   &lanes_in_force, &attributes);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192, 10000, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 10000), 0);
+    expect_served(created(), 10000);
     std::string client;
     std::ifstream(directory() / "connection") >> client;
-    EXPECT_NE(client.find("::"), std::string::npos) << client;
+    EXPECT_TRUE(contains(client, "::"));
 }
 
 TEST_F(Ssh2Session, ABrokenConnectionIsALostLink) {
     // The command's parent is the process of sshd that serves this connection.
     set_command("echo $PPID >" + (directory() / "server").string() + "\nexec " +
                 variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192, 1000, 0, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
     pid_t server = 0;
     std::ifstream(directory() / "server") >> server;
     ASSERT_GT(server, 1);
     ASSERT_EQ(::kill(server, SIGKILL), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
-    int status = 0;
-    for (int i = 0; i < 1000 && status == 0; ++i)
-        status = rpmem_persist(pool, 8192, 1000, 0, 0);
-    EXPECT_EQ(status, -1);
-    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
-    EXPECT_NE(std::string(rpmem_errormsg()).find("the ssh connection broke"), std::string::npos)
-        << rpmem_errormsg();
+    EXPECT_TRUE(failed(persist_until_it_fails(pool), ECONNRESET, "the ssh connection broke"));
     EXPECT_EQ(rpmem_close(pool), -1);
-    EXPECT_EQ(std::memcmp(part(0).data() + 8192, local.data() + 8192, 1000), 0);
+    expect_replicated(8192, 1000);
 }
 
 TEST_F(Ssh2Session, ACommandThatIsEndedByASignal) {
     set_command("echo last words >&2; kill -9 $$");
-    EXPECT_EQ(create(local, 1), nullptr);
-    EXPECT_EQ(errno, ECONNRESET) << rpmem_errormsg();
+    EXPECT_TRUE(failed(create(local, 1), ECONNRESET));
     const std::string text = rpmem_errormsg();
-    EXPECT_NE(text.find("signal 9"), std::string::npos) << text;
-    EXPECT_NE(text.find("last words"), std::string::npos) << text;
+    EXPECT_TRUE(contains(text, "signal 9"));
+    EXPECT_TRUE(contains(text, "last words"));
 }
 
 } // namespace

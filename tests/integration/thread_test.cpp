@@ -4,17 +4,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <fstream>
-#include <string>
-#include <thread>
-#include <vector>
-
 namespace rpmem::test {
 namespace {
 
@@ -32,12 +21,9 @@ constexpr const char* spinning = "--spin-time 1000000";
 // Less than that, and more than a busy machine mostly takes.
 constexpr std::chrono::milliseconds soon(800);
 
-class Threads : public TargetTest {
+class Threads : public PoolTest {
 protected:
-    void SetUp() override {
-        write_simple_pool_set(8);
-        set_daemon_on_memory("--nthreads " + std::to_string(workers));
-    }
+    Threads() { set_daemon_on_memory("--nthreads " + std::to_string(workers)); }
 
     // The pool counts as persistent memory.
     void set_daemon_on_memory(const std::string& options) const {
@@ -53,17 +39,9 @@ protected:
 
     static Clock::duration time_to_set(RPMEMpool* pool, const rpmem_pool_attr& attributes) {
         const auto start = Clock::now();
-        EXPECT_EQ(rpmem_set_attr(pool, &attributes), 0) << rpmem_errormsg();
+        EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes)));
         return Clock::now() - start;
     }
-
-    // Of the bytes from BEGIN to END, the target has ours.
-    void expect_replicated(std::size_t begin, std::size_t end) const {
-        EXPECT_EQ(std::memcmp(part(0).data() + begin, local.data() + begin, end - begin), 0)
-            << "from " << begin << " to " << end;
-    }
-
-    LocalPool local{8 * mebibyte};
 };
 
 // Persists by lane 0 without a break, until it fails or is told to stop.
@@ -104,14 +82,13 @@ private:
 };
 
 TEST_F(Threads, AWorkerHasOneFromItsFirstLaneOn) {
-    RPMEMpool* pool = create(local, 2 * workers);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(2 * workers);
     ASSERT_EQ(lanes_in_force, 2 * workers);
     constexpr std::size_t share = mebibyte;
     const auto persist = [&](unsigned lane) {
         const std::size_t offset = header_size + lane * share;
-        ASSERT_EQ(rpmem_persist(pool, offset, share, lane, 0), 0) << rpmem_errormsg();
-        expect_replicated(offset, offset + share);
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, offset, share, lane, 0)));
+        expect_replicated(offset, share);
     };
     local.fill(5);
     persist(0);
@@ -127,30 +104,28 @@ TEST_F(Threads, AWorkerHasOneFromItsFirstLaneOn) {
     local.fill(6);
     for (const unsigned lane : {0U, 1U, 2U, workers, workers + 1})
         persist(lane);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    expect_replicated(header_size, header_size + (workers + 2) * share);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, (workers + 2) * share);
 }
 
 TEST_F(Threads, AnotherLaneWorksBesideOneThatIsBusy) {
-    RPMEMpool* pool = create(local, 2);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(2);
     local.fill(8);
     Load load(pool);
     load.await_more();
-    ASSERT_EQ(rpmem_persist(pool, 2 * header_size, mebibyte, 1, 0), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 2 * header_size, mebibyte, 1, 0)));
     expect_threads(3);
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    expect_replicated(header_size, header_size + 64);
-    expect_replicated(2 * header_size, 2 * header_size + mebibyte);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, 64);
+    expect_replicated(2 * header_size, mebibyte);
 }
 
 TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
     set_daemon_on_memory(spinning);
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     rpmem_pool_attr attributes = sample_attributes();
     Load load(pool);
     std::vector<Clock::duration> times;
@@ -165,36 +140,32 @@ TEST_F(Threads, TheControlChannelIsAnsweredUnderLoad) {
     load.await_more();
     load.stop();
     EXPECT_EQ(load.error(), 0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-    expect_replicated(header_size, header_size + 64);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, 64);
 
     rpmem_pool_attr seen{};
-    unsigned lanes = 1;
-    pool = rpmem_open(target.c_str(), "pool.set", local.data(), local.size(), &lanes, &seen);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    pool = opened(1, &seen);
     EXPECT_EQ(std::memcmp(&seen, &attributes, sizeof(seen)), 0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // A thread that spins hears of the control channel nevertheless.
 TEST_F(Threads, TheControlChannelIsAnsweredWhileALaneIsAwaited) {
     set_daemon_on_memory(spinning);
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     const rpmem_pool_attr attributes = sample_attributes();
     Clock::duration least = std::chrono::hours(1);
     for (int i = 0; i < 3; ++i) {
-        ASSERT_EQ(rpmem_persist(pool, header_size, 64, 0, 0), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, 0, 0)));
         least = std::min(least, time_to_set(pool, attributes));
     }
     EXPECT_LT(least, soon);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
     set_daemon_on_memory(spinning);
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     Load load(pool);
     load.await_more();
     expect_threads(2);
@@ -204,9 +175,9 @@ TEST_F(Threads, ASignalEndsTheSessionUnderLoad) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(load.error(), ECONNRESET);
     load.stop();
-    EXPECT_NE(daemon_log().find("ended by a signal, SIG"), std::string::npos);
+    EXPECT_TRUE(contains(daemon_log(), "ended by a signal, SIG"));
     EXPECT_NE(rpmem_close(pool), 0);
-    expect_replicated(header_size, header_size + 64);
+    expect_replicated(header_size, 64);
 }
 
 } // namespace

@@ -1,9 +1,6 @@
 // Data: what was persisted is in the part files of the target, and nothing else is.
 #include "tests/integration/environment.hpp"
 
-#include <cstring>
-#include <thread>
-
 namespace rpmem::test {
 namespace {
 
@@ -14,11 +11,15 @@ struct Method {
 };
 
 // The persist methods, and both means of the first.
-class Transfer : public TargetTest, public ::testing::WithParamInterface<Method> {
+class Transfer : public PoolTest, public ::testing::WithParamInterface<Method> {
 protected:
-    void SetUp() override {
-        set_daemon(GetParam().options, GetParam().variables);
-        write_simple_pool_set(16);
+    Transfer() : PoolTest(16) { set_daemon(GetParam().options, GetParam().variables); }
+
+    // The target has these bytes, behind the header.
+    void expect_media(const std::vector<std::byte>& bytes) const {
+        const auto media = part(0);
+        EXPECT_TRUE(std::ranges::equal(std::span(media).subspan(header_size),
+                                       std::span(bytes).subspan(header_size)));
     }
 
     // Fails unless exactly [offset, offset + length) of the target equals the local pool.
@@ -32,8 +33,6 @@ protected:
             std::memcmp(media.data(), std::vector<std::byte>(media.size()).data(), media.size()), 0)
             << "something was written outside " << offset << "+" << length;
     }
-
-    LocalPool local{16 * mebibyte};
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -51,19 +50,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(Transfer, PersistReachesTheMediaAndNothingElse) {
     for (const unsigned flags : {0U, RPMEM_PERSIST_RELAXED}) {
-        RPMEMpool* pool = create(local, 1);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_persist(pool, 12345, 3 * 8192 + 77, 0, flags), 0) << rpmem_errormsg();
+        RPMEMpool* pool = created();
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 12345, 3 * 8192 + 77, 0, flags)));
         expect_only(12345, 3 * 8192 + 77);
-        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_close(pool)));
         expect_only(12345, 3 * 8192 + 77);
-        ASSERT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(remove()));
     }
 }
 
 TEST_P(Transfer, EverySizeAndAlignment) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     std::vector<std::byte> expected(local.size());
     std::size_t offset = header_size;
     for (const std::size_t length :
@@ -72,130 +69,114 @@ TEST_P(Transfer, EverySizeAndAlignment) {
                                      131071, 131072, 131073, 524287, 524288, 524289, 1048577}))
         for (const std::size_t shift : std::to_array<std::size_t>({0, 1, 7, 56})) {
             offset += shift;
-            ASSERT_EQ(rpmem_persist(pool, offset, length, 0, shift & 1U), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_persist(pool, offset, length, 0, shift & 1U)));
             std::memcpy(expected.data() + offset, local.data() + offset, length);
             std::vector<std::byte> back(length);
-            ASSERT_EQ(rpmem_read(pool, back.data(), offset, length, 0), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_read(pool, back.data(), offset, length, 0)));
             ASSERT_EQ(std::memcmp(back.data(), local.data() + offset, length), 0)
                 << length << " bytes at " << offset;
             offset += length + 3;
         }
-    ASSERT_EQ(rpmem_persist(pool, local.size() - 1, 1, 0, 0), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, local.size() - 1, 1, 0, 0)));
     expected.back() = local.data()[local.size() - 1];
-    const auto media = part(0);
-    EXPECT_EQ(std::memcmp(media.data() + header_size, expected.data() + header_size,
-                          expected.size() - header_size),
-              0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    expect_media(expected);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, FlushesBeyondTheWorkQueueAndOneDrain) {
     for (const unsigned flags : {0U, RPMEM_FLUSH_RELAXED}) {
-        RPMEMpool* pool = create(local, 2);
-        ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+        RPMEMpool* pool = created(2);
         constexpr std::size_t step = 8000;
         constexpr std::size_t count = 500; // ten times the default queue
         for (std::size_t i = 0; i < count; ++i)
-            ASSERT_EQ(rpmem_flush(pool, header_size + i * step, step, 1, flags), 0)
-                << rpmem_errormsg();
-        ASSERT_EQ(rpmem_drain(pool, 1, 0), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_flush(pool, header_size + i * step, step, 1, flags)));
+        ASSERT_TRUE(succeeded(rpmem_drain(pool, 1, 0)));
         expect_only(header_size, count * step);
-        ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
-        ASSERT_EQ(rpmem_remove(target.c_str(), "pool.set", 0), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_close(pool)));
+        ASSERT_TRUE(succeeded(remove()));
     }
 }
 
 // Those that may share messages, and now and then one that is too long for that.
 TEST_P(Transfer, SmallFlushesOfEveryLength) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     std::vector<std::byte> expected(local.size());
     std::size_t offset = header_size;
     for (std::size_t i = 0; i < 2000; ++i) {
         const std::size_t length = i % 100 == 99 ? 4097 + i : 1 + i * 37 % 4096;
-        ASSERT_EQ(rpmem_flush(pool, offset, length, 0, i & 1U), 0) << rpmem_errormsg();
+        ASSERT_TRUE(succeeded(rpmem_flush(pool, offset, length, 0, i & 1U)));
         std::memcpy(expected.data() + offset, local.data() + offset, length);
         offset += length + i % 11;
         if (i % 700 == 0) {
-            ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
         }
     }
-    ASSERT_EQ(rpmem_drain(pool, 0, 0), 0) << rpmem_errormsg();
-    const auto media = part(0);
-    EXPECT_EQ(std::memcmp(media.data() + header_size, expected.data() + header_size,
-                          expected.size() - header_size),
-              0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    expect_media(expected);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, PersistConfirmsWhatWasFlushedBefore) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_flush(pool, 8192, 1000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 8192 + 1000, 1000, 0, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, 8192, 1000, 0, RPMEM_FLUSH_RELAXED)));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192 + 1000, 1000, 0, 0)));
     expect_only(8192, 2000);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, ReadSeesWhatItsLaneFlushedBefore) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created();
     for (const std::size_t length : {64U, 4096U, 600000U})
         for (unsigned i = 1; i <= 40; ++i) {
             std::byte* const range = local.data() + header_size;
             std::memset(range, static_cast<int>(i), length);
             const unsigned flags = i % 2 == 0 ? RPMEM_FLUSH_RELAXED : 0;
-            ASSERT_EQ(rpmem_flush(pool, header_size, length, 0, flags), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_flush(pool, header_size, length, 0, flags)));
             std::vector<std::byte> seen(length);
-            ASSERT_EQ(rpmem_read(pool, seen.data(), header_size, length, 0), 0) << rpmem_errormsg();
+            ASSERT_TRUE(succeeded(rpmem_read(pool, seen.data(), header_size, length, 0)));
             ASSERT_EQ(std::memcmp(seen.data(), range, length), 0) << length << " bytes, " << flags;
         }
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, CloseWithoutDrainLosesNothing) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_flush(pool, 8192, 500000, 0, RPMEM_FLUSH_RELAXED), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_flush(pool, 508192, 64, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, 8192, 500000, 0, RPMEM_FLUSH_RELAXED)));
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, 508192, 64, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     expect_only(8192, 500064);
 }
 
 TEST_P(Transfer, DeepPersist) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_flush(pool, 20000, 3000, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_deep_persist(pool, 20001, 30000, 0), 0) << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, 20000, 3000, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_deep_persist(pool, 20001, 30000, 0)));
     expect_only(20000, 30001);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, ReadReturnsTheTargetsBytes) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(
-        rpmem_persist(pool, header_size, local.size() - header_size, 0, RPMEM_PERSIST_RELAXED), 0)
-        << rpmem_errormsg();
+    RPMEMpool* pool = created();
+    ASSERT_TRUE(succeeded(
+        rpmem_persist(pool, header_size, local.size() - header_size, 0, RPMEM_PERSIST_RELAXED)));
     std::vector<std::byte> back(local.size());
-    ASSERT_EQ(rpmem_read(pool, back.data(), 0, back.size(), 0), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_read(pool, back.data(), 0, back.size(), 0)));
     EXPECT_EQ(back, part(0)); // the header included
     EXPECT_EQ(std::memcmp(back.data(), "SAMPLE_1", 8), 0);
 
     // Into the pool itself, and a small piece.
     const std::vector<std::byte> before(local.data(), local.data() + local.size());
     std::memset(local.data(), 0, local.size());
-    ASSERT_EQ(rpmem_read(pool, local.data() + 8000, 8000, 5000, 0), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_read(pool, local.data() + 8000, 8000, 5000, 0)));
     EXPECT_EQ(std::memcmp(local.data() + 8000, before.data() + 8000, 5000), 0);
     EXPECT_EQ(local.data()[7999], std::byte{0});
     EXPECT_EQ(local.data()[13000], std::byte{0});
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, LanesInParallel) {
     constexpr unsigned wanted = 4;
-    RPMEMpool* pool = create(local, wanted);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    RPMEMpool* pool = created(wanted);
     ASSERT_EQ(lanes_in_force, wanted);
     const std::size_t share = (local.size() - header_size) / wanted / 4096 * 4096;
     std::vector<std::thread> threads;
@@ -216,18 +197,16 @@ TEST_P(Transfer, LanesInParallel) {
         thread.join();
     EXPECT_EQ(failures, std::vector<int>(wanted));
     expect_only(header_size, wanted * share);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, PartsHoldTheirShareOfThePool) {
     write_pool_set("pool.set", "8M %/part0\n10M %/part1\n12M %/part2");
     LocalPool large(28 * mebibyte);
-    RPMEMpool* pool = create(large, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(
-        rpmem_persist(pool, header_size, large.size() - header_size, 0, RPMEM_PERSIST_RELAXED), 0)
-        << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    RPMEMpool* pool = sound(create(large, 1));
+    ASSERT_TRUE(succeeded(
+        rpmem_persist(pool, header_size, large.size() - header_size, 0, RPMEM_PERSIST_RELAXED)));
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     std::size_t at = 0;
     for (unsigned number = 0; number < 3; ++number) {
         const auto media = part(number);
@@ -246,42 +225,34 @@ TEST_P(Transfer, PartsHoldTheirShareOfThePool) {
 TEST_P(Transfer, WithoutHeadersTheFirstByteIsData) {
     write_pool_set("bare.set", "OPTION NOHDRS\n8M %/part0");
     LocalPool small(8 * mebibyte);
-    lanes_in_force = 1;
-    RPMEMpool* pool = rpmem_create(target.c_str(), "bare.set", small.data(), small.size(),
-                                   &lanes_in_force, nullptr);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_persist(pool, 0, 5000, 0, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_deep_persist(pool, 1, 10, 0), 0) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    RPMEMpool* pool = sound(create(small, 1, "bare.set", std::nullopt));
+    ASSERT_TRUE(succeeded(rpmem_persist(pool, 0, 5000, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_deep_persist(pool, 1, 10, 0)));
+    ASSERT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_EQ(std::memcmp(part(0).data(), small.data(), 5000), 0);
 
     rpmem_pool_attr attributes;
     std::memset(&attributes, 0xff, sizeof(attributes));
-    pool = rpmem_open(target.c_str(), "bare.set", small.data(), small.size(), &lanes_in_force,
-                      &attributes);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
+    pool = sound(open(small, 1, "bare.set", &attributes));
     const rpmem_pool_attr none{};
     EXPECT_EQ(std::memcmp(&attributes, &none, sizeof(none)), 0);
-    EXPECT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_P(Transfer, TheLogNamesThePolicy) {
-    RPMEMpool* pool = create(local, 1);
-    ASSERT_NE(pool, nullptr) << rpmem_errormsg();
-    ASSERT_EQ(rpmem_close(pool), 0) << rpmem_errormsg();
+    ASSERT_TRUE(succeeded(rpmem_close(created())));
     const std::string log = daemon_log();
     const std::string name = GetParam().name;
-    EXPECT_NE(log.find("persistency policy:"), std::string::npos);
-    EXPECT_NE(log.find(name.ends_with("Appliance")
-                           ? "    persist method: Appliance Persistency Method"
-                           : "    persist method: General Purpose Server Persistency Method"),
-              std::string::npos);
-    EXPECT_NE(log.find(name == "Msync"               ? "    persist flush: pmem_msync"
-                       : name.ends_with("Appliance") ? "    persist flush: none"
-                                                     : "    persist flush: pmem_persist"),
-              std::string::npos);
+    EXPECT_TRUE(contains(log, "persistency policy:"));
+    EXPECT_TRUE(
+        contains(log, name.ends_with("Appliance")
+                          ? "    persist method: Appliance Persistency Method"
+                          : "    persist method: General Purpose Server Persistency Method"));
+    EXPECT_TRUE(contains(log, name == "Msync"               ? "    persist flush: pmem_msync"
+                              : name.ends_with("Appliance") ? "    persist flush: none"
+                                                            : "    persist flush: pmem_persist"));
     if (name == "Messages") {
-        EXPECT_NE(log.find("    access: by frames only"), std::string::npos);
+        EXPECT_TRUE(contains(log, "    access: by frames only"));
     }
 }
 

@@ -3,23 +3,9 @@
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
-#include "tests/simulation/model.hpp"
-
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
+#include "tests/simulation/simulation.hpp"
 
 namespace rpmem::simulation {
-
-struct Tally {
-    std::uint64_t calls = 0;
-    std::uint64_t failed_calls = 0;
-    std::uint64_t power_cuts = 0;
-    std::uint64_t tries = 0; // to connect a lane, behind its first one
-    std::uint64_t told = 0;  // calls that failed as the daemon was told to end, with these words
-};
 
 struct InitiatorLane {
     unsigned index;
@@ -54,28 +40,172 @@ public:
     void add(unsigned index) {
         lanes_.push_back({.its = {.index = index, .link = nullptr, .lane = nullptr}});
     }
-    void run();
+    void run() {
+        Random& random = world_.random();
+        if (plan_.strangers > 0 && random.chance(50)) // who are there when lanes come
+            world_.sleep(random.below(latest_beginning));
+        for (unsigned i = 0; i < plan_.steps; ++i) {
+            if (random.chance(20))
+                world_.sleep(random.below(plan_.conditions.delay + microsecond));
+            if (random.chance(5))
+                drain_all();
+            else
+                step(lanes_[random.below(lanes_.size())]);
+        }
+        if (random.chance(80)) // some end with frames under way
+            drain_all();
+        end();
+    }
     [[nodiscard]] const Tally& tally() const { return tally_; }
 
 private:
+    static constexpr auto untouched = std::byte{0x77};
+    static constexpr Time latest_beginning = 300 * millisecond;
+
     struct Owned {
         InitiatorLane its;
         bool is_broken = false;
         std::vector<std::vector<std::byte>>
             given_up{}; // of reads that failed: nobody may write there
     };
-    [[nodiscard]] Range any_range(unsigned lane);
-    [[nodiscard]] bool is_connected(Owned& owned);
-    void step(Owned& owned);
-    void flush(Owned& owned);
-    void persist(Owned& owned, bool deep);
-    void read(Owned& owned);
-    void drain_all();
-    void end();
+    [[nodiscard]] Range any_range(unsigned lane) {
+        Random& random = world_.random();
+        const std::size_t most =
+            random.chance(70) ? std::min<std::size_t>(plan_.most_length, 200) : plan_.most_length;
+        const std::size_t length = 1 + random.below(most);
+        std::size_t offset = random.below(region_size - length + 1);
+        if (random.chance(50))
+            offset -= offset % 64;
+        return {lane * region_size + offset, length};
+    }
+    [[nodiscard]] bool is_connected(Owned& owned) {
+        if (owned.its.lane || owned.is_broken)
+            return owned.its.lane != nullptr;
+        Connecting connecting = ways_.connect(owned.its.index);
+        owned.its.link = connecting.link;
+        owned.its.lane = std::move(connecting.lane);
+        if (owned.its.lane)
+            return true;
+        owned.is_broken = true;
+        ++tally_.failed_calls;
+        const std::string verdict = ways_.judge_connecting(owned.its.index, connecting.error);
+        if (!verdict.empty())
+            world_.find(fmt::format("lane {} was not connected, {}: {}", owned.its.index, verdict,
+                                    connecting.error.text));
+        return false;
+    }
+    void step(Owned& owned) {
+        if (!is_connected(owned))
+            return;
+        switch (world_.random().below(10)) {
+        case 0:
+        case 1:
+            return persist(owned, false);
+        case 2:
+            return persist(owned, true);
+        case 3:
+            return read(owned);
+        case 4: {
+            const Range none{0, 0};
+            if (call(owned, "drain", none, [&] { return owned.its.lane->drain(); }) == 0)
+                model_.acknowledged(owned.its.index);
+            return;
+        }
+        default:
+            return flush(owned);
+        }
+    }
+    void flush(Owned& owned) {
+        const unsigned lane = owned.its.index;
+        const Range range = any_range(lane);
+        if (!model_.store(lane, range))
+            return;
+        if (call(owned, "flush", range,
+                 [&] { return owned.its.lane->flush(range.offset, range.length, false); }) == 0)
+            model_.flushed(lane, range);
+    }
+    void persist(Owned& owned, bool deep) {
+        const unsigned lane = owned.its.index;
+        const Range range = any_range(lane);
+        if (!model_.store(lane, range))
+            return;
+        const int code = call(owned, deep ? "deep persist" : "persist", range, [&] {
+            return deep ? owned.its.lane->deep_persist(range.offset, range.length)
+                        : owned.its.lane->persist(range.offset, range.length, false);
+        });
+        if (code != 0)
+            return;
+        model_.flushed(lane, range);
+        model_.acknowledged(lane);
+    }
+    void read(Owned& owned) {
+        const auto any_lane = static_cast<unsigned>(world_.random().below(plan_.lanes));
+        const Range range = any_range(world_.random().chance(70) ? owned.its.index : any_lane);
+        const auto oldest = model_.oldest_answer(owned.its.index, range);
+        std::vector<std::byte> answer(range.length, untouched);
+        if (call(owned, "read", range, [&] {
+                return owned.its.lane->read(answer.data(), range.offset, range.length);
+            }) == 0)
+            return model_.check_answer(range, oldest, answer);
+        std::ranges::fill(answer, untouched);
+        owned.given_up.push_back(std::move(answer));
+    }
+    void drain_all() {
+        bool all = true;
+        const std::size_t skipped = planted_ == Planted::skipped_lane ? 1 : lanes_.size();
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            if (i == skipped)
+                continue;
+            Owned& owned = lanes_[i];
+            const Range none{0, 0};
+            if (!owned.its.lane)
+                continue;
+            all = call(owned, "drain with others", none, [&] { return owned.its.lane->drain(); }) ==
+                      0 &&
+                  all;
+        }
+        if (all)
+            for (const Owned& owned : lanes_)
+                model_.acknowledged(owned.its.index);
+    }
+    void end() {
+        for (Owned& owned : lanes_) {
+            if (world_.random().chance(50))
+                world_.sleep(world_.random().below(2 * plan_.conditions.delay + millisecond));
+            owned.its.lane.reset();
+            for (const auto& memory : owned.given_up)
+                if (std::ranges::any_of(memory, [](std::byte byte) { return byte != untouched; }))
+                    world_.find("a read that had failed wrote to the caller's memory");
+        }
+    }
     // Makes the call, and looks at what it returns and how long it took.
     template <typename Call>
-    int call(Owned& owned, const char* name, const Range& range, Call make);
-    void check_error(const Owned& owned, const char* name, int code);
+    int call(Owned& owned, const char* name, const Range& range, Call make) {
+        const Time began = world_.now();
+        world_.note(name);
+        world_.note("    of lane {}: {}, {} bytes", owned.its.index, range.offset, range.length);
+        const int code = make();
+        ++tally_.calls;
+        const Time last = std::max(began, owned.its.link->last_arrival(Side::initiator));
+        const Time timeout = static_cast<Time>(plan_.timeout.count()) * millisecond;
+        if (world_.now() > last + timeout + millisecond)
+            world_.find(fmt::format("{} of lane {} took {} ms behind what came last", name,
+                                    owned.its.index, (world_.now() - last) / millisecond));
+        world_.note("    lane {} returns {}", owned.its.index, static_cast<std::uint64_t>(code));
+        if (code != 0) {
+            ++tally_.failed_calls;
+            check_error(owned, name, code);
+            owned.is_broken = true;
+        }
+        return code;
+    }
+    void check_error(const Owned& owned, const char* name, int code) {
+        const std::string complaint = owned.its.lane->complaint();
+        const std::string verdict = ways_.judge(owned.its.index, code, complaint);
+        if (!verdict.empty())
+            world_.find(fmt::format("{} of lane {} returned \"{}\", {}; its complaint: {}", name,
+                                    owned.its.index, strerror(code), verdict, complaint));
+    }
 
     World& world_;
     Model& model_;

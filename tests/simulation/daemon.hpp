@@ -1,17 +1,14 @@
 // The target: the real listener and the real workers, and a control loop that has them in common.
 #pragma once
 
+#include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/listener.hpp"
 #include "rpmemd/lanes/frame_worker.hpp"
+#include "tests/simulation/forwarding_connection.hpp"
 #include "tests/simulation/plan.hpp"
+#include "tests/simulation/simulated_group.hpp"
 #include "tests/simulation/simulated_medium.hpp"
 #include "tests/simulation/simulated_system.hpp"
-
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace rpmem::simulation {
 
@@ -21,12 +18,23 @@ public:
     // REPEATS: a fault, to see that it is found.
     explicit SimulatedRandom(World& world, bool repeats = false)
         : world_(world), repeats_(repeats) {}
-    Result<> fill(std::span<std::byte> bytes) override;
+    Result<> fill(std::span<std::byte> bytes) override {
+        for (std::byte& each : bytes)
+            each = repeats_ ? std::byte{1} : static_cast<std::byte>(world_.random().next());
+        return {};
+    }
 
 private:
     World& world_;
     bool repeats_;
 };
+
+template <typename T>
+T value_of(Result<T> result) {
+    if (!result)
+        throw std::runtime_error(result.error().text);
+    return std::move(*result);
+}
 
 class Daemon final : private transport::LaneOwner {
 public:
@@ -35,14 +43,40 @@ public:
 
     Daemon(World& world, SimulatedSystem& system, const Plan& plan, SimulatedMedium& medium,
            std::span<std::byte> pool, const transport::ProofSession& session, Planted planted,
-           WhoIs who_is);
+           WhoIs who_is)
+        : world_(world), system_(system), plan_(plan), medium_(medium), pool_(pool),
+          session_(session), planted_(planted), who_is_(std::move(who_is)),
+          random_(world, planted == Planted::same_nonce), stop_(system.open_flag()),
+          listener_(value_of(transport::Listener::listen(
+              {.addresses = {"127.0.0.1"}, .peer_timeout = std::chrono::seconds(2)}, random_))),
+          credits_(most_lanes), in_use_(most_lanes) {
+        for (unsigned i = 0; i < plan.workers; ++i)
+            workers_.push_back(value_of(target::FrameWorker::make(
+                std::make_unique<SimulatedGroup>(world, system, plan.target_buffer),
+                [this](unsigned lane, const std::string&, std::string problem) {
+                    in_use_[lane] = false;
+                    if (!problem.empty())
+                        end(std::move(problem));
+                })));
+    }
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
     // Fibers: the control loop, and the workers.
-    void start();
+    void start() {
+        world_.start("daemon", [this] { control(); });
+        for (auto& worker : workers_)
+            world_.start("worker", [this, &worker] { work(worker); });
+    }
     // The session ends. WHY: before its time.
-    void end(std::string why);
+    void end(std::string why) {
+        if (has_ended_)
+            return;
+        has_ended_ = true;
+        problem_ = std::move(why);
+        world_.note("the session ends");
+        system_.set_flag(stop_, true);
+    }
     // From now on the first worker does nothing, for longer than anybody waits.
     void make_deaf() { is_deaf_ = true; }
 
@@ -53,12 +87,67 @@ public:
     [[nodiscard]] const wire::LaneCredits& credits(unsigned lane) const { return credits_[lane]; }
 
 private:
-    std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;
+    static constexpr Time longer_than_anybody_waits = 600 * second;
+
+    std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override {
+        if (in_use_[identity.lane])
+            return transport::Refused{.why = transport::Refusal::lane_in_use};
+        in_use_[identity.lane] = true;
+        return std::nullopt;
+    }
     void take(const transport::LaneIdentity& identity, std::unique_ptr<transport::Stream> stream,
-              std::string name, const wire::LaneCredits& credits) override;
-    void control();
-    void work(std::unique_ptr<target::FrameWorker>& worker);
-    [[nodiscard]] int milliseconds_to_deadline() const;
+              std::string name, const wire::LaneCredits& credits) override {
+        const auto owner = who_is_(*system_.end(stream->fd()).link);
+        world_.note("takes lane {}", identity.lane);
+        if (!owner)
+            world_.find(fmt::format("a stranger was let in as lane {}", identity.lane));
+        else if (*owner != identity.lane)
+            world_.find(fmt::format("lane {} was let in as lane {}", *owner, identity.lane));
+        credits_[identity.lane] = credits;
+        std::unique_ptr<transport::Connection> served =
+            std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name));
+        served = std::make_unique<WatchedConnection>(std::move(served), medium_);
+        if (planted_ != Planted::none)
+            served = std::make_unique<PlantedConnection>(std::move(served), planted_);
+        const auto& worker = workers_[identity.lane % workers_.size()];
+        if (planted_ == Planted::lost_wake && world_.random().chance(20))
+            system_.lose_next_flag();
+        worker->add(std::make_unique<target::ServedLane>(identity.lane, std::move(served),
+                                                         plan_.terms_for(credits), pool_.data(),
+                                                         medium_.medium()));
+    }
+    // As rpmemd's control loop and TcpLaneServer.
+    void control() {
+        while (!has_ended_) {
+            std::array<pollfd, 2> fds{{{listener_->fd(), POLLIN, 0}, {stop_, POLLIN, 0}}};
+            static_cast<void>(::poll(fds.data(), fds.size(), milliseconds_to_deadline()));
+            if (!has_ended_)
+                listener_->handle(session_, nullptr, *this, std::chrono::steady_clock::now());
+        }
+        if (!problem_.empty())
+            for (const auto& worker : workers_)
+                if (worker)
+                    worker->end(problem_);
+        listener_.reset();
+        for (const auto& worker : workers_)
+            if (worker)
+                worker->stop();
+    }
+    void work(std::unique_ptr<target::FrameWorker>& worker) {
+        do
+            if (&worker == &workers_.front() && std::exchange(is_deaf_, false))
+                world_.sleep(longer_than_anybody_waits);
+        while (worker->turn());
+        worker.reset();
+    }
+    [[nodiscard]] int milliseconds_to_deadline() const {
+        const auto deadline = listener_->deadline();
+        if (!deadline || planted_ == Planted::no_deadline)
+            return -1;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+            *deadline - std::chrono::steady_clock::now());
+        return static_cast<int>(std::max<long long>(left.count(), 0));
+    }
 
     World& world_;
     SimulatedSystem& system_;

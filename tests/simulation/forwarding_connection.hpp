@@ -2,10 +2,8 @@
 #pragma once
 
 #include "common/transport/transport.hpp"
+#include "tests/simulation/plan.hpp"
 #include "tests/simulation/simulated_medium.hpp"
-
-#include <memory>
-#include <utility>
 
 namespace rpmem::simulation {
 
@@ -66,6 +64,59 @@ public:
 
 private:
     SimulatedMedium& medium_;
+};
+
+// A target's connection with a fault, to see that it is found.
+class PlantedConnection final : public ForwardingConnection, private transport::Receiver {
+public:
+    PlantedConnection(std::unique_ptr<transport::Connection> inner, Planted planted)
+        : ForwardingConnection(std::move(inner)), planted_(planted) {}
+
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                               transport::More more) override {
+        if (header.type != wire::FrameType::ack)
+            return ForwardingConnection::post(header, piece, more);
+        if (header.number <= acknowledged_)
+            return transport::PostResult::yes; // was sent too early
+        ++acks_;
+        if (planted_ == Planted::lost_credit && acks_ == 3)
+            return transport::PostResult::yes;
+        if (planted_ == Planted::stale_ack && acks_ == 3)
+            static_cast<void>(ForwardingConnection::post(
+                {.type = wire::FrameType::ack, .number = acknowledged_}, {}, more));
+        acknowledged_ = header.number;
+        return ForwardingConnection::post(header, piece, more);
+    }
+    std::size_t poll(transport::Receiver& receiver) override {
+        receiver_ = &receiver;
+        return ForwardingConnection::poll(*this);
+    }
+    // Of one that has gone.
+    [[nodiscard]] int fd() const override {
+        return planted_ == Planted::left_early && ended() ? -1 : ForwardingConnection::fd();
+    }
+
+private:
+    bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
+               std::string& why) override {
+        return receiver_->begin(header, place, why);
+    }
+    void take(const wire::FrameHeader& header, std::size_t position,
+              std::span<const std::byte> chunk) override {
+        receiver_->take(header, position, chunk);
+    }
+    bool end(const wire::FrameHeader& header, std::string& why) override {
+        if (planted_ == Planted::ack_before_persist &&
+            (header.flags & wire::frame_flag::answer_wanted) != 0)
+            static_cast<void>(post({.type = wire::FrameType::ack, .number = header.number}, {},
+                                   transport::More::none));
+        return receiver_->end(header, why);
+    }
+
+    Planted planted_;
+    transport::Receiver* receiver_ = nullptr;
+    std::uint64_t acknowledged_ = 0;
+    unsigned acks_ = 0;
 };
 
 } // namespace rpmem::simulation

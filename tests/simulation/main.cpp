@@ -5,10 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <array>
-#include <chrono>
-#include <vector>
-
 namespace {
 
 using namespace rpmem::simulation;

@@ -7,10 +7,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-#include <cerrno>
 #include <cstdarg>
-#include <cstdint>
-#include <cstring>
 
 using rpmem::simulation::SimulatedMedium;
 using rpmem::simulation::World;

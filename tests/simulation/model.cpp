@@ -1,9 +1,5 @@
 #include "tests/simulation/model.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-
 namespace rpmem::simulation {
 namespace {
 

@@ -6,11 +6,6 @@
 #include "tests/simulation/plan.hpp"
 #include "tests/simulation/world.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 namespace rpmem::simulation {
 
 struct Range {

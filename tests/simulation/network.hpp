@@ -7,13 +7,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <vector>
+#include <cerrno>
+#include <cstring>
 
 namespace rpmem::simulation {
 
@@ -26,24 +21,142 @@ struct Conditions {
 
 enum class Side { initiator, target };
 
+// As tcp(7) says of TCP_CORK, which MSG_MORE is for one call.
+inline constexpr Time longest_held = 200 * millisecond;
+inline constexpr std::size_t segment = 1448;
+
+// See docs/transport.md for the messages of a proof. A welcome is the target's last one.
+inline constexpr std::size_t proof_of_initiator = 96 + 32;
+inline constexpr std::size_t proof_of_target = 72 + 48;
+inline constexpr std::size_t new_capacity = 512;
+
+inline Side other(Side side) { return side == Side::initiator ? Side::target : Side::initiator; }
+
+inline std::size_t size_of(std::span<const iovec> pieces) {
+    std::size_t size = 0;
+    for (const iovec& piece : pieces)
+        size += piece.iov_len;
+    return size;
+}
+
 // A connection. Like a kernel's, it lives on when its ends have let go of it.
 class Link {
 public:
-    Link(World& world, const Conditions& conditions);
+    Link(World& world, const Conditions& conditions)
+        : world_(world), conditions_(conditions),
+          ring_size_(std::max(conditions.capacity, new_capacity)) {
+        for (Way& way : ways_)
+            way.ring.reset(new std::byte[ring_size_]);
+    }
 
     // As Stream's, for one side.
-    ssize_t send(Side side, std::span<const iovec> pieces, bool more);
-    ssize_t receive(Side side, std::span<const iovec> places);
-    void finish(Side side);
-    void reset(Side side);
+    ssize_t send(Side side, std::span<const iovec> pieces, bool more) {
+        Way& way = way_to(other(side));
+        if (const int error = take_error(side))
+            return -error;
+        if (end(side).is_dead)
+            return -EPIPE;
+        if (const int error = std::exchange(end(side).send_error, 0))
+            return -error;
+        const std::size_t room = room_of(side);
+        const bool fills = size_of(pieces) >= room; // which sends what was held
+        std::size_t size = std::min(size_of(pieces), room);
+        if (size == 0)
+            return -EAGAIN;
+        if (!is_new(side) && world_.random().chance(conditions_.partial))
+            size = 1 + world_.random().below(size);
+        way.sent += size;
+        append(way, pieces, size);
+        way.held += size;
+        world_.note("sends {} bytes, {} are under way", size, way.used, more ? 1 : 0);
+        release(other(side), more && !fills ? way.held % segment : 0);
+        if (way.held > 0)
+            world_.at(world_.now() + longest_held,
+                      [this, receiver = other(side)] { release(receiver, 0); });
+        return static_cast<ssize_t>(size);
+    }
+    ssize_t receive(Side side, std::span<const iovec> places) {
+        Way& way = way_to(side);
+        if (way.arrived == 0) {
+            if (const int error = take_error(side))
+                return -error;
+            return end(side).is_dead || way.has_end ? 0 : -EAGAIN;
+        }
+        std::size_t size = std::min(size_of(places), way.arrived);
+        if (world_.random().chance(conditions_.partial))
+            size = 1 + world_.random().below(size);
+        std::size_t left = size;
+        for (const iovec& place : places) {
+            auto* to = static_cast<std::byte*>(place.iov_base);
+            std::size_t length = std::min(left, place.iov_len);
+            left -= length;
+            while (length > 0) {
+                const std::size_t count = std::min(length, ring_size_ - way.first);
+                std::memcpy(to, way.ring.get() + way.first, count);
+                way.first = (way.first + count) % ring_size_;
+                to += count;
+                length -= count;
+            }
+        }
+        way.used -= size;
+        way.arrived -= size;
+        world_.note("receives {} bytes, {} more are there", size, way.arrived);
+        if (is_writable(other(side)))
+            world_.wake(end(other(side)).waiter);
+        return static_cast<ssize_t>(size);
+    }
+    void finish(Side side) {
+        release(other(side), 0);
+        Way& way = way_to(other(side));
+        if (way.is_silent)
+            return;
+        world_.at(due(way), [this, receiver = other(side)] {
+            way_to(receiver).has_end = true;
+            world_.wake(end(receiver).waiter);
+        });
+    }
+    // The peer sees what has been sent, or not, and then a reset.
+    void reset(Side side) {
+        if (std::exchange(end(side).is_closed, true))
+            return;
+        end(side).waiter = nullptr;
+        Way& way = way_to(other(side));
+        way_to(side).is_lost = true;
+        if (way.is_silent)
+            return;
+        const bool overtakes = world_.random().chance(30);
+        if (overtakes)
+            way.is_lost = true;
+        world_.at(overtakes ? world_.now() + conditions_.delay : due(way),
+                  [this, receiver = other(side)] { fail(receiver, ECONNRESET); });
+    }
     // As close(2): what was sent goes its way, but if something came that nobody has received, the
     // peer sees a reset.
-    void close(Side side);
+    void close(Side side) {
+        if (end(side).is_closed)
+            return;
+        if (way_to(side).arrived > 0)
+            return reset(side);
+        end(side).is_closed = true;
+        end(side).waiter = nullptr;
+        way_to(side).is_lost = true;
+        finish(side);
+    }
 
     // The buffers of a new connection take each message of a proof as a whole.
-    [[nodiscard]] bool is_new(Side sender) const;
-    [[nodiscard]] bool is_readable(Side side) const;
-    [[nodiscard]] bool is_writable(Side side) const;
+    [[nodiscard]] bool is_new(Side sender) const {
+        return way_to(other(sender)).sent <
+               (sender == Side::initiator ? proof_of_initiator : proof_of_target);
+    }
+    [[nodiscard]] bool is_readable(Side side) const {
+        const Way& way = way_to(side);
+        return way.arrived > 0 || way.has_end || end(side).error != 0 || end(side).is_dead;
+    }
+    // As epoll(7) has it: when a third of the buffer is free.
+    [[nodiscard]] bool is_writable(Side side) const {
+        return room_of(side) * 3 >= conditions_.capacity || end(side).error != 0 ||
+               end(side).is_dead;
+    }
     // Whom to wake when that changes.
     void set_waiter(Side side, Fiber* fiber) { end(side).waiter = fiber; }
     // When bytes came to this side last.
@@ -52,20 +165,39 @@ public:
     // Connecting: nothing but packets of the kernels before open().
     void open() { is_open_ = true; }
     // Runs ACTION when a packet that is sent to RECEIVER now comes there; not if none does.
-    void pass(Side receiver, std::function<void()> action);
+    void pass(Side receiver, std::function<void()> action) {
+        Way& way = way_to(receiver);
+        if (!way.is_silent)
+            world_.at(due(way), std::move(action));
+    }
     void wake(Side side) { world_.wake(end(side).waiter); }
 
     // Both sides see a reset; what is on its way is lost. To one that is not open yet it is a
     // packet that was lost, and is sent again.
-    void cut();
+    void cut() {
+        if (!is_open_)
+            return;
+        world_.note("a lane is cut");
+        for (const Side side : {Side::initiator, Side::target}) {
+            way_to(side).is_lost = true;
+            fail(side, ECONNRESET);
+        }
+    }
     // Of what SIDE sends from now on, nothing arrives, and nobody is told.
-    void silence(Side side);
+    void silence(Side side) {
+        world_.note("a lane is silent from side {}", static_cast<std::uint64_t>(side));
+        way_to(other(side)).is_silent = true;
+        way_to(other(side)).is_lost = world_.random().chance(50); // also what is on its way
+    }
     // The kernel of SIDE gives up on the other one.
-    void time_out(Side side);
+    void time_out(Side side) { fail(side, ETIMEDOUT); }
     // The next call of SIDE to send fails so; nothing else happens.
     void fail_send(Side side, int error) { end(side).send_error = error; }
     // Nothing arrives before TIME.
-    void pause_until(Time time);
+    void pause_until(Time time) {
+        for (Way& way : ways_)
+            way.last_due = std::max(way.last_due, time);
+    }
 
 private:
     // One direction.
@@ -96,14 +228,77 @@ private:
     [[nodiscard]] const Way& way_to(Side side) const {
         return ways_[static_cast<std::size_t>(side)];
     }
-    [[nodiscard]] std::size_t room_of(Side sender) const;
-    void append(Way& way, std::span<const iovec> pieces, std::size_t size);
-    void release(Side receiver, std::size_t kept);
-    void deliver(Side receiver, std::size_t size);
-    [[nodiscard]] Time due(Way& way);
-    void refuse(Side side);
-    void fail(Side side, int error);
-    [[nodiscard]] int take_error(Side side);
+    [[nodiscard]] std::size_t room_of(Side sender) const {
+        const std::size_t used = way_to(other(sender)).used;
+        const std::size_t size = is_new(sender) ? ring_size_ : conditions_.capacity;
+        return size - std::min(used, size);
+    }
+    void append(Way& way, std::span<const iovec> pieces, std::size_t size) {
+        std::size_t left = size;
+        for (const iovec& piece : pieces) {
+            const auto* from = static_cast<const std::byte*>(piece.iov_base);
+            std::size_t length = std::min(left, piece.iov_len);
+            left -= length;
+            while (length > 0) {
+                const std::size_t place = (way.first + way.used) % ring_size_;
+                const std::size_t count = std::min(length, ring_size_ - place);
+                std::memcpy(way.ring.get() + place, from, count);
+                way.used += count;
+                from += count;
+                length -= count;
+            }
+        }
+    }
+    // Sends all but KEPT of the bytes that are held.
+    void release(Side receiver, std::size_t kept) {
+        Way& way = way_to(receiver);
+        if (way.held <= kept)
+            return;
+        std::size_t size = way.held - kept;
+        way.held = kept;
+        if (way.is_silent)
+            return;
+        if (size > 1 && world_.random().chance(conditions_.partial)) { // two packets
+            const std::size_t first = 1 + world_.random().below(size - 1);
+            size -= first;
+            deliver(receiver, first);
+        }
+        deliver(receiver, size);
+    }
+    void deliver(Side receiver, std::size_t size) {
+        Way& way = way_to(receiver);
+        // What an event has in its hands fits into two words: see World::block().
+        const std::size_t key = size * 2 + static_cast<std::size_t>(receiver);
+        world_.at(due(way), [this, key] {
+            const auto side = static_cast<Side>(key % 2);
+            Way& arriving = way_to(side);
+            if (arriving.is_lost)
+                return refuse(side);
+            arriving.arrived += key / 2;
+            arriving.last_arrival = world_.now();
+            world_.wake(end(side).waiter);
+        });
+    }
+    [[nodiscard]] Time due(Way& way) {
+        const Time late = conditions_.jitter > 0 ? world_.random().below(conditions_.jitter) : 0;
+        way.last_due = std::max(way.last_due, world_.now() + conditions_.delay + late);
+        return way.last_due;
+    }
+    // What comes to an end that is closed is answered by a reset.
+    void refuse(Side side) {
+        if (end(side).is_closed && !way_to(other(side)).is_silent)
+            world_.at(world_.now() + conditions_.delay,
+                      [this, sender = other(side)] { fail(sender, ECONNRESET); });
+    }
+    void fail(Side side, int error) {
+        End& failed = end(side);
+        if (failed.is_dead || failed.is_closed)
+            return;
+        failed.error = error;
+        failed.is_dead = true;
+        world_.wake(failed.waiter);
+    }
+    [[nodiscard]] int take_error(Side side) { return std::exchange(end(side).error, 0); }
 
     World& world_;
     Conditions conditions_;

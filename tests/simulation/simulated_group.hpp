@@ -4,25 +4,75 @@
 #include "common/transport/transport.hpp"
 #include "tests/simulation/simulated_system.hpp"
 
-#include <memory>
-#include <vector>
-
 namespace rpmem::simulation {
 
 class SimulatedGroup final : public transport::Group {
 public:
-    SimulatedGroup(World& world, SimulatedSystem& system, std::size_t buffer_size);
+    SimulatedGroup(World& world, SimulatedSystem& system, std::size_t buffer_size)
+        : world_(world), system_(system), buffer_size_(buffer_size),
+          buffer_(new std::byte[buffer_size]), tells_which_(world.random().chance(50)),
+          looks_(world.random().chance(50) ? 30 : 0) {}
 
-    Result<> add(transport::Connection& connection) override;
-    void remove(transport::Connection& connection) override;
+    Result<> add(transport::Connection& connection) override {
+        connection.receive_in({buffer_.get(), buffer_size_});
+        members_.push_back(&connection);
+        return {};
+    }
+    void remove(transport::Connection& connection) override {
+        std::erase(members_, &connection);
+        std::erase(ready_, &connection);
+    }
     // WAKE is a flag.
-    transport::WaitResult wait(std::chrono::milliseconds limit, int wake) override;
+    transport::WaitResult wait(std::chrono::milliseconds limit, int wake) override {
+        const auto time = static_cast<Time>(limit.count()) * millisecond;
+        world_.take_turn();
+        if (!std::exchange(is_waiting_, true)) {
+            since_ = world_.now();
+            if (world_.random().chance(looks_)) {
+                ready_ = members_;
+                return transport::WaitResult::look;
+            }
+        }
+        while (world_.now() < since_ + time) {
+            if (system_.is_raised(wake))
+                return transport::WaitResult::woken;
+            if (look())
+                return transport::WaitResult::look;
+            sleep_until(since_ + time);
+        }
+        return transport::WaitResult::timed_out;
+    }
     [[nodiscard]] std::span<transport::Connection* const> ready() const override { return ready_; }
     void progressed() override { is_waiting_ = false; }
 
 private:
-    [[nodiscard]] bool look();
-    void sleep_until(Time time);
+    [[nodiscard]] bool look() {
+        ready_.clear();
+        for (transport::Connection* const connection : members_) {
+            if (connection->fd() < 0)
+                continue;
+            const SimulatedSystem::End end = system_.end(connection->fd());
+            if (end.link->is_readable(end.side) ||
+                (connection->unsent() && end.link->is_writable(end.side)))
+                ready_.push_back(connection);
+        }
+        const bool found = !ready_.empty();
+        if (found && !tells_which_)
+            ready_ = members_;
+        return found;
+    }
+    void sleep_until(Time time) {
+        const auto tell = [this](Fiber* fiber) {
+            for (const transport::Connection* const connection : members_)
+                if (connection->fd() >= 0) {
+                    const SimulatedSystem::End end = system_.end(connection->fd());
+                    end.link->set_waiter(end.side, fiber);
+                }
+        };
+        tell(world_.current());
+        world_.block(time);
+        tell(nullptr);
+    }
 
     World& world_;
     SimulatedSystem& system_;

@@ -2,12 +2,9 @@
 #pragma once
 
 #include "common/transport/proof.hpp"
-#include "tests/simulation/application.hpp"
+#include "tests/simulation/model.hpp"
 #include "tests/simulation/plan.hpp"
 #include "tests/simulation/simulated_medium.hpp"
-
-#include <cstdint>
-#include <string>
 
 namespace rpmem::simulation {
 
@@ -25,6 +22,14 @@ struct Options {
     std::uint64_t seed = 0;
     Planted planted = Planted::none;
     bool tells = false; // prints what happens
+};
+
+struct Tally {
+    std::uint64_t calls = 0;
+    std::uint64_t failed_calls = 0;
+    std::uint64_t power_cuts = 0;
+    std::uint64_t tries = 0; // to connect a lane, behind its first one
+    std::uint64_t told = 0;  // calls that failed as the daemon was told to end, with these words
 };
 
 struct Outcome {

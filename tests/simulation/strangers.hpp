@@ -2,11 +2,11 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
+#include "common/transport/slots.hpp"
 #include "tests/simulation/daemon.hpp"
 
-#include <array>
-#include <cstddef>
-#include <vector>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace rpmem::simulation {
 
@@ -17,11 +17,52 @@ public:
         : world_(world), number_(number), port_(port) {}
 
     // What an honest initiator sends before frames: they hear it, too.
-    void overhear(const Link& link, std::span<const iovec> pieces);
+    void overhear(const Link& link, std::span<const iovec> pieces) {
+        auto found =
+            std::ranges::find(overheard_, &link, [](const auto& each) { return each->link; });
+        if (found == overheard_.end()) {
+            if (overheard_.size() == most_overheard)
+                return;
+            overheard_.push_back(std::make_unique<Overheard>(Overheard{&link, {}}));
+            found = overheard_.end() - 1;
+        }
+        std::vector<std::byte>& bytes = (*found)->bytes;
+        for (const iovec& piece : pieces) {
+            const auto* const from = static_cast<const std::byte*>(piece.iov_base);
+            const std::size_t size = std::min(piece.iov_len, proof_size - bytes.size());
+            bytes.insert(bytes.end(), from, from + size);
+        }
+    }
     // Until so many have connected, and all have been ended.
-    void run();
+    void run() {
+        const Time longest_stall = world_.random().one_of(longest_stalls);
+        keeps_slots_ = world_.random().chance(50);
+        world_.sleep(world_.random().below(latest_arrival)); // there may be something to repeat
+        for (unsigned came = 0; came < number_ || !here_.empty();) {
+            const bool all_have_come = came == number_;
+            world_.sleep(all_have_come ? tick : world_.random().below(longest_stall));
+            if (!all_have_come && world_.random().chance(50)) {
+                come();
+                ++came;
+            }
+            for (unsigned i = 0; i < voices && !here_.empty(); ++i)
+                speak(here_[world_.random().below(here_.size())]);
+            std::erase_if(here_, [this](Stranger& each) { return is_ended(each); });
+        }
+    }
 
 private:
+    // How many of them say something between two that come.
+    static constexpr unsigned voices = 3;
+    static constexpr std::size_t most_overheard = 32;
+    // Where all goes at once, or one by one.
+    static constexpr std::array<Time, 3> longest_stalls{20 * microsecond, millisecond,
+                                                        100 * millisecond};
+    // The network's way, and what is accepted late as there are no descriptors.
+    static constexpr Time patience = 5 * second;
+    static constexpr Time latest_arrival = 100 * millisecond;
+    static constexpr Time tick = 100 * millisecond;
+
     static constexpr std::size_t proof_size =
         transport::first_message_size + transport::third_message_size;
     struct Overheard {
@@ -35,11 +76,72 @@ private:
         std::size_t said = 0;
         bool is_silent = false;
     };
-    void come();
-    void speak(Stranger& stranger);
-    void say(Stranger& stranger, std::span<const std::byte> bytes);
-    void repeat(Stranger& stranger);
-    [[nodiscard]] bool is_ended(Stranger& stranger);
+    void come() {
+        UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_port = htons(port_);
+        static_cast<void>(
+            ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)));
+        here_.push_back({.socket = std::move(socket),
+                         .connected = world_.now(),
+                         .is_silent = !keeps_slots_ && world_.random().chance(30)});
+    }
+    void speak(Stranger& stranger) {
+        if (stranger.is_silent)
+            return;
+        if (keeps_slots_ || world_.random().chance(70))
+            return repeat(stranger);
+        std::array<std::byte, 200> garbage;
+        for (std::byte& each : garbage)
+            each = static_cast<std::byte>(world_.random().next());
+        say(stranger, std::span(garbage).first(1 + world_.random().below(garbage.size())));
+        stranger.is_silent = world_.random().chance(50);
+    }
+    void say(Stranger& stranger, std::span<const std::byte> bytes) {
+        const ssize_t sent =
+            ::send(stranger.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        stranger.said += sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    }
+    // From the beginning, a part of it at a time; sometimes a bit is another one, or what comes
+    // behind is from another connection.
+    void repeat(Stranger& stranger) {
+        if (!overheard_.empty() && (!stranger.says || world_.random().chance(10)))
+            stranger.says = overheard_[world_.random().below(overheard_.size())].get();
+        if (!stranger.says || stranger.said >= stranger.says->bytes.size())
+            return;
+        if (keeps_slots_ && stranger.said >= transport::first_message_size)
+            return;
+        const std::size_t end = stranger.said < transport::first_message_size
+                                    ? transport::first_message_size
+                                    : proof_size;
+        const std::size_t left = std::min(end, stranger.says->bytes.size()) - stranger.said;
+        if (left == 0)
+            return;
+        const std::size_t size =
+            world_.random().chance(80) ? left : 1 + world_.random().below(left);
+        const auto from = stranger.says->bytes.begin() + static_cast<std::ptrdiff_t>(stranger.said);
+        std::vector<std::byte> bytes(from, from + static_cast<std::ptrdiff_t>(size));
+        if (world_.random().chance(10))
+            bytes[world_.random().below(size)] ^= std::byte{4};
+        say(stranger, bytes);
+    }
+    // They leave the target to end it.
+    [[nodiscard]] bool is_ended(Stranger& stranger) {
+        constexpr Time longest = static_cast<Time>(transport::longest_unproven.count()) * second;
+        std::array<std::byte, 256> place;
+        while (true) {
+            const ssize_t got = ::recv(stranger.socket.get(), place.data(), place.size(), 0);
+            if (got == 0 || (got < 0 && errno != EAGAIN))
+                return true;
+            if (got < 0)
+                break;
+        }
+        if (world_.now() < stranger.connected + longest + patience)
+            return false;
+        world_.find("a connection without a proof is not ended");
+        return true;
+    }
 
     World& world_;
     unsigned number_;

@@ -7,11 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-
 using rpmem::simulation::SimulatedSystem;
 
 namespace {

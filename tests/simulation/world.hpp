@@ -7,12 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
+#include <cstdio>
+#include <string_view>
+#include <utility>
 
 namespace rpmem::simulation {
 
@@ -23,43 +22,123 @@ constexpr Time millisecond = 1000 * microsecond;
 constexpr Time second = 1000 * millisecond;
 constexpr Time never = UINT64_MAX;
 
+// A fiber that runs so often without time going on waits for something that does not come.
+inline constexpr std::uint64_t most_turns = 100000;
+// Nothing may take that long.
+inline constexpr Time end_of_time = 1000000 * second;
+inline constexpr std::uint64_t most_fibers = 256;
+
 class World {
 public:
     // TELLS: prints what happens.
-    World(std::uint64_t seed, Stacks& stacks, bool tells);
+    World(std::uint64_t seed, Stacks& stacks, bool tells)
+        : random_(seed), stacks_(stacks), tells_(tells) {}
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
     [[nodiscard]] Random& random() { return random_; }
     [[nodiscard]] Time now() const { return now_; }
 
-    void start(std::string name, std::function<void()> body);
+    void start(std::string name, std::function<void()> body) {
+        lives_.push_back({std::make_unique<Fiber>(stacks_, std::move(name), std::move(body))});
+        ready_.push_back(lives_.size() - 1);
+        ++living_;
+    }
     // Runs ACTION at TIME, in no fiber.
-    void at(Time time, std::function<void()> action);
+    void at(Time time, std::function<void()> action) {
+        events_.push_back({std::max(time, now_), event_count_++, std::move(action)});
+        std::push_heap(events_.begin(), events_.end());
+    }
     // Until all fibers have ended, or the world has to.
-    void run();
+    void run() {
+        while (living_ > 0 && !is_over_) {
+            if (!ready_.empty()) {
+                run_one();
+                continue;
+            }
+            if (events_.empty() || events_.front().time > end_of_time) {
+                find("somebody waits for ever");
+                return;
+            }
+            take_event();
+        }
+    }
 
     // By fibers. The one that calls goes on when somebody wakes it, or at UNTIL.
-    void block(Time until);
-    void sleep(Time time);
+    void block(Time until) {
+        Life& life = life_of(current_);
+        life.is_blocked = true;
+        const std::uint64_t number = ++life.sleeps;
+        take_turn();
+        if (until != never) {
+            // Two words: more would not fit into a std::function without an allocation.
+            const auto index = static_cast<std::uint64_t>(&life - lives_.data());
+            at(until, [this, key = number * most_fibers + index] {
+                Life& sleeper = lives_[key % most_fibers];
+                if (sleeper.sleeps == key / most_fibers)
+                    wake(sleeper);
+            });
+        }
+        current_->leave();
+    }
+    void sleep(Time time) {
+        const Time end = now_ + time;
+        do
+            block(end);
+        while (now_ < end);
+    }
     // Whoever may call this without end calls it: the world ends if time does not go on meanwhile.
-    void take_turn();
+    void take_turn() {
+        if (++turns_ < most_turns)
+            return;
+        find("somebody runs without end, and time does not go on");
+        is_over_ = true;
+        current_->leave(); // for ever
+    }
     [[nodiscard]] Fiber* current() const { return current_; }
-    void wake(Fiber* fiber);
-    void wake_all(); // each looks at what it waits for
+    void wake(Fiber* fiber) {
+        if (fiber)
+            wake(life_of(fiber));
+    }
+    void wake_all() {
+        for (Life& life : lives_)
+            wake(life);
+    } // each looks at what it waits for
 
     // In the place of descriptors that become readable.
-    [[nodiscard]] int add_flag();
-    void set_flag(int flag, bool raised);
+    [[nodiscard]] int add_flag() {
+        flags_.push_back(false);
+        return static_cast<int>(flags_.size() - 1);
+    }
+    void set_flag(int flag, bool raised) {
+        flags_[static_cast<std::size_t>(flag)] = raised;
+        wake_all();
+    }
     [[nodiscard]] bool is_raised(int flag) const { return flags_[static_cast<std::size_t>(flag)]; }
 
     // What must not happen. The first one counts.
-    void find(std::string text);
+    void find(std::string text) {
+        if (tells_)
+            fmt::print("!!! {}\n", text);
+        if (finding_.empty())
+            finding_ = fmt::format("at {} us: {}", now_ / microsecond, text);
+    }
     [[nodiscard]] const std::string& finding() const { return finding_; }
 
     // Becomes part of the history. TEXT is a format of fmt with places for the numbers.
     void note(const char* text, std::uint64_t one = 0, std::uint64_t two = 0,
-              std::uint64_t three = 0);
+              std::uint64_t three = 0) {
+        std::uint64_t value = hash_;
+        for (const char letter : std::string_view(text))
+            value = value * 31 + static_cast<unsigned char>(letter);
+        for (const std::uint64_t number : {now_, one, two, three})
+            value = (value ^ number) * 0x9e3779b97f4a7c15 + (value >> 29);
+        hash_ = value;
+        if (tells_)
+            fmt::print("{:>12.3f} us  {:<14} {}\n", static_cast<double>(now_) / microsecond,
+                       current_ ? current_->name() : "-",
+                       fmt::format(fmt::runtime(text), one, two, three));
+    }
     // Of all that was noted, and when.
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
@@ -77,10 +156,35 @@ private:
             return time != other.time ? time > other.time : number > other.number;
         }
     };
-    [[nodiscard]] Life& life_of(const Fiber* fiber);
-    void wake(Life& life);
-    void run_one();
-    void take_event();
+    [[nodiscard]] Life& life_of(const Fiber* fiber) {
+        return *std::ranges::find_if(lives_,
+                                     [&](const Life& life) { return life.fiber.get() == fiber; });
+    }
+    void wake(Life& life) {
+        if (std::exchange(life.is_blocked, false))
+            ready_.push_back(static_cast<std::size_t>(&life - lives_.data()));
+    }
+    void run_one() {
+        const std::size_t choice = random_.below(ready_.size());
+        const std::size_t index = std::exchange(ready_[choice], ready_.back());
+        ready_.pop_back();
+        current_ = lives_[index].fiber.get();
+        current_->enter();
+        if (current_->has_ended()) {
+            note("ends");
+            --living_;
+        }
+        current_ = nullptr;
+    }
+    void take_event() {
+        std::pop_heap(events_.begin(), events_.end());
+        const Event event = std::move(events_.back());
+        events_.pop_back();
+        if (event.time > now_)
+            turns_ = 0;
+        now_ = event.time;
+        event.action();
+    }
 
     Random random_;
     Stacks& stacks_;

@@ -3,25 +3,12 @@
 
 #include "common/base/deadline.hpp"
 #include "common/transport/fabric/endpoint.hpp"
-
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <thread>
-#include <utility>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::test {
 
 inline constexpr std::chrono::seconds fabric_patience(20);
 inline constexpr const char* loopback = "127.0.0.1";
-
-// The value, or an exception that fails the test.
-template <typename Value>
-Value value_of(Result<Value> result) {
-    if (!result)
-        throw std::runtime_error(result.error().text);
-    return std::move(*result);
-}
 
 struct BareEnd {
     fabric::Provider provider;
@@ -37,8 +24,8 @@ struct BareEnd {
           completions(value_of(fabric::CompletionQueue::open(domain, queue_size))) {}
 
     // Polls, with TURN between, until an event of KIND comes.
-    template <typename Turn>
-    fabric::ConnectionEvent await(fabric::ConnectionEvent::Kind kind, Turn turn) const {
+    fabric::ConnectionEvent await(
+        fabric::ConnectionEvent::Kind kind, const std::function<void()>& turn = [] {}) const {
         const Deadline deadline(fabric_patience);
         while (!deadline.passed()) {
             turn();

@@ -4,14 +4,6 @@
 
 #include "tests/support/bare_end.hpp"
 
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <thread>
-#include <utility>
-#include <vector>
-
 namespace rpmem::test {
 
 class BareTarget {

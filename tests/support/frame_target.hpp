@@ -6,17 +6,7 @@
 #include "common/wire/frame.hpp"
 #include "tests/support/bare_end.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace rpmem::test {
 

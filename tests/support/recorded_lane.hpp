@@ -8,9 +8,6 @@
 #include "tests/support/bare_end.hpp"
 #include "tests/support/recording_target.hpp"
 
-#include <memory>
-#include <string>
-
 namespace rpmem::test {
 
 class RecordedLane {

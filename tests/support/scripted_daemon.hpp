@@ -7,21 +7,13 @@
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/settings/settings.hpp"
+#include "tests/support/expect.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
 
 namespace rpmem::test {
 
@@ -58,6 +50,11 @@ public:
         check(wire::decode_request(*header, body).has_value(), "hear a request");
         bytes.insert(bytes.end(), body.begin(), body.end());
         return bytes;
+    }
+    [[nodiscard]] static wire::Request decoded(std::span<const std::byte> request) {
+        const auto header =
+            value_of(wire::decode_request_header(request.first(wire::request_header_size)));
+        return value_of(wire::decode_request(header, request.subspan(wire::request_header_size)));
     }
     // Until the library has closed its end, or is seen not to.
     void hear_the_end() const {
@@ -114,18 +111,16 @@ class ScriptedDaemon {
 public:
     explicit ScriptedDaemon(std::function<void(DaemonEnd&)> script) {
         std::signal(SIGPIPE, SIG_IGN); // of scripts whose listener has gone
-        std::string name = std::filesystem::temp_directory_path() / "scripted-XXXXXX";
-        DaemonEnd::check(::mkdtemp(name.data()) != nullptr, "make a directory");
-        directory_ = name;
         for (const char* fifo : {"output", "error", "input"})
             DaemonEnd::check(::mkfifo((directory_ / fifo).c_str(), 0600) == 0, "make a FIFO");
         // As ssh(1), it ends when the daemon's output does, and nothing that runs longer holds its
         // ends of the channel. What runs in the background would read from /dev/null; and the FIFO
         // to the daemon is opened in a way that waits for nobody.
-        std::ofstream(directory_ / "ssh") << "#!/bin/sh\ncd " << name << "\nexec 3<&0\n"
-                                          << "cat <&3 1<>input 2>/dev/null &\n"
-                                          << "echo $! >listener\n"
-                                          << "cat <error >&2 3<&- &\nexec cat <output 3<&-\n";
+        std::ofstream(directory_ / "ssh")
+            << "#!/bin/sh\ncd " << directory_.native() << "\nexec 3<&0\n"
+            << "cat <&3 1<>input 2>/dev/null &\n"
+            << "echo $! >listener\n"
+            << "cat <error >&2 3<&- &\nexec cat <output 3<&-\n";
         std::filesystem::permissions(directory_ / "ssh", std::filesystem::perms::owner_all);
         thread_ = std::thread([this, script = std::move(script)] {
             try {
@@ -136,11 +131,7 @@ public:
             }
         });
     }
-    ~ScriptedDaemon() {
-        wait();
-        std::error_code none;
-        std::filesystem::remove_all(directory_, none);
-    }
+    ~ScriptedDaemon() { wait(); }
     ScriptedDaemon(const ScriptedDaemon&) = delete;
     ScriptedDaemon& operator=(const ScriptedDaemon&) = delete;
 
@@ -164,39 +155,40 @@ public:
     }
 
 private:
-    std::filesystem::path directory_;
+    const TemporaryDirectory temporary_;
+    const std::filesystem::path directory_ = temporary_.path();
     std::string problem_;
     std::thread thread_;
 };
 
-// What a daemon of this version says first, for one lane over sockets; returns the answer.
-inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
+// What a daemon of this version says first, for one lane of PROVIDER; returns its words.
+inline wire::Bytes offer(const DaemonEnd& end, std::uint64_t capabilities, wire::Provider provider,
+                         const wire::SessionSecret& secret = {}) {
     wire::Hello hello;
     hello.capabilities = capabilities;
-    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::sockets));
+    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(provider));
     hello.lanes = 4;
-    end.say(wire::encode_initial_status(wire::hello_status));
-    end.say(wire::encode(hello));
-    const auto answer = wire::decode_hello_answer(end.hear(wire::hello_answer_size));
-    DaemonEnd::check(answer.has_value(), "understand the answer to its hello");
-    return *answer;
-}
-
-// The same, for lanes over tcp.
-inline transport::ControlTranscript greet_over_tcp(const DaemonEnd& end,
-                                                   std::uint64_t capabilities) {
-    wire::Hello hello;
-    hello.capabilities = capabilities & ~wire::capability_tls;
-    hello.providers = wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
-    hello.lanes = 4;
-    hello.secret.fill(std::byte{0x5e});
+    hello.secret = secret;
     const wire::Bytes said = wire::encode(hello);
     end.say(wire::encode_initial_status(wire::hello_status));
     end.say(said);
-    auto transcript =
-        transport::ControlTranscript::make(hello.secret, said, end.hear(wire::hello_answer_size));
-    DaemonEnd::check(transcript.has_value(), "have memory for the transcript");
-    return std::move(*transcript);
+    return said;
+}
+
+// Over sockets; returns the answer.
+inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
+    static_cast<void>(offer(end, capabilities, wire::Provider::sockets));
+    return value_of(wire::decode_hello_answer(end.hear(wire::hello_answer_size)));
+}
+
+inline transport::ControlTranscript greet_over_tcp(const DaemonEnd& end,
+                                                   std::uint64_t capabilities) {
+    wire::SessionSecret secret;
+    secret.fill(std::byte{0x5e});
+    const wire::Bytes said =
+        offer(end, capabilities & ~wire::capability_tls, wire::Provider::tcp, secret);
+    return value_of(
+        transport::ControlTranscript::make(secret, said, end.hear(wire::hello_answer_size)));
 }
 
 } // namespace rpmem::test

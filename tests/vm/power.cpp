@@ -10,30 +10,17 @@
 //   power check NAME ACKNOWLEDGED PART...       checks the files of the pool
 //
 // ACKNOWLEDGED is the output of the runs before; lines that are none of ours are skipped.
-#include <fcntl.h>
-#include <librpmem.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/vm/program.hpp"
 
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace {
+
+using namespace rpmem::vm;
 
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t pool_size = std::size_t{14} << 20;
@@ -94,11 +81,6 @@ std::uint64_t word_of(std::size_t slot, std::uint64_t generation, std::size_t in
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
     value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
     return value ^ (value >> 31);
-}
-
-[[noreturn]] void die(const std::string& what, const char* why) {
-    std::fprintf(stderr, "power: %s: %s\n", what.c_str(), why);
-    std::exit(1);
 }
 
 // The last generation of each slot that was acknowledged.
@@ -231,18 +213,12 @@ RPMEMpool* open_pool(const std::string& name, const char* target, std::byte* loc
     return pool;
 }
 
-std::byte* local_memory() {
-    auto* const local = static_cast<std::byte*>(std::aligned_alloc(header_size, pool_size));
-    std::memset(local, 0, pool_size);
-    return local;
-}
-
 int run_load(const std::string& name, const char* target, unsigned lanes, const char* path) {
     auto generations = acknowledged(name, path);
     // The one after the last that was acknowledged may have been on its way.
     for (auto& generation : generations)
         ++generation;
-    std::byte* const local = local_memory();
+    std::byte* const local = local_memory(pool_size);
     RPMEMpool* const pool = open_pool(name, target, local, lanes, true);
     std::atomic<bool> failed = false;
     std::atomic<bool> wrong = false;
@@ -337,7 +313,7 @@ int run_check(const std::string& name, const char* path, char** parts) {
 }
 
 int run_reopen(const std::string& name, const char* target, const char* path, const char* image) {
-    std::byte* const local = local_memory();
+    std::byte* const local = local_memory(pool_size);
     RPMEMpool* const pool = open_pool(name, target, local, 1, false);
     if (rpmem_read(pool, local + header_size, header_size, pool_size - header_size, 0) != 0)
         die("rpmem_read", rpmem_errormsg());
@@ -353,8 +329,7 @@ int run_reopen(const std::string& name, const char* target, const char* path, co
 int main(int argc, char** argv) {
     const std::string command = argc > 2 ? argv[1] : "";
     if (command == "load" && argc == 6)
-        return run_load(argv[2], argv[3], static_cast<unsigned>(std::strtoul(argv[4], nullptr, 10)),
-                        argv[5]);
+        return run_load(argv[2], argv[3], number(argv[4]), argv[5]);
     if (command == "reopen" && argc == 6)
         return run_reopen(argv[2], argv[3], argv[4], argv[5]);
     if (command == "check" && argc >= 5)

@@ -3,34 +3,17 @@
 // interface has, by LANES threads at once. Reads it back, closes it, and leaves the comparison of
 // IMAGE with the parts to the caller. The pool has the incompatible features
 // RPMEM_REPLICA_FEATURES.
-#include <fcntl.h>
-#include <librpmem.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
-#include <vector>
+#include "tests/vm/program.hpp"
 
 namespace {
+
+using namespace rpmem::vm;
 
 constexpr std::size_t header_size = 4096;
 constexpr std::size_t strict_size = 20000; // more than two messages
 constexpr std::size_t flush_size = 9001;   // aligned to nothing
 constexpr std::size_t flushes = 200;       // more than a work queue takes
 constexpr std::size_t bulk_size = std::size_t{4} << 20;
-
-[[noreturn]] void die(const char* what, const char* why) {
-    std::fprintf(stderr, "replica: %s: %s\n", what, why);
-    std::exit(1);
-}
 
 struct Image {
     std::byte* data;
@@ -99,13 +82,12 @@ int main(int argc, char** argv) {
     if (argc != 4)
         die("usage", "replica TARGET IMAGE LANES");
     const Image image = map_and_fill(argv[2]);
-    const auto wanted = static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10));
+    const auto wanted = number(argv[3]);
     unsigned lanes = wanted;
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "REPLICA", 7);
     if (const char* features = std::getenv("RPMEM_REPLICA_FEATURES"))
-        attributes.incompat_features =
-            static_cast<std::uint32_t>(std::strtoul(features, nullptr, 0));
+        attributes.incompat_features = number(features);
     RPMEMpool* const pool =
         rpmem_create(argv[1], "pool.set", image.data, image.size, &lanes, &attributes);
     if (!pool)

@@ -1,23 +1,19 @@
 // visit create|open TARGET COMPAT INCOMPAT: creates the pool of pool.set with those features, or
 // opens it, and closes it again. Prints the text of the error if it cannot. Status: 0 or 1.
-#include <librpmem.h>
+#include "tests/vm/program.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+using rpmem::vm::local_memory;
+using rpmem::vm::number;
 
 int main(int argc, char** argv) {
     if (argc != 5)
         return 2;
     constexpr std::size_t size = std::size_t{4} << 20;
-    void* const local = std::aligned_alloc(4096, size);
-    std::memset(local, 0, size);
+    std::byte* const local = local_memory(size);
     rpmem_pool_attr attributes{};
     std::memcpy(attributes.signature, "VISITED", 7);
-    attributes.compat_features = static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 0));
-    attributes.incompat_features = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 0));
+    attributes.compat_features = number(argv[3]);
+    attributes.incompat_features = number(argv[4]);
     unsigned lanes = 1;
     const bool create = std::strcmp(argv[1], "create") == 0;
     RPMEMpool* const pool =

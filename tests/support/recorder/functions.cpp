@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 
 namespace rpmem::test {

@@ -1,18 +1,14 @@
-// A pipe delivers data in pieces.
+// Pipes, which deliver data in pieces, and child processes.
+#include "common/base/child_process.hpp"
 #include "common/base/io.hpp"
+#include "tests/support/expect.hpp"
 
-#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
+#include <charconv>
 
 namespace rpmem {
 namespace {
@@ -37,61 +33,80 @@ struct Outcome {
 // What read_fully() makes of these pieces, each written when the one before was taken, and then
 // the end.
 Outcome read_pieces(std::initializer_list<std::string_view> pieces, std::size_t size) {
-    auto pipe = make_pipe();
-    EXPECT_TRUE(pipe);
+    auto pipe = test::value_of(make_pipe());
     Outcome outcome;
     std::array<char, 64> place{};
     std::thread reader([&] {
         outcome.count =
-            read_fully(pipe->read_end.get(), std::as_writable_bytes(std::span(place)).first(size),
+            read_fully(pipe.read_end.get(), std::as_writable_bytes(std::span(place)).first(size),
                        Deadline(patience));
     });
     for (const auto piece : pieces) {
-        EXPECT_EQ(::write(pipe->write_end.get(), piece.data(), piece.size()),
+        EXPECT_EQ(::write(pipe.write_end.get(), piece.data(), piece.size()),
                   static_cast<ssize_t>(piece.size()));
-        EXPECT_TRUE(is_taken(pipe->write_end.get()));
+        EXPECT_TRUE(is_taken(pipe.write_end.get()));
     }
-    pipe->write_end.reset();
+    pipe.write_end.reset();
     reader.join();
     outcome.text.assign(place.data(), std::min(size, outcome.count.value_or(0)));
     return outcome;
 }
 
-TEST(ReadFully, WaitsForEveryPiece) {
-    const Outcome all = read_pieces({"rep", "li", "cation"}, 11);
-    ASSERT_TRUE(all.count) << all.count.error().text;
-    EXPECT_EQ(all.text, "replication");
-}
-
-TEST(ReadFully, TellsHowMuchCameBeforeTheEnd) {
-    const Outcome cut = read_pieces({"rep", "li"}, 11);
-    ASSERT_TRUE(cut.count) << cut.count.error().text;
-    EXPECT_EQ(cut.text, "repli");
+TEST(ReadFully, WaitsForEveryPieceAndTellsHowMuchCameBeforeTheEnd) {
+    for (const bool is_whole : {true, false}) {
+        const Outcome outcome =
+            is_whole ? read_pieces({"rep", "li", "cation"}, 11) : read_pieces({"rep", "li"}, 11);
+        ASSERT_TRUE(test::succeeded(outcome.count));
+        EXPECT_EQ(outcome.text, is_whole ? "replication" : "repli");
+    }
 }
 
 TEST(ReadFully, GivesUpInTime) {
-    auto pipe = make_pipe();
-    ASSERT_TRUE(pipe);
-    ASSERT_EQ(::write(pipe->write_end.get(), "re", 2), 2);
+    auto pipe = test::value_of(make_pipe());
+    ASSERT_EQ(::write(pipe.write_end.get(), "re", 2), 2);
     std::array<std::byte, 8> place{};
-    const auto read =
-        read_fully(pipe->read_end.get(), place, Deadline(std::chrono::milliseconds(50)));
-    ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, ETIMEDOUT) << read.error().text;
+    EXPECT_TRUE(test::failed(
+        read_fully(pipe.read_end.get(), place, Deadline(std::chrono::milliseconds(50))),
+        ETIMEDOUT));
 }
 
 // Of a pipe, which is full sooner or later, and of a socket.
 TEST(WriteFully, GivesUpInTime) {
-    auto pipe = make_pipe();
-    auto sockets = make_socket_pair();
-    ASSERT_TRUE(pipe && sockets);
+    const auto pipe = test::value_of(make_pipe());
+    const auto sockets = test::value_of(make_socket_pair());
     const std::vector<std::byte> more_than_fits(std::size_t{16} << 20);
-    for (const int fd : {pipe->write_end.get(), sockets->ours.get()}) {
-        const auto written =
-            write_fully(fd, more_than_fits, Deadline(std::chrono::milliseconds(50)));
-        ASSERT_FALSE(written);
-        EXPECT_EQ(written.error().code, ETIMEDOUT) << written.error().text;
+    for (const int fd : {pipe.write_end.get(), sockets.ours.get()}) {
+        EXPECT_TRUE(test::failed(
+            write_fully(fd, more_than_fits, Deadline(std::chrono::milliseconds(50))), ETIMEDOUT));
     }
+}
+
+bool ends(pid_t process) {
+    for (const Deadline deadline(patience); !deadline.passed();
+         std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+        if (::kill(process, 0) != 0 && errno == ESRCH)
+            return true;
+    return false;
+}
+
+// As ssh starts what ProxyCommand says.
+TEST(ChildProcess, TakesItsHelpersWithIt) {
+    const auto pipe = test::value_of(make_pipe());
+    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    pid_t helper = 0;
+    {
+        const auto child =
+            test::value_of(ChildProcess::start({"sh", "-c", "sleep 1000 & echo $!; wait"},
+                                               null.get(), pipe.write_end.get(), null.get()));
+        std::string number;
+        for (char digit = 0; ::read(pipe.read_end.get(), &digit, 1) == 1 && digit != '\n';)
+            number += digit;
+        ASSERT_EQ(std::from_chars(number.data(), number.data() + number.size(), helper).ec,
+                  std::errc());
+        ASSERT_EQ(::kill(helper, 0), 0);
+    }
+    // Somebody else reaps it.
+    EXPECT_TRUE(ends(helper)) << helper;
 }
 
 } // namespace

@@ -1,15 +1,7 @@
 // Passing on an error copies nothing, and neither does taking a value out.
-#include "common/base/result.hpp"
+#include "tests/support/expect.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cerrno>
-#include <memory>
-#include <optional>
-#include <string>
 #include <type_traits>
-#include <utility>
 
 namespace rpmem {
 namespace {

@@ -1,10 +1,5 @@
 #include "rpmemd/settings/configuration_file.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <fstream>
-#include <sstream>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::target {
 namespace {
@@ -36,55 +31,48 @@ Configuration configured(std::string_view text) {
     return *configuration;
 }
 
-TEST(ConfigurationFile, EveryKey) {
+// MEMBER is USUAL without the key NAME, and GIVEN with TEXT behind it.
+template <typename T>
+void expect_key(const char* name, const char* text, T Configuration::*member,
+                const std::type_identity_t<T>& usual, const std::type_identity_t<T>& given) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(configured("").*member, usual);
+    EXPECT_EQ(configured(fmt::format("{} = {}\n", name, text)).*member, given);
+}
+
+TEST(ConfigurationFile, EveryKeyAndItsDefault) {
     using namespace std::chrono_literals;
-    const auto configuration = configured("poolset-dir = $HOME/pools\n"
-                                          "poolset-outside = yes\n"
-                                          "part-mode = 0640\n"
-                                          "volatile-medium = refuse\n"
-                                          "persist-apm = yes\n"
-                                          "persist-general = no\n"
-                                          "deep-flush = require\n"
-                                          "confine = yes\n"
-                                          "direct-access = yes\n"
-                                          "sockets = yes\n"
-                                          "device = mlx5_0:2, mlx5_1\n"
-                                          "address = 192.0.2.1, 2001:db8::1,storage-a\n"
-                                          "on-demand-paging = off\n"
-                                          "accept-timeout = 1000\n"
-                                          "nthreads = 3\n"
-                                          "spin-time = 7\n"
-                                          "use-syslog = no\n"
-                                          "log-file = /tmp/a=b.log\n"
-                                          "log-level = debug\n");
-    EXPECT_EQ(configuration.poolset_dir, "/home/user/pools");
-    EXPECT_TRUE(configuration.allow_outside);
-    EXPECT_EQ(configuration.part_mode, 0640U);
-    EXPECT_EQ(configuration.volatile_medium, VolatileMedium::refuse);
-    EXPECT_TRUE(configuration.persist_apm);
-    EXPECT_FALSE(configuration.persist_general);
-    EXPECT_EQ(configuration.deep_flush, DeepFlush::require);
-    EXPECT_EQ(configuration.confine, Confine::always);
-    EXPECT_TRUE(configuration.direct_access);
-    EXPECT_TRUE(configuration.sockets);
-    EXPECT_EQ(configuration.device, "mlx5_0:2, mlx5_1");
-    EXPECT_EQ(configuration.addresses,
-              (std::vector<std::string>{"192.0.2.1", "2001:db8::1", "storage-a"}));
-    EXPECT_EQ(configuration.paging, PagingPolicy::never);
-    EXPECT_EQ(configuration.accept_timeout, 1000ms);
-    EXPECT_EQ(configuration.threads, 3U);
-    EXPECT_EQ(configuration.spin_time, 7U);
-    EXPECT_FALSE(configuration.use_syslog);
-    EXPECT_EQ(configuration.log_file, "/tmp/a=b.log");
-    EXPECT_EQ(configuration.log_level, LogLevel::debug);
+    using C = Configuration;
+    expect_key("poolset-dir", "$HOME/pools", &C::poolset_dir, "/home/user", "/home/user/pools");
+    expect_key("poolset-outside", "yes", &C::allow_outside, false, true);
+    expect_key("part-mode", "0640", &C::part_mode, 0600, 0640);
+    expect_key("volatile-medium", "refuse", &C::volatile_medium, VolatileMedium::warn,
+               VolatileMedium::refuse);
+    expect_key("persist-apm", "yes", &C::persist_apm, false, true);
+    expect_key("persist-general", "no\npersist-apm = yes", &C::persist_general, true, false);
+    expect_key("deep-flush", "require", &C::deep_flush, DeepFlush::warn, DeepFlush::require);
+    expect_key("confine", "yes", &C::confine, Confine::as_far_as_it_can, Confine::always);
+    expect_key("direct-access", "no", &C::direct_access, true, false);
+    expect_key("sockets", "yes", &C::sockets, false, true);
+    expect_key("device", "mlx5_0:2, mlx5_1", &C::device, "", "mlx5_0:2, mlx5_1");
+    expect_key("address", "192.0.2.1, 2001:db8::1,storage-a", &C::addresses, {},
+               {"192.0.2.1", "2001:db8::1", "storage-a"});
+    expect_key("on-demand-paging", "off", &C::paging, PagingPolicy::when_needed,
+               PagingPolicy::never);
+    expect_key("accept-timeout", "1000", &C::accept_timeout, 120s, 1s);
+    expect_key("nthreads", "3", &C::threads, 0U, 3U);
+    expect_key("spin-time", "7", &C::spin_time, 50U, 7U);
+    expect_key("use-syslog", "no", &C::use_syslog, true, false);
+    expect_key("log-file", "/tmp/a=b.log", &C::log_file, "/var/log/rpmemd.log", "/tmp/a=b.log");
+    expect_key("log-level", "debug", &C::log_level, LogLevel::error, LogLevel::debug);
 }
 
 TEST(ConfigurationFile, EveryLogLevel) {
-    EXPECT_EQ(configured("log-level = err").log_level, LogLevel::error);
-    EXPECT_EQ(configured("log-level = warn").log_level, LogLevel::warning);
-    EXPECT_EQ(configured("log-level = notice").log_level, LogLevel::notice);
-    EXPECT_EQ(configured("log-level = info").log_level, LogLevel::info);
-    EXPECT_EQ(configured("log-level = debug").log_level, LogLevel::debug);
+    for (const auto& [word, level] :
+         {std::pair("err", LogLevel::error), std::pair("warn", LogLevel::warning),
+          std::pair("notice", LogLevel::notice), std::pair("info", LogLevel::info),
+          std::pair("debug", LogLevel::debug)})
+        EXPECT_EQ(configured(std::string("log-level = ") + word).log_level, level) << word;
 }
 
 TEST(ConfigurationFile, BlanksCommentsAndEmptyLines) {
@@ -102,21 +90,13 @@ TEST(ConfigurationFile, BlanksCommentsAndEmptyLines) {
     EXPECT_EQ(layer->at("log-level").source, "/etc/test.conf:4");
 }
 
-TEST(ConfigurationFile, NothingSetsNothing) {
-    const auto layer = parse("");
-    ASSERT_TRUE(layer);
-    EXPECT_TRUE(layer->empty());
-}
-
 TEST(ConfigurationFile, TheLastOfTwoCounts) {
     EXPECT_EQ(said(parse("log-level = err\nlog-level = info\n"), "log-level"), "info");
 }
 
 // The sample that is installed: for each row of the table what it is for, and the default.
 TEST(ConfigurationFile, TheSampleIsTheTable) {
-    std::ostringstream sample;
-    sample << std::ifstream(RPMEM_SAMPLE_CONFIGURATION).rdbuf();
-    std::string text = sample.str();
+    std::string text = test::read_file(RPMEM_SAMPLE_CONFIGURATION);
     const auto layer = parse(text);
     ASSERT_TRUE(layer) << layer.error().text;
     EXPECT_TRUE(layer->empty()); // all of it is commented out
@@ -131,7 +111,7 @@ TEST(ConfigurationFile, TheSampleIsTheTable) {
         ASSERT_NE(at, std::string::npos) << "not in the sample:" << paragraph;
         text.erase(at, paragraph.size());
     }
-    EXPECT_EQ(text.find(" ="), std::string::npos) << "more than the table has:\n" << text;
+    EXPECT_FALSE(test::contains(text, " ="));
 }
 
 struct BadLine {
@@ -144,12 +124,11 @@ class BadLines : public testing::TestWithParam<BadLine> {};
 
 TEST_P(BadLines, NameTheFileTheLineNumberAndTheLine) {
     const auto settings = parse(fmt::format("# first\n\n{}\nlog-level = info\n", GetParam().line));
-    ASSERT_FALSE(settings);
-    EXPECT_EQ(settings.error().code, EINVAL);
+    ASSERT_TRUE(test::failed(settings, EINVAL));
     const std::string& text = settings.error().text;
-    EXPECT_NE(text.find("/etc/test.conf, line 3: "), std::string::npos) << text;
+    EXPECT_TRUE(test::contains(text, "/etc/test.conf, line 3: "));
     EXPECT_TRUE(text.ends_with(fmt::format("; the line is \"{}\"", GetParam().line))) << text;
-    EXPECT_NE(text.find(GetParam().says), std::string::npos) << text;
+    EXPECT_TRUE(test::contains(text, GetParam().says));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -191,36 +170,26 @@ TEST(ConfigurationFile, LongestLine) {
         start + std::string(max_configuration_line_size - start.size(), 'x');
     ASSERT_TRUE(parse(longest));
     const auto settings = parse(longest + "x");
-    ASSERT_FALSE(settings);
-    EXPECT_EQ(settings.error().code, EINVAL);
-    EXPECT_NE(settings.error().text.find("4097 bytes"), std::string::npos) << settings.error().text;
+    ASSERT_TRUE(test::failed(settings, EINVAL, "4097 bytes"));
     EXPECT_LT(settings.error().text.size(), 500U); // the line is not shown in full
-}
-
-TEST(ConfigurationFile, BinaryContentIsRefusedAndNotEchoed) {
-    const auto settings = parse(std::string_view("\x7f"
-                                                 "ELF\0\x1b[31m\n",
-                                                 11));
-    ASSERT_FALSE(settings);
-    EXPECT_EQ(settings.error().code, EINVAL);
-    EXPECT_EQ(settings.error().text.find('\x1b'), std::string::npos);
-    EXPECT_EQ(settings.error().text.find('\0'), std::string::npos);
 }
 
 // Found by the fuzz target configuration_file: the daemon tells such errors to terminals, too.
 TEST(ConfigurationFile, NoPartOfAMessageCommandsATerminal) {
-    for (const std::string_view text : {"log-\x1b[2J = z\n", "nthreads = \x1b[2J\n",
-                                        "log-file = '\x1b[2J\n", "nthreads \x1b[2J\n"}) {
-        const auto layer = parse_configuration(text, "file");
-        ASSERT_FALSE(layer) << text;
-        EXPECT_EQ(layer.error().text.find('\x1b'), std::string::npos) << layer.error().text;
-    }
-    const auto relative = complete({{"poolset-dir", {"$HOMEWARD\x1b[2J", "file:1"}}}, "/home/user");
-    ASSERT_FALSE(relative);
-    EXPECT_EQ(relative.error().text.find('\x1b'), std::string::npos) << relative.error().text;
-    const auto homeless = complete({{"poolset-dir", {"$HOME/\x1b[2J", "file:1"}}}, "");
-    ASSERT_FALSE(homeless);
-    EXPECT_EQ(homeless.error().text.find('\x1b'), std::string::npos) << homeless.error().text;
+    const auto expect_printable = [](const Result<Layer>& layer) {
+        ASSERT_TRUE(test::failed(layer, EINVAL));
+        EXPECT_FALSE(test::contains(layer.error().text, "\x1b"));
+        EXPECT_EQ(layer.error().text.find('\0'), std::string::npos);
+    };
+    for (const std::string_view text :
+         {std::string_view("log-\x1b[2J = z\n"), std::string_view("nthreads = \x1b[2J\n"),
+          std::string_view("log-file = '\x1b[2J\n"), std::string_view("nthreads \x1b[2J\n"),
+          std::string_view("\x7f"
+                           "ELF\0\x1b[31m\n",
+                           11)})
+        expect_printable(parse(text));
+    expect_printable(complete({{"poolset-dir", {"$HOMEWARD\x1b[2J", "file:1"}}}, "/home/user"));
+    expect_printable(complete({{"poolset-dir", {"$HOME/\x1b[2J", "file:1"}}}, ""));
 }
 
 TEST(Overlay, TheUpperLayerWinsWhereItSpeaks) {
@@ -248,31 +217,13 @@ TEST(ConfigurationFile, ALogFileTurnsSyslogOffUnlessTheFileSaysOtherwise) {
     EXPECT_FALSE(configured("log-file = /tmp/log\n").use_syslog);
 }
 
-TEST(Resolve, Defaults) {
-    const auto configuration = resolve({}, "/home/user");
-    ASSERT_TRUE(configuration) << configuration.error().text;
-    EXPECT_EQ(configuration->poolset_dir, "/home/user");
-    EXPECT_FALSE(configuration->allow_outside);
-    EXPECT_EQ(configuration->part_mode, 0600U);
-    EXPECT_EQ(configuration->volatile_medium, VolatileMedium::warn);
-    EXPECT_FALSE(configuration->persist_apm);
-    EXPECT_TRUE(configuration->persist_general);
-    EXPECT_EQ(configuration->deep_flush, DeepFlush::warn);
-    EXPECT_EQ(configuration->confine, Confine::as_far_as_it_can);
-    EXPECT_TRUE(configuration->direct_access);
-    EXPECT_FALSE(configuration->sockets);
-    EXPECT_EQ(configuration->device, "");
-    EXPECT_TRUE(configuration->addresses.empty());
-    EXPECT_EQ(configuration->paging, PagingPolicy::when_needed);
-    EXPECT_EQ(configuration->threads, 0U);
-    EXPECT_EQ(configuration->spin_time, 50U);
-    EXPECT_TRUE(configuration->use_syslog);
-    EXPECT_EQ(configuration->log_file, "/var/log/rpmemd.log");
-    EXPECT_EQ(configuration->log_level, LogLevel::error);
-    EXPECT_EQ(configuration->remove, std::nullopt);
-    EXPECT_FALSE(configuration->restricted);
-    EXPECT_FALSE(configuration->allow_remove);
-    EXPECT_FALSE(configuration->read_only);
+// What no file can say.
+TEST(Resolve, TheCommandLinesDefaults) {
+    const auto configuration = configured("");
+    EXPECT_EQ(configuration.remove, std::nullopt);
+    EXPECT_FALSE(configuration.restricted);
+    EXPECT_FALSE(configuration.allow_remove);
+    EXPECT_FALSE(configuration.read_only);
 }
 
 TEST(Resolve, HomeInPaths) {
@@ -296,10 +247,7 @@ TEST(Resolve, HomeInPaths) {
 
 TEST(Resolve, APersistMethodIsNeeded) {
     Layer layer{{"persist-general", {"no", ""}}};
-    const auto configuration = resolve(layer, "/home/u");
-    ASSERT_FALSE(configuration);
-    EXPECT_EQ(configuration.error().code, EINVAL);
-    EXPECT_NE(configuration.error().text.find("persist-general"), std::string::npos);
+    EXPECT_TRUE(test::failed(resolve(layer, "/home/u"), EINVAL, "persist-general"));
     layer["persist-apm"] = {"yes", ""};
     EXPECT_TRUE(resolve(layer, "/home/u"));
     layer["direct-access"] = {"no", ""}; // then only this node can make anything persistent

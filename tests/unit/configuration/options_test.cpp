@@ -1,30 +1,15 @@
 #include "rpmemd/settings/configuration_file.hpp"
 #include "rpmemd/settings/options.hpp"
+#include "tests/support/expect.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <fstream>
-#include <vector>
 
 namespace rpmem::target {
 namespace {
 
 class Options : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "rpmemd-options-XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        directory_ = pattern;
-        environment_ = {"9.8.7", "/home/user", directory_ / "user.conf",
-                        directory_ / "system.conf"};
-    }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
-
-    [[nodiscard]] std::filesystem::path write(const std::string& name,
-                                              const std::string& text) const {
+    std::filesystem::path write(const std::string& name, const std::string& text) const {
         std::ofstream(directory_ / name) << text;
         return directory_ / name;
     }
@@ -42,12 +27,7 @@ protected:
     }
 
     [[nodiscard]] Configuration configured(const std::vector<std::string>& arguments) const {
-        auto result = run(arguments);
-        if (!result) {
-            ADD_FAILURE() << result.error().text;
-            return {};
-        }
-        return std::get<Configuration>(std::move(*result));
+        return std::get<Configuration>(test::value_of(run(arguments)));
     }
 
     // The error's code; its text must contain SAYS.
@@ -56,23 +36,15 @@ protected:
         const auto result = run(arguments);
         if (result)
             return 0;
-        EXPECT_NE(result.error().text.find(says), std::string::npos) << result.error().text;
+        EXPECT_TRUE(test::contains(result.error().text, says));
         return result.error().code;
     }
 
-    std::filesystem::path directory_;
-    Environment environment_;
+    const test::TemporaryDirectory temporary_;
+    const std::filesystem::path directory_ = temporary_.path();
+    Environment environment_{"9.8.7", "/home/user", directory_ / "user.conf",
+                             directory_ / "system.conf"};
 };
-
-TEST_F(Options, NoneAndNoFilesGiveTheDefaults) {
-    const auto configuration = configured({});
-    EXPECT_EQ(configuration.poolset_dir, "/home/user");
-    EXPECT_TRUE(configuration.use_syslog);
-    EXPECT_TRUE(configuration.persist_general);
-    EXPECT_FALSE(configuration.persist_apm);
-    EXPECT_EQ(configuration.log_level, LogLevel::error);
-    EXPECT_EQ(configuration.remove, std::nullopt);
-}
 
 TEST_F(Options, EveryLongOption) {
     const auto configuration =
@@ -102,13 +74,6 @@ TEST_F(Options, EveryShortOption) {
     EXPECT_EQ(configuration.threads, 2U);
 }
 
-TEST_F(Options, WhatAnOldClientSends) {
-    const auto configuration = configured({"--remove", "dir/pool.set", "--force"});
-    EXPECT_EQ(configuration.remove, "dir/pool.set");
-    EXPECT_TRUE(configuration.force);
-    EXPECT_FALSE(configuration.remove_pool_set);
-}
-
 TEST_F(Options, SwitchesCanBeTurnedOff) {
     const auto configuration =
         configured({"--persist-apm", "--persist-general=no", "--use-syslog=no"});
@@ -117,18 +82,13 @@ TEST_F(Options, SwitchesCanBeTurnedOff) {
     EXPECT_FALSE(configuration.use_syslog);
     EXPECT_TRUE(configured({}).direct_access);
     EXPECT_FALSE(configured({"--direct-access=no"}).direct_access);
-}
-
-TEST_F(Options, TheLastOfTwoCounts) {
-    EXPECT_EQ(configured({"--log-level", "info", "--log-level", "debug"}).log_level,
-              LogLevel::debug);
+    EXPECT_EQ(configured({"--nthreads", "1", "--nthreads", "2"}).threads, 2U); // the last counts
 }
 
 TEST_F(Options, HelpTeachesAndChangesNothing) {
     for (const char* option : {"--help", "-h"}) {
-        const auto result = run({option});
-        ASSERT_TRUE(result) << result.error().text;
-        const std::string& text = std::get<ExitRequest>(*result).text;
+        const auto result = test::value_of(run({option}));
+        const std::string& text = std::get<ExitRequest>(result).text;
         std::vector<std::string> all{"-V,--version",  "-h,--help",      "-c,--config",
                                      "-r,--remove",   "-f,--force",     "-s,--pool-set",
                                      "-t,--nthreads", "--probe",        "--restricted",
@@ -137,33 +97,24 @@ TEST_F(Options, HelpTeachesAndChangesNothing) {
         for (const auto& row : setting_table())
             all.push_back("--" + std::string(row.setting.name));
         for (const std::string& expected : all)
-            EXPECT_NE(text.find(expected), std::string::npos) << expected << " not in\n" << text;
+            EXPECT_TRUE(test::contains(text, expected));
     }
 }
 
-TEST_F(Options, Device) {
-    EXPECT_EQ(configured({}).device, "");
-    (void)write("system.conf", "device = mlx5_0:2, mlx5_1\n");
+TEST_F(Options, ValuesOfAFileAndOfTheCommandLine) {
+    using namespace std::chrono_literals;
+    write("system.conf", "device = mlx5_0:2, mlx5_1\naccept-timeout = 1000\n");
     EXPECT_EQ(configured({}).device, "mlx5_0:2, mlx5_1");
     EXPECT_EQ(configured({"--device", "rxe0"}).device, "rxe0");
     EXPECT_EQ(refused({"--device", ""}, "device"), EINVAL);
-}
-
-TEST_F(Options, AcceptTimeout) {
-    using namespace std::chrono_literals;
-    EXPECT_EQ(configured({}).accept_timeout, 120000ms);
-    (void)write("system.conf", "accept-timeout = 1000\n");
     EXPECT_EQ(configured({}).accept_timeout, 1000ms);
     EXPECT_EQ(configured({"--accept-timeout", "3600000"}).accept_timeout, 3600000ms);
     for (const char* wrong : {"999", "3600001", "-1", "30s", "1e5", "99999999999"})
         EXPECT_EQ(refused({"--accept-timeout", wrong}, "from 1000 to 3600000"), EINVAL) << wrong;
-    (void)write("user.conf", "accept-timeout = soon\n");
+    write("user.conf", "accept-timeout = soon\n");
     EXPECT_EQ(refused({}, "line 1: accept-timeout: \"soon\" is not a number of milliseconds"),
               EINVAL);
-}
-
-TEST_F(Options, SpinTime) {
-    EXPECT_EQ(configured({}).spin_time, 50U);
+    write("user.conf", "");
     EXPECT_EQ(configured({"--spin-time", "0"}).spin_time, 0U);
     EXPECT_EQ(configured({"--spin-time", "1000000"}).spin_time, 1000000U);
     for (const char* wrong : {"-1", "1000001", "soon", ""})
@@ -171,7 +122,7 @@ TEST_F(Options, SpinTime) {
 }
 
 TEST_F(Options, TheEnvironmentStandsBetweenFilesAndCommandLine) {
-    (void)write("user.conf", "spin-time = 6\n");
+    write("user.conf", "spin-time = 6\n");
     EXPECT_EQ(configured({}).spin_time, 6U);
     ::setenv("RPMEM_SPIN_TIME", "7", 1);
     EXPECT_EQ(configured({}).spin_time, 7U);
@@ -199,18 +150,10 @@ TEST_F(Options, OnDemandPaging) {
     ::unsetenv("RPMEM_ODP");
 }
 
-TEST_F(Options, LimitsOfAForcedCommand) {
-    const auto configuration = configured({"--restricted", "--allow-remove", "--read-only"});
-    EXPECT_TRUE(configuration.restricted);
-    EXPECT_TRUE(configuration.allow_remove);
-    EXPECT_TRUE(configuration.read_only);
-}
-
 TEST_F(Options, Version) {
     for (const char* option : {"--version", "-V"}) {
-        const auto result = run({option});
-        ASSERT_TRUE(result) << result.error().text;
-        EXPECT_EQ(std::get<ExitRequest>(*result).text, "rpmemd 9.8.7\n");
+        const auto result = test::value_of(run({option}));
+        EXPECT_EQ(std::get<ExitRequest>(result).text, "rpmemd 9.8.7\n");
     }
 }
 
@@ -233,37 +176,27 @@ TEST_F(Options, BadOptions) {
     EXPECT_EQ(refused({"--remove", ""}, "--remove"), EINVAL);
     for (const char* count : {"-1", "x", "1.5", "1025", "99999999999999999999", ""})
         EXPECT_EQ(refused({"--nthreads", count}, "command line: --nthreads"), EINVAL) << count;
+    const char* const nothing[] = {nullptr};
+    EXPECT_TRUE(test::failed(parse_command_line(0, nothing, environment_), EINVAL));
 }
 
-TEST_F(Options, AnEmptyArgumentVectorIsAnError) {
-    const char* const argv[] = {nullptr};
-    const auto result = parse_command_line(0, argv, environment_);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, EINVAL);
-}
-
-TEST_F(Options, TheUsersFileWinsOverTheSystems) {
-    (void)write("system.conf", "log-level = info\npoolset-dir = /system\npersist-apm = yes\n");
-    (void)write("user.conf", "poolset-dir = $HOME/user\n");
-    const auto configuration = configured({});
-    EXPECT_EQ(configuration.poolset_dir, "/home/user/user");
-    EXPECT_EQ(configuration.log_level, LogLevel::info);
-    EXPECT_TRUE(configuration.persist_apm);
-}
-
-TEST_F(Options, TheCommandLineWinsOverFiles) {
-    (void)write("system.conf", "log-level = info\n");
-    (void)write("user.conf", "poolset-dir = /user\nlog-level = debug\npersist-apm = yes\n");
-    const auto configuration =
+TEST_F(Options, TheUsersFileWinsOverTheSystemsAndTheCommandLineOverBoth) {
+    write("system.conf", "log-level = info\npoolset-dir = /system\npersist-apm = yes\n");
+    write("user.conf", "poolset-dir = $HOME/user\n");
+    const auto by_files = configured({});
+    EXPECT_EQ(by_files.poolset_dir, "/home/user/user");
+    EXPECT_EQ(by_files.log_level, LogLevel::info);
+    EXPECT_TRUE(by_files.persist_apm);
+    const auto by_options =
         configured({"--poolset-dir", "/option", "--log-level", "warn", "--persist-apm=no"});
-    EXPECT_EQ(configuration.poolset_dir, "/option");
-    EXPECT_EQ(configuration.log_level, LogLevel::warning);
-    EXPECT_FALSE(configuration.persist_apm);
+    EXPECT_EQ(by_options.poolset_dir, "/option");
+    EXPECT_EQ(by_options.log_level, LogLevel::warning);
+    EXPECT_FALSE(by_options.persist_apm);
 }
 
 TEST_F(Options, AnExplicitFileReplacesTheDefaultFiles) {
-    (void)write("system.conf", "log-level = info\nthis is broken\n"); // not even read
-    (void)write("user.conf", "poolset-dir = /user\n");
+    write("system.conf", "log-level = info\nthis is broken\n"); // not even read
+    write("user.conf", "poolset-dir = /user\n");
     const auto file = write("explicit.conf", "persist-apm = yes\n");
     const auto configuration = configured({"--config", file});
     EXPECT_TRUE(configuration.persist_apm);
@@ -272,17 +205,11 @@ TEST_F(Options, AnExplicitFileReplacesTheDefaultFiles) {
 }
 
 TEST_F(Options, ALogFileOnTheCommandLineTurnsTheFilesSyslogOff) {
-    (void)write("system.conf", "use-syslog = yes\n");
+    write("system.conf", "use-syslog = yes\n");
     EXPECT_TRUE(configured({}).use_syslog);
     EXPECT_FALSE(configured({"--log-file", "/tmp/log"}).use_syslog);
     EXPECT_TRUE(configured({"--log-file", "/tmp/log", "--use-syslog"}).use_syslog);
     EXPECT_TRUE(configured({"--use-syslog", "--log-file", "/tmp/log"}).use_syslog);
-}
-
-TEST_F(Options, SyslogOnTheCommandLineWinsOverAFilesLogFile) {
-    (void)write("user.conf", "log-file = /tmp/log\n");
-    EXPECT_FALSE(configured({}).use_syslog);
-    EXPECT_TRUE(configured({"--use-syslog"}).use_syslog);
 }
 
 TEST_F(Options, ALogFileInAnyOneFileTurnsSyslogOff) {
@@ -290,6 +217,7 @@ TEST_F(Options, ALogFileInAnyOneFileTurnsSyslogOff) {
         const auto file = write(name, "log-file = /tmp/log\n");
         EXPECT_FALSE(configured({}).use_syslog) << name;
         EXPECT_EQ(configured({}).log_file, "/tmp/log") << name;
+        EXPECT_TRUE(configured({"--use-syslog"}).use_syslog) << name;
         std::filesystem::remove(file);
     }
     const auto file = write("explicit.conf", "log-file = /tmp/log\n");
@@ -321,11 +249,10 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     EXPECT_EQ(told("#device =", "default"), "");
     EXPECT_EQ(checked.text.find("poolset-dir = /home/user/user "), 0U) << checked.text;
     for (const auto& row : setting_table())
-        EXPECT_NE(checked.text.find(std::string(row.setting.name) + " = "), std::string::npos);
+        EXPECT_TRUE(test::contains(checked.text, std::string(row.setting.name) + " = "));
     // What is printed is a configuration file, and means the same.
-    const auto read = parse_configuration(checked.text, "printed");
-    ASSERT_TRUE(read) << read.error().text;
-    EXPECT_EQ(read->at("persist-apm").text, "yes");
+    const auto read = test::value_of(parse_configuration(checked.text, "printed"));
+    EXPECT_EQ(read.at("persist-apm").text, "yes");
 
     ::setenv("RPMEM_ODP", "perhaps", 1);
     result = run({"--check-config"});
@@ -333,21 +260,18 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     ASSERT_TRUE(result) << result.error().text;
     checked = std::get<ExitRequest>(*result);
     EXPECT_NE(checked.status, 0);
-    EXPECT_NE(checked.text.find("# wrong: RPMEM_ODP=perhaps"), std::string::npos) << checked.text;
-    (void)write("user.conf", "poolset-dir = here\n");
+    EXPECT_TRUE(test::contains(checked.text, "# wrong: RPMEM_ODP=perhaps"));
+    write("user.conf", "poolset-dir = here\n");
     EXPECT_EQ(refused({"--check-config"}, user.native() + ", line 1: "), EINVAL);
 }
 
-TEST_F(Options, AMissingExplicitFile) {
+TEST_F(Options, AMissingOrBrokenFileIsNamed) {
     const auto missing = directory_ / "missing.conf";
     EXPECT_EQ(refused({"--config", missing}, missing.native()), ENOENT);
     EXPECT_EQ(refused({"--config", (missing / "deeper").native()}, missing.native()), ENOENT);
-}
-
-TEST_F(Options, ABrokenFileOfEachKindIsNamed) {
     const auto user = write("user.conf", "log-level = info\noops = 1\n");
     EXPECT_EQ(refused({}, user.native() + ", line 2: "), EINVAL);
-    (void)write("user.conf", "");
+    write("user.conf", "");
     const auto system = write("system.conf", "oops\n");
     EXPECT_EQ(refused({}, system.native() + ", line 1: "), EINVAL);
     const auto file = write("explicit.conf", "log-file =\n");
@@ -370,7 +294,7 @@ TEST_F(Options, TheLargestFile) {
     ASSERT_EQ(text.size(), max_configuration_file_size);
     const auto file = write("large.conf", text);
     EXPECT_TRUE(run({"--config", file}));
-    (void)write("large.conf", text + "\n");
+    write("large.conf", text + "\n");
     EXPECT_EQ(refused({"--config", file}, "too large"), EFBIG);
 }
 

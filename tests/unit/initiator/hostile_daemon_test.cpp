@@ -2,8 +2,6 @@
 // what it should, the call says so, names the target, and returns.
 #include "tests/unit/initiator/scripted_pool.hpp"
 
-#include <atomic>
-
 namespace rpmem::test {
 namespace {
 
@@ -27,8 +25,7 @@ std::string with_field(const wire::Bytes& message, std::size_t offset, std::size
 
 Result<> opened(const ScriptedDaemon& daemon) {
     const ScriptedMemory memory;
-    const auto pool = Pool::open(memory.arguments(), nullptr, daemon.settings());
-    return pool ? Result<>() : Result<>(Failure(pool.error()));
+    return Pool::open(memory.arguments(), nullptr, daemon.settings()).map([](const auto&) {});
 }
 
 struct Saying {
@@ -75,11 +72,7 @@ TEST(HostileDaemon, HelloOfLimitsWithoutLimit) {
         end.say(wire::encode_initial_status(wire::hello_status));
         end.say(wire::encode(wire::Hello{0xffff, wire::all_capabilities, ~0U, ~0U, {}, {}}));
         static_cast<void>(end.hear(wire::hello_answer_size));
-        const wire::Bytes bytes = end.hear_request();
-        const auto request = std::get<wire::OpenRequest>(
-            value_of(wire::decode_request(value_of(wire::decode_request_header(
-                                              std::span(bytes).first(wire::request_header_size))),
-                                          std::span(bytes).subspan(wire::request_header_size))));
+        const auto request = std::get<wire::OpenRequest>(DaemonEnd::decoded(end.hear_request()));
         EXPECT_EQ(request.lanes, 1U);
         EXPECT_LE(request.inline_size, std::uint64_t{512} * 1024);
     });
@@ -193,14 +186,8 @@ TEST(HostileDaemon, WordsThatNobodyAskedFor) {
     for (const std::string& words :
          {as_text(wire::encode(wire::SetAttributesResponse{})), std::string(4, '\0'),
           std::string("Welcome to this machine\n")}) {
-        std::atomic<const FrameTarget*> lane = nullptr;
-        ScriptedPool scripted(
-            [&](const DaemonEnd& end) {
-                await_message(*lane.load());
-                end.say(words);
-            },
-            no_answer);
-        lane = &scripted.lane();
+        ScriptedPool scripted =
+            ScriptedPool::that_waits([&](const DaemonEnd& end) { end.say(words); });
         Pool& pool = scripted.open();
         expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "nobody asked for");
         expect_all_calls_fail(pool, ECONNRESET, "nobody asked for");

@@ -92,11 +92,9 @@ TEST(KnownHosts, Base64) {
     const auto encoded = [&](std::size_t size) {
         return to_base64(std::span(reinterpret_cast<const unsigned char*>(text.data()), size));
     };
-    EXPECT_EQ(encoded(0), "");
-    EXPECT_EQ(encoded(1), "Zg==");
-    EXPECT_EQ(encoded(2), "Zm8=");
-    EXPECT_EQ(encoded(3), "Zm9v");
-    EXPECT_EQ(encoded(6), "Zm9vYmFy");
+    for (const auto& [size, expected] :
+         {std::pair(0U, ""), {1, "Zg=="}, {2, "Zm8="}, {3, "Zm9v"}, {6, "Zm9vYmFy"}})
+        EXPECT_EQ(encoded(size), expected);
 }
 
 } // namespace

@@ -1,15 +1,8 @@
 // What a lane of protocol 0.1 sends, and in which order: as a target sees it that remembers all of
 // it.
+#include "librpmem/lanes/fabric_lanes.hpp"
+#include "tests/support/bare_target.hpp"
 #include "tests/support/recorded_lane.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <functional>
-#include <string>
-#include <string_view>
 
 namespace rpmem::initiator {
 namespace {
@@ -245,19 +238,12 @@ private:
 };
 
 TEST(LaneOrder, IsThatOfTheCalls) {
-    for (const bool slow_target : {false, true})
-        for (const Method* method : {&general, &appliances})
-            for (const Sequence& sequence : sequences) {
-                SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
-                Performance(*method, sequence, slow_target, DirectRanges{}.strict).run();
-            }
-}
-
-// As over sockets, where messages bring no more.
-TEST(LaneOrder, IsThatOfTheCallsWhenLongRangesAreWritten) {
     for (const Method* method : {&general, &appliances})
         for (const Sequence& sequence : sequences) {
             SCOPED_TRACE(std::string(method->name) + ": " + sequence.name);
+            for (const bool slow_target : {false, true})
+                Performance(*method, sequence, slow_target, DirectRanges{}.strict).run();
+            // As over sockets, where messages bring no more: long ranges are written.
             Performance(*method, sequence, true, wire::inline_size_of_0_1).run();
         }
 }
@@ -286,6 +272,57 @@ TEST(LaneOrder, OneMessageIsUnderWay) {
     EXPECT_EQ(recorded.lane().flush(64, 64, false), ETIMEDOUT);
     EXPECT_TRUE(
         recorded.target().wait_until([&](const Record& record) { return record.size() == 1; }));
+}
+
+// Answers that break the rules: the library's lanes get them from a bare libfabric peer.
+Settings settings() {
+    Settings settings = read_settings([](const char*) -> const char* { return nullptr; });
+    settings.operation_timeout = test::fabric_patience;
+    settings.connect_timeout = test::fabric_patience;
+    return settings;
+}
+
+// What a persist of 64 bytes comes to when ANSWER is all that the target says.
+int persist_answered_by(std::vector<std::byte> answer) {
+    const test::BareTarget target(std::move(answer));
+    std::vector<std::byte> pool(4096);
+    const Event lost = test::value_of(Event::make());
+    const auto lanes =
+        test::value_of(FabricLanes::open({.kind = fabric::ProviderKind::sockets,
+                                          .host = test::loopback,
+                                          .port = target.port(),
+                                          .pool = pool.data(),
+                                          .pool_size = pool.size(),
+                                          .remote = fabric::RemoteAddress{0, 0},
+                                          .method = wire::PersistMethod::general_purpose,
+                                          .lanes = 1,
+                                          .watch = {lost.fd(), [] { return true; }},
+                                          .session_fd = -1},
+                                         settings(), test::fabric_patience));
+    return lanes->lane(0)->persist(0, 64, false);
+}
+
+std::vector<std::byte> bytes_of(const wire::PersistResponse& answer,
+                                std::size_t size = sizeof(wire::PersistResponse)) {
+    std::vector<std::byte> bytes(size);
+    std::memcpy(bytes.data(), &answer, std::min(size, sizeof(answer)));
+    return bytes;
+}
+
+TEST(HostileAnswer, AGoodOneIsTaken) {
+    // The daemon of 1.12.1 leaves the flags as they come.
+    for (const std::uint32_t flags : {0U, 2U, 77U})
+        EXPECT_EQ(persist_answered_by(bytes_of({flags, 0})), 0);
+}
+
+TEST(HostileAnswer, IsForAnotherLaneOrHasAnotherSize) {
+    for (const std::uint32_t lane : {1U, 0xffffffffU})
+        EXPECT_EQ(persist_answered_by(bytes_of({1, lane})), EBADMSG) << lane;
+    for (const std::size_t size : {1U, 4U, 7U})
+        EXPECT_EQ(persist_answered_by(bytes_of({1, 0}, size)), EBADMSG) << size;
+    // The provider refuses what does not fit the buffer.
+    for (const std::size_t size : {9U, 64U})
+        EXPECT_NE(persist_answered_by(bytes_of({1, 0}, size)), 0) << size;
 }
 
 } // namespace

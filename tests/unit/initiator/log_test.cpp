@@ -2,17 +2,13 @@
 #include "common/base/line_limit.hpp"
 #include "common/base/log.hpp"
 #include "common/base/unique_fd.hpp"
+#include "tests/support/expect.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace rpmem::initiator {
 namespace {
@@ -21,40 +17,27 @@ using namespace std::chrono_literals;
 
 class LogFile : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "rpmem-log-XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        directory_ = pattern;
-        file_ = directory_ / "log";
-    }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
-
-    [[nodiscard]] static std::string text_of(const std::filesystem::path& file) {
-        std::ostringstream text;
-        text << std::ifstream(file).rdbuf();
-        return text.str();
-    }
     [[nodiscard]] static std::size_t lines_of(const std::string& text) {
         return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     }
 
-    std::filesystem::path directory_;
-    std::filesystem::path file_;
+    const test::TemporaryDirectory temporary_;
+    const std::filesystem::path directory_ = temporary_.path();
+    const std::filesystem::path file_ = directory_ / "log";
 };
 
 TEST_F(LogFile, IsAppendedToAndNotForEverybody) {
     const mode_t before = ::umask(0);
     for (const char* word : {"first", "second"}) {
-        const auto log = Log::to_file(file_, LogLevel::error);
-        ASSERT_TRUE(log) << log.error().text;
-        log->error("the {} line", word);
-        log->warning("beyond the level");
+        const auto log = test::value_of(Log::to_file(file_, LogLevel::error));
+        log.error("the {} line", word);
+        log.warning("beyond the level");
     }
     ::umask(before);
     struct stat status {};
     ASSERT_EQ(::stat(file_.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777U, 0640U);
-    const std::string text = text_of(file_);
+    const std::string text = test::read_file(file_);
     EXPECT_EQ(lines_of(text), 2U) << text;
     EXPECT_LT(text.find("error: the first line\n"), text.find("error: the second line\n")) << text;
 }
@@ -62,8 +45,7 @@ TEST_F(LogFile, IsAppendedToAndNotForEverybody) {
 TEST_F(LogFile, NoDirectoryIsMadeAndNoLinkFollowed) {
     const auto below = directory_ / "missing" / "log";
     auto log = Log::to_file(below, LogLevel::error);
-    ASSERT_FALSE(log);
-    EXPECT_EQ(log.error().code, ENOENT);
+    ASSERT_TRUE(test::failed(log, ENOENT));
     EXPECT_EQ(log.error().text, "cannot open the log file " + below.native() +
                                     ": its directory does not exist; make it, or name another "
                                     "file");
@@ -71,8 +53,7 @@ TEST_F(LogFile, NoDirectoryIsMadeAndNoLinkFollowed) {
 
     std::filesystem::create_symlink(directory_ / "victim", file_);
     log = Log::to_file(file_, LogLevel::error);
-    ASSERT_FALSE(log);
-    EXPECT_EQ(log.error().code, ELOOP);
+    ASSERT_TRUE(test::failed(log, ELOOP));
     EXPECT_FALSE(std::filesystem::exists(directory_ / "victim"));
 }
 
@@ -81,14 +62,14 @@ TEST_F(LogFile, BytesOfAPeerStayWithinTheirLine) {
     for (int byte = 0; byte < 256; ++byte)
         all += static_cast<char>(byte);
     Log::to_file(file_, LogLevel::error)->error("CREATE {}", all);
-    std::string text = text_of(file_);
+    std::string text = test::read_file(file_);
     EXPECT_EQ(lines_of(text), 1U);
     ASSERT_TRUE(text.ends_with('\n'));
     text.pop_back();
     for (const char byte : text)
         EXPECT_TRUE(byte >= ' ' && byte < 0x7f) << static_cast<int>(byte);
     for (const char* written : {"\\x00\\x01", "\\x0a", "\\x1b", "\\x7f\\x80", "\\xff", " !\"#"})
-        EXPECT_NE(text.find(written), std::string::npos) << written;
+        EXPECT_TRUE(test::contains(text, written)) << written;
 }
 
 TEST_F(LogFile, AFloodOfOneKindIsCountedAndDoesNotHideOthers) {
@@ -99,12 +80,11 @@ TEST_F(LogFile, AFloodOfOneKindIsCountedAndDoesNotHideOthers) {
             log.warning("refused a connection: {}", number);
         log.error("the reason");
     }
-    const std::string text = text_of(file_);
-    EXPECT_NE(text.find("refused a connection: 9\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("error: the reason\n"), std::string::npos) << text;
-    EXPECT_NE(text.find(" more lines like \"refused a connection: {}\" were left out\n"),
-              std::string::npos)
-        << text;
+    const std::string text = test::read_file(file_);
+    EXPECT_TRUE(test::contains(text, "refused a connection: 9\n"));
+    EXPECT_TRUE(test::contains(text, "error: the reason\n"));
+    EXPECT_TRUE(
+        test::contains(text, " more lines like \"refused a connection: {}\" were left out\n"));
     // A slow machine may take several seconds for this.
     EXPECT_LT(lines_of(text), flood / 2) << text;
 }
@@ -116,10 +96,9 @@ TEST_F(LogFile, OneKindMayHaveManyTexts) {
             log.error_of_kind("lost connection", fmt::format("pool {} is lost", number));
         log.error_of_kind("failed medium", "the reason");
     }
-    const std::string text = text_of(file_);
-    EXPECT_NE(text.find("error: the reason\n"), std::string::npos) << text;
-    EXPECT_NE(text.find(" more lines like \"lost connection\" were left out\n"), std::string::npos)
-        << text;
+    const std::string text = test::read_file(file_);
+    EXPECT_TRUE(test::contains(text, "error: the reason\n"));
+    EXPECT_TRUE(test::contains(text, " more lines like \"lost connection\" were left out\n"));
 }
 
 TEST(LineLimit, TenASecondOfAKindAndThenACount) {
@@ -171,8 +150,8 @@ TEST_F(LogFile, StandardErrorIsWrittenOnlyWhileItIsTheSameFile) {
         Log::to_stderr("librpmem", LogLevel::error, std::nullopt).error("closed at load");
     }
     const std::string expected = fmt::format("librpmem[{}]: error: to be seen\n", ::getpid());
-    EXPECT_EQ(text_of(file_), expected);
-    EXPECT_EQ(text_of(pool), "");
+    EXPECT_EQ(test::read_file(file_), expected);
+    EXPECT_EQ(test::read_file(pool), "");
 }
 
 volatile std::sig_atomic_t broken_pipes = 0;

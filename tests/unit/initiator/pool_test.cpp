@@ -1,12 +1,11 @@
 // What the calls of a whole pool make of their lanes, as a recording target sees it.
+#include "librpmem/dump_exclusion.hpp"
 #include "librpmem/pool.hpp"
 #include "tests/support/dumped_pages.hpp"
 #include "tests/support/recording_daemon.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <functional>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace rpmem::initiator {
 namespace {
@@ -38,12 +37,10 @@ Result<std::unique_ptr<Pool>> create(LocalMemory& memory, const Settings& settin
 TEST(RecordedPool, CloseSendsWhatWasFlushedOnEveryLane) {
     RecordingDaemon daemon(pool_size, wire::PersistMethod::general_purpose);
     LocalMemory memory;
-    auto pool = create(memory, daemon.settings());
-    ASSERT_TRUE(pool) << pool.error().text;
-    ASSERT_TRUE((*pool)->flush(8192, 64, 1, 0));
-    ASSERT_TRUE((*pool)->flush(4096, 64, 0, 0));
-    const auto closed = (*pool)->close();
-    EXPECT_TRUE(closed) << closed.error().text;
+    auto pool = test::value_of(create(memory, daemon.settings()));
+    ASSERT_TRUE(pool->flush(8192, 64, 1, 0));
+    ASSERT_TRUE(pool->flush(4096, 64, 0, 0));
+    EXPECT_TRUE(test::succeeded(pool->close()));
     std::array<bool, 2> came{};
     for (const auto& entry : daemon.target().record())
         if (entry.mode == PersistMode::inline_data && entry.length == 64 && entry.lane < 2)
@@ -60,14 +57,11 @@ TEST(RecordedPool, CloseTellsOfALaneThatIsNotAnswered) {
         LocalMemory memory;
         Settings settings = daemon.settings();
         settings.operation_timeout = std::chrono::milliseconds(300);
-        auto pool = create(memory, settings);
-        ASSERT_TRUE(pool) << pool.error().text;
+        auto pool = test::value_of(create(memory, settings));
         daemon.target().withhold_answers(true);
-        ASSERT_TRUE((*pool)->flush(8192, 64, lane, 0));
-        const auto closed = (*pool)->close();
-        ASSERT_FALSE(closed) << lane;
-        EXPECT_EQ(closed.error().code, ETIMEDOUT) << closed.error().text;
-        pool->reset();
+        ASSERT_TRUE(pool->flush(8192, 64, lane, 0));
+        EXPECT_TRUE(test::failed(pool->close(), ETIMEDOUT)) << lane;
+        pool.reset();
         EXPECT_FALSE(daemon.asked_to_remove()) << "a pool that was made must stay";
     }
 }
@@ -78,10 +72,9 @@ TEST(RecordedPool, IsKeptOutOfCoreDumpsWhileItIsOpen) {
     const std::string all = test::dumped(memory.bytes);
     EXPECT_EQ(all, std::string(all.size(), 'd'));
     {
-        auto pool = create(memory, daemon.settings());
-        ASSERT_TRUE(pool) << pool.error().text;
+        auto pool = test::value_of(create(memory, daemon.settings()));
         EXPECT_EQ(test::dumped(memory.bytes), std::string(all.size(), '-'));
-        EXPECT_TRUE((*pool)->close());
+        EXPECT_TRUE(pool->close());
     }
     EXPECT_EQ(test::dumped(memory.bytes), all);
 }
@@ -104,15 +97,13 @@ TEST(RecordedPool, StrictRangesGoInMessages) {
          {wire::PersistMethod::general_purpose, wire::PersistMethod::appliance}) {
         RecordingDaemon daemon(pool_size, method);
         LocalMemory memory;
-        auto pool = create(memory, daemon.settings());
-        ASSERT_TRUE(pool) << pool.error().text;
+        auto pool = test::value_of(create(memory, daemon.settings()));
         std::size_t offset = 0;
         for (const Row& row : rows)
             for (const unsigned flags : {0U, RPMEM_PERSIST_RELAXED}) {
                 SCOPED_TRACE(std::string(row.name) + (flags != 0 ? ", relaxed" : ", strict"));
                 offset += 256;
-                const auto called = row.call(**pool, offset, flags);
-                ASSERT_TRUE(called) << called.error().text;
+                ASSERT_TRUE(test::succeeded(row.call(*pool, offset, flags)));
                 const auto came = [&](const test::Record& record) {
                     return std::ranges::any_of(record, [&](const test::Recorded& entry) {
                         return entry.offset == offset && entry.length == 64;
@@ -126,9 +117,52 @@ TEST(RecordedPool, StrictRangesGoInMessages) {
                     });
                 EXPECT_EQ(in_message, flags == 0);
             }
-        const auto closed = (*pool)->close();
-        EXPECT_TRUE(closed) << closed.error().text;
+        EXPECT_TRUE(test::succeeded(pool->close()));
     }
+}
+
+// Which pages of a pool a core dump has, before, while and after the pool is open.
+class DumpedMemory : public ::testing::Test {
+protected:
+    static constexpr std::size_t pages = 6;
+    void SetUp() override {
+        page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        void* const address = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(address, MAP_FAILED);
+        memory = {static_cast<std::byte*>(address), pages * page};
+        // The application's own admitted.
+        ASSERT_EQ(::madvise(memory.data() + 2 * page, page, MADV_DONTDUMP), 0);
+        ASSERT_EQ(test::dumped(memory), "dd-ddd");
+    }
+    void TearDown() override { ::munmap(memory.data(), memory.size()); }
+
+    std::size_t page = 0;
+    std::span<std::byte> memory;
+};
+
+TEST_F(DumpedMemory, IsAsItWasAfterwards) {
+    {
+        const DumpExclusion exclusion(memory.subspan(page, 4 * page));
+        EXPECT_EQ(test::dumped(memory), "d----d");
+    }
+    EXPECT_EQ(test::dumped(memory), "dd-ddd");
+}
+
+TEST_F(DumpedMemory, MayBelongToSeveralPools) {
+    std::optional<DumpExclusion> first(memory);
+    std::optional<DumpExclusion> second(memory);
+    EXPECT_EQ(test::dumped(memory), "------");
+    second.reset();
+    EXPECT_EQ(test::dumped(memory), "------");
+    first.reset();
+    EXPECT_EQ(test::dumped(memory), "dd-ddd");
+}
+
+TEST_F(DumpedMemory, MayBeGoneAtTheEnd) {
+    const DumpExclusion exclusion(memory);
+    EXPECT_EQ(test::dumped(memory), "------");
+    ASSERT_EQ(::munmap(memory.data(), memory.size()), 0);
 }
 
 } // namespace

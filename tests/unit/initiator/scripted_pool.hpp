@@ -6,21 +6,7 @@
 #include "tests/support/frame_target.hpp"
 #include "tests/support/scripted_daemon.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
-
 namespace rpmem::test {
-
-using namespace initiator;
 
 using namespace initiator;
 
@@ -55,10 +41,12 @@ class ScriptedPool {
 public:
     using Script = std::function<void(DaemonEnd&)>;
 
+    enum class Begins { at_once, when_a_call_waits };
     explicit ScriptedPool(Script then, LaneAnswer lane_answer = good_answer,
-                          std::uint64_t capabilities = wire::all_capabilities)
+                          std::uint64_t capabilities = wire::all_capabilities,
+                          Begins begins = Begins::at_once)
         : target_(std::move(lane_answer)),
-          daemon_([this, capabilities, then = std::move(then)](DaemonEnd& end) {
+          daemon_([this, capabilities, begins, then = std::move(then)](DaemonEnd& end) {
               auto transcript = greet_over_tcp(end, capabilities);
               const wire::Bytes request = end.hear_request();
               const wire::Bytes response = wire::encode(
@@ -66,8 +54,15 @@ public:
               transcript.add(request, response);
               target_.secure(value_of(transcript.prove_by(1)));
               end.say(response);
+              if (begins == Begins::when_a_call_waits)
+                  await_message(target_);
               then(end);
           }) {}
+    // Of which no call is answered; the script begins when one waits.
+    static ScriptedPool that_waits(Script then,
+                                   std::uint64_t capabilities = wire::all_capabilities) {
+        return ScriptedPool(std::move(then), no_answer, capabilities, Begins::when_a_call_waits);
+    }
 
     // TIME: for an operation.
     Pool& open(std::chrono::milliseconds time = script_patience) {
@@ -78,7 +73,6 @@ public:
         return *pool_;
     }
 
-    [[nodiscard]] FrameTarget& lane() { return target_; }
     std::string problem_of_script() { return daemon_.wait(); }
 
 private:
@@ -114,10 +108,7 @@ inline std::vector<Call> all_calls() {
 }
 
 inline void expect_failed(const Result<>& result, int code, const std::string& words) {
-    ASSERT_FALSE(result) << "not refused: " << words;
-    EXPECT_EQ(result.error().code, code) << result.error().text;
-    EXPECT_NE(result.error().text.find(words), std::string::npos)
-        << '"' << words << "\" is not in: " << result.error().text;
+    ASSERT_TRUE(failed(result, code, words));
 }
 
 // Every call tells the same of a pool that is lost.

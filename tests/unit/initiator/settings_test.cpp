@@ -1,6 +1,5 @@
 #include "librpmem/settings/settings.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/support/expect.hpp"
 
 #include <map>
 
@@ -17,73 +16,43 @@ Settings read(const Variables& variables) {
     });
 }
 
-TEST(Settings, DefaultsAreThoseOfTheManual) {
-    const Settings settings = read({});
-    EXPECT_EQ(settings.ssh, "ssh");
-    EXPECT_EQ(settings.ssh_transport, SshTransport::process);
-    EXPECT_EQ(settings.ssh_key, "");
-    EXPECT_EQ(settings.ssh_known_hosts, "");
-    EXPECT_EQ(settings.commands, std::vector<std::string>{"rpmemd"});
-    EXPECT_TRUE(settings.enable_verbs);
-    EXPECT_EQ(settings.device, "");
-    EXPECT_TRUE(settings.enable_tcp);
-    EXPECT_FALSE(settings.enable_sockets);
-    EXPECT_TRUE(settings.fork_safe);
-    EXPECT_EQ(settings.paging, PagingPolicy::when_needed);
-    EXPECT_FALSE(settings.max_lanes);
-    EXPECT_EQ(settings.work_queue_size, 50U);
-    EXPECT_EQ(settings.inline_size, 524288U);
-    EXPECT_EQ(settings.connect_timeout, 30000ms);
-    EXPECT_EQ(settings.operation_timeout, 120000ms);
-    EXPECT_EQ(settings.spin_time, 50us);
-    EXPECT_EQ(settings.log_level, LogLevel::error);
-    EXPECT_EQ(settings.log_file, "");
+// MEMBER is USUAL without the variable NAME, and GIVEN with TEXT in it.
+template <typename T>
+void expect_setting(const char* name, const char* text, T Settings::*member,
+                    const std::type_identity_t<T>& usual, const std::type_identity_t<T>& given) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(read({}).*member, usual);
+    const Settings settings = read({{name, text}});
+    EXPECT_EQ(settings.*member, given);
     EXPECT_TRUE(settings.warnings.empty());
 }
 
-TEST(Settings, ValuesAreTaken) {
-    const Settings settings = read({{"RPMEM_SSH", "/bin/my ssh"},
-                                    {"RPMEM_SSH_TRANSPORT", "libssh2"},
-                                    {"RPMEM_SSH_KEY", "/my/key"},
-                                    {"RPMEM_SSH_KNOWN_HOSTS", "/my/hosts"},
-                                    {"RPMEM_CMD", " rpmemd -c a | b c||"},
-                                    {"RPMEM_ADDRESS", "storage-a"},
-                                    {"RPMEM_ENABLE_VERBS", "0"},
-                                    {"RPMEM_DEVICE", "mlx5_0:2,rxe0"},
-                                    {"RPMEM_ENABLE_TCP", "0"},
-                                    {"RPMEM_ENABLE_SOCKETS", "1"},
-                                    {"RPMEM_FORK_SAFE", "0"},
-                                    {"RPMEM_ODP", "on"},
-                                    {"RPMEM_MAX_NLANES", "16"},
-                                    {"RPMEM_WORK_QUEUE_SIZE", "100"},
-                                    {"RPMEM_INLINE_SIZE", "64"},
-                                    {"RPMEM_CONNECT_TIMEOUT", "1000"},
-                                    {"RPMEM_OPERATION_TIMEOUT", "3600000"},
-                                    {"RPMEM_SPIN_TIME", "0"},
-                                    {"RPMEM_LOG_LEVEL", "4"},
-                                    {"RPMEM_LOG_FILE", "/tmp/log-"}});
-    EXPECT_EQ(settings.ssh, "/bin/my ssh");
-    EXPECT_EQ(settings.ssh_transport, SshTransport::libssh2);
-    EXPECT_EQ(settings.ssh_key, "/my/key");
-    EXPECT_EQ(settings.ssh_known_hosts, "/my/hosts");
-    EXPECT_EQ(settings.commands, (std::vector<std::string>{"rpmemd -c a", "b c"}));
-    EXPECT_EQ(settings.address, "storage-a");
-    EXPECT_FALSE(settings.enable_verbs);
-    EXPECT_EQ(settings.device, "mlx5_0:2,rxe0");
-    EXPECT_FALSE(settings.enable_tcp);
-    EXPECT_TRUE(settings.enable_sockets);
-    EXPECT_FALSE(settings.fork_safe);
-    EXPECT_EQ(settings.paging, PagingPolicy::always);
-    EXPECT_EQ(read({{"RPMEM_ODP", "off"}}).paging, PagingPolicy::never);
-    EXPECT_EQ(settings.max_lanes, 16U);
-    EXPECT_EQ(settings.work_queue_size, 100U);
-    EXPECT_EQ(settings.inline_size, 64U);
-    EXPECT_EQ(settings.connect_timeout, 1000ms);
-    EXPECT_EQ(settings.operation_timeout, 3600000ms);
-    EXPECT_EQ(settings.spin_time, 0us);
-    EXPECT_EQ(settings.log_level, LogLevel::debug);
-    EXPECT_EQ(settings.log_file, "/tmp/log-");
-    EXPECT_TRUE(settings.warnings.empty());
+TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
+    using S = Settings;
+    using Commands = std::vector<std::string>;
+    expect_setting("RPMEM_SSH", "/bin/my ssh", &S::ssh, "ssh", "/bin/my ssh");
+    expect_setting("RPMEM_SSH_TRANSPORT", "libssh2", &S::ssh_transport, SshTransport::process,
+                   SshTransport::libssh2);
+    expect_setting("RPMEM_SSH_KEY", "/my/key", &S::ssh_key, "", "/my/key");
+    expect_setting("RPMEM_SSH_KNOWN_HOSTS", "/my/hosts", &S::ssh_known_hosts, "", "/my/hosts");
+    expect_setting("RPMEM_CMD", " rpmemd -c a | b c||", &S::commands, Commands{"rpmemd"},
+                   Commands{"rpmemd -c a", "b c"});
+    expect_setting("RPMEM_ADDRESS", "storage-a", &S::address, "", "storage-a");
+    expect_setting("RPMEM_ENABLE_VERBS", "0", &S::enable_verbs, true, false);
+    expect_setting("RPMEM_DEVICE", "mlx5_0:2,rxe0", &S::device, "", "mlx5_0:2,rxe0");
+    expect_setting("RPMEM_ENABLE_TCP", "0", &S::enable_tcp, true, false);
+    expect_setting("RPMEM_ENABLE_SOCKETS", "1", &S::enable_sockets, false, true);
+    expect_setting("RPMEM_FORK_SAFE", "0", &S::fork_safe, true, false);
+    expect_setting("RPMEM_ODP", "on", &S::paging, PagingPolicy::when_needed, PagingPolicy::always);
+    expect_setting("RPMEM_ODP", "off", &S::paging, PagingPolicy::when_needed, PagingPolicy::never);
+    expect_setting("RPMEM_MAX_NLANES", "16", &S::max_lanes, std::nullopt, 16U);
+    expect_setting("RPMEM_WORK_QUEUE_SIZE", "100", &S::work_queue_size, 50U, 100U);
+    expect_setting("RPMEM_INLINE_SIZE", "64", &S::inline_size, 524288U, 64U);
+    expect_setting("RPMEM_CONNECT_TIMEOUT", "1000", &S::connect_timeout, 30s, 1s);
+    expect_setting("RPMEM_OPERATION_TIMEOUT", "3600000", &S::operation_timeout, 120s, 1h);
+    expect_setting("RPMEM_SPIN_TIME", "0", &S::spin_time, 50us, 0us);
+    expect_setting("RPMEM_LOG_LEVEL", "4", &S::log_level, LogLevel::error, LogLevel::debug);
+    expect_setting("RPMEM_LOG_FILE", "/tmp/log-", &S::log_file, "", "/tmp/log-");
 }
 
 TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
@@ -94,8 +63,8 @@ TEST(Settings, NonsenseIsNamedAndTheDefaultUsed) {
         EXPECT_EQ(settings.work_queue_size, 50U) << value;
         ASSERT_EQ(settings.warnings.size(), 2U) << value;
         const std::string all = settings.warnings[0] + settings.warnings[1];
-        EXPECT_NE(all.find("RPMEM_MAX_NLANES=" + std::string(value)), std::string::npos) << all;
-        EXPECT_NE(all.find("50 is used"), std::string::npos) << all;
+        EXPECT_TRUE(test::contains(all, "RPMEM_MAX_NLANES=" + std::string(value)));
+        EXPECT_TRUE(test::contains(all, "50 is used"));
     }
     const Settings settings = read({{"RPMEM_ENABLE_VERBS", "yes"}, {"RPMEM_CMD", "|"}});
     EXPECT_TRUE(settings.enable_verbs);
@@ -130,7 +99,7 @@ TEST(Settings, EveryRowIsReadAndAnEmptyOneIsNotSet) {
             continue;
         const Settings settings = read({{name, "no number"}});
         ASSERT_EQ(settings.warnings.size(), 1U) << name;
-        EXPECT_NE(settings.warnings[0].find(name), std::string::npos);
+        EXPECT_TRUE(test::contains(settings.warnings[0], name));
     }
     const Settings empty = read({{"RPMEM_SSH", ""}, {"RPMEM_CMD", ""}, {"RPMEM_MAX_NLANES", ""}});
     EXPECT_EQ(empty.ssh, defaults.ssh);

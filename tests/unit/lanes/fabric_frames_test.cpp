@@ -3,14 +3,6 @@
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/lanes/fabric_session.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <span>
-#include <vector>
-
 namespace rpmem::target::fabric_frames {
 namespace {
 
@@ -19,33 +11,12 @@ using namespace initiator;
 using test::Recorder;
 using wire::PersistMethod;
 
-constexpr std::size_t page = 4096;
-
-const std::vector<Share> one_pmem{{pool_size, true}};
-
 struct Way {
     const char* name;
     PoolAccess access;
     PersistMethod method;
     const std::vector<Share>& shares;
 };
-
-struct Range {
-    std::size_t offset;
-    std::size_t size;
-};
-
-// On both sides of what goes in frames, and at odd places.
-const std::vector<Range> ranges = {{0, 8},
-                                   {130, 13},
-                                   {page - 3, 7},
-                                   {3 * page + 53, 1024},
-                                   {5, 4096},
-                                   {7, 4097},
-                                   {pool_size / 2 - 600, 6001},
-                                   {1, pool_size - 1},
-                                   {0, pool_size},
-                                   {pool_size - 1, 1}};
 
 class FabricFrames : public ::testing::TestWithParam<Way> {
 protected:
@@ -100,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(FabricFrames, WhatPersistReturnsForIsDurable) {
     for (const bool relaxed : {false, true})
-        for (const Range& range : ranges) {
+        for (const Range& range : sample_ranges) {
             SCOPED_TRACE(std::to_string(range.size) + (relaxed ? " relaxed" : " strict"));
             fill(range);
             ASSERT_EQ(lane().persist(range.offset, range.size, relaxed), 0) << lane().complaint();
@@ -114,7 +85,7 @@ TEST_P(FabricFrames, WhatPersistReturnsForIsDurable) {
 
 TEST_P(FabricFrames, DrainIsForAllThatWasFlushed) {
     for (const bool relaxed : {false, true})
-        for (const Range& range : ranges) {
+        for (const Range& range : sample_ranges) {
             fill({0, pool_size});
             const Range first{0, range.offset};
             if (first.size > 0) {
@@ -149,7 +120,7 @@ TEST_P(FabricFrames, ANewerWriteIsNotOverwritten) {
 TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
     std::vector<std::byte> elsewhere(pool_size);
     for (const bool relaxed : {false, true})
-        for (const Range& range : ranges) {
+        for (const Range& range : sample_ranges) {
             fill(range);
             ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
             const std::vector<std::byte> sent(
@@ -169,11 +140,7 @@ TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
 
 TEST_P(FabricFrames, AnyMixtureOfCallsComesToAnEnd) {
     Recorder::instance().delay(std::chrono::milliseconds(0));
-    unsigned random = 7;
-    const auto next = [&random](std::size_t below) {
-        random = random * 1103515245 + 12345;
-        return (random >> 8) % below;
-    };
+    Numbers next;
     fill({0, pool_size});
     ASSERT_EQ(lane(0).persist(0, pool_size, false), 0);
     for (int step = 0; step < 200; ++step) {
@@ -214,7 +181,7 @@ TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
          .code = EIO});
     fill({page, 64});
     EXPECT_NE(lane().deep_persist(page, 64), 0);
-    EXPECT_NE(lane().complaint().find("part pool"), std::string::npos) << lane().complaint();
+    EXPECT_TRUE(test::contains(lane().complaint(), "part pool"));
     EXPECT_NE(lane().persist(0, 8, false), 0);
     EXPECT_TRUE(
         value_of(wait_readable(served.server->failure_fd(), Deadline(test::fabric_patience))));
@@ -240,10 +207,7 @@ TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
         request_for(*served.server, memory, PersistMethod::general_purpose, watch.fd()), settings,
         test::fabric_patience));
     served.sleep(true);
-    const auto second = lanes->use_lane(1);
-    ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, ETIMEDOUT) << second.error().text;
-    EXPECT_NE(second.error().text.find("2321 ms"), std::string::npos) << second.error().text;
+    EXPECT_TRUE(test::failed(lanes->use_lane(1), ETIMEDOUT, "2321 ms"));
     served.sleep(false);
     // The lane can be connected later.
     ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));

@@ -7,11 +7,8 @@
 #include "tests/support/bare_end.hpp"
 #include "tests/unit/lanes/guarded_pool.hpp"
 
-#include <atomic>
 #include <csignal>
-#include <functional>
 #include <mutex>
-#include <thread>
 
 namespace rpmem::target {
 

@@ -4,13 +4,11 @@
 #include "rpmemd/durability/fault_handler.hpp"
 #include "tests/support/bare_end.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <string>
 
 namespace rpmem::target {
 namespace {
@@ -72,7 +70,7 @@ void expect_record(const Death& death, const std::string& place) {
     ASSERT_TRUE(WIFEXITED(death.status)) << death.status;
     EXPECT_EQ(WEXITSTATUS(death.status), EXIT_FAILURE);
     EXPECT_EQ(death.error.find("rpmemd: the session ends: part /pools/part1 "), 0U) << death.error;
-    EXPECT_NE(death.error.find("at offset " + place + ":"), std::string::npos) << death.error;
+    EXPECT_TRUE(test::contains(death.error, "at offset " + place + ":"));
     EXPECT_EQ(death.error.back(), '\n');
     EXPECT_EQ(death.log, "<3>" + death.error);
     EXPECT_EQ(death.output, "EIO");

@@ -25,6 +25,37 @@ struct Share {
     bool is_pmem;
 };
 inline const std::vector<Share> one_file{{pool_size, false}};
+inline const std::vector<Share> one_pmem{{pool_size, true}};
+inline const std::vector<Share> pmem_and_file{{pool_size / 2, true}, {pool_size / 2, false}};
+
+struct Range {
+    std::size_t offset;
+    std::size_t size;
+};
+inline constexpr std::size_t page = 4096;
+// On both sides of what goes in a frame, and at odd places.
+inline const std::vector<Range> sample_ranges = {{0, 8},
+                                                 {130, 13},
+                                                 {4093, 7},
+                                                 {3 * 4096 + 53, 1024},
+                                                 {5, 4096},
+                                                 {7, 4097},
+                                                 {pool_size / 2 - 600, 6001},
+                                                 {1, pool_size - 1},
+                                                 {0, pool_size},
+                                                 {pool_size - 1, 1}};
+
+// Numbers for a mixture of calls: always the same.
+class Numbers {
+public:
+    std::size_t operator()(std::size_t below) {
+        state_ = state_ * 1103515245 + 12345;
+        return (state_ >> 8) % below;
+    }
+
+private:
+    unsigned state_ = 7;
+};
 
 // A pool between two guards. All of it is a file of its own, of bytes that nobody sends.
 class GuardedPool {

@@ -2,11 +2,6 @@
 // from a bare libfabric peer.
 #include "tests/unit/lanes/visit.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <limits>
 
 namespace rpmem::target {
@@ -40,7 +35,7 @@ TEST(LaneMessage, NothingIsWrittenToAReadOnlyPool) {
         SCOPED_TRACE(static_cast<int>(each.mode));
         ReadOnlyVisit visit;
         visit.send(visit.message(each.mode, 0, 64), message_header + each.data);
-        EXPECT_NE(visit.failure().find("may only read"), std::string::npos) << visit.failure();
+        EXPECT_TRUE(test::contains(visit.failure(), "may only read"));
         EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
     }
 }
@@ -62,7 +57,7 @@ TEST(LaneMessage, AnnouncesOtherThanItCarries) {
     for (const std::uint64_t announced : {0U, 63U, 65U, 4096U}) {
         Visit visit;
         visit.send(visit.message(PersistMode::inline_data, 0, announced), message_header + 64);
-        EXPECT_NE(visit.failure().find("carries 64"), std::string::npos) << visit.failure();
+        EXPECT_TRUE(test::contains(visit.failure(), "carries 64"));
         EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
     }
 }
@@ -70,7 +65,7 @@ TEST(LaneMessage, AnnouncesOtherThanItCarries) {
 TEST(LaneMessage, OfAModeThatIsNotKnown) {
     Visit visit;
     visit.send({3, 0, visit.message(PersistMode::inline_data, 0, 0).addr, 64}, message_header);
-    EXPECT_NE(visit.failure().find("unknown persist mode"), std::string::npos) << visit.failure();
+    EXPECT_TRUE(test::contains(visit.failure(), "unknown persist mode"));
     EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
 }
 
@@ -86,15 +81,11 @@ TEST(LaneMessage, IsShorterThanItsHeader) {
     for (const std::size_t size : {std::size_t{1}, message_header - 1}) {
         Visit visit;
         visit.send(visit.message(PersistMode::inline_data, 0, 0), size);
-        EXPECT_NE(visit.failure().find("shorter"), std::string::npos) << visit.failure();
+        EXPECT_TRUE(test::contains(visit.failure(), "shorter"));
     }
 }
 
 TEST(LaneMessage, RangesOutsideThePool) {
-    struct Range {
-        std::uint64_t offset;
-        std::uint64_t size;
-    };
     constexpr auto most = std::numeric_limits<std::uint64_t>::max();
     constexpr Range ranges[] = {{pool_size, 8},        {pool_size - 1, 8}, {most, 8},
                                 {most - 7, 8},         {0, most},          {8, most - 7},
@@ -105,9 +96,7 @@ TEST(LaneMessage, RangesOutsideThePool) {
             Visit visit;
             visit.send(visit.message(mode, range.offset, range.size),
                        message_header + (mode == PersistMode::inline_data ? 8 : 0));
-            EXPECT_NE(visit.failure().find("not within the pool"), std::string::npos)
-                << "mode " << static_cast<unsigned>(mode) << " offset " << range.offset << " size "
-                << range.size << ": " << visit.failure();
+            EXPECT_TRUE(test::contains(visit.failure(), "not within the pool"));
             EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
         }
 }

@@ -4,27 +4,20 @@
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/lanes/visit.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 
 namespace rpmem::target {
 namespace {
 
 using test::Recorder;
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t most_data = 8 * inline_size; // that a message of these tests has
 // Long enough for an answer that does not wait to come before.
 constexpr std::chrono::milliseconds slow(20);
 
-const std::vector<Share> one_pmem{{pool_size, true}};
 const std::vector<Share> two_files{{pool_size / 2, false}, {pool_size / 2, false}};
-const std::vector<Share> pmem_and_file{{pool_size / 2, true}, {pool_size / 2, false}};
 const std::vector<Share> file_and_pmem{{pool_size / 2, false}, {pool_size / 2, true}};
 
 struct Medium {
@@ -36,11 +29,6 @@ const Medium media[] = {{"one file", one_file},
                         {"two files", two_files},
                         {"pmem and a file", pmem_and_file},
                         {"a file and pmem", file_and_pmem}};
-
-struct Range {
-    std::size_t offset;
-    std::size_t size;
-};
 
 // A lane to a pool of which the recorder keeps an image.
 class RecordedVisit : public Visit {
@@ -130,6 +118,7 @@ struct Refusal {
     const char* call;
     const std::vector<Share>& shares;
     PersistMode mode;
+    unsigned number = 1; // of the call that fails
 };
 
 // Data in the first part and in the second one, as the last thing that fails.
@@ -137,6 +126,8 @@ TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
     const Refusal refusals[] = {{"pmem_msync", one_file, PersistMode::inline_data},
                                 {"pmem_msync", one_file, PersistMode::persist_written},
                                 {"pmem_msync", one_file, PersistMode::deep_persist},
+                                // What other pages of the same file need is asked of a second call.
+                                {"pmem_msync", two_files, PersistMode::persist_written, 2},
                                 {"pmem_msync", pmem_and_file, PersistMode::inline_data},
                                 {"pmem_msync", pmem_and_file, PersistMode::persist_written},
                                 {"pmem_msync", file_and_pmem, PersistMode::deep_persist},
@@ -146,20 +137,11 @@ TEST(RecordedLane, AnErrorOfTheMediumIsNoAnswer) {
         SCOPED_TRACE(refusal.call);
         SCOPED_TRACE(static_cast<unsigned>(refusal.mode));
         RecordedVisit visit(refusal.shares);
-        Recorder::instance().fail({refusal.call, "", 1, EIO});
+        Recorder::instance().fail({refusal.call, "", refusal.number, EIO});
         visit.send_for(refusal.mode, {pool_size / 2 - 100, 200});
-        EXPECT_NE(visit.failure().find(strerror(EIO)), std::string::npos) << visit.failure();
+        EXPECT_TRUE(test::contains(visit.failure(), strerror(EIO)));
         EXPECT_FALSE(visit.has_answer());
     }
-}
-
-// What other pages of the same file need is asked of the second call: it fails, too.
-TEST(RecordedLane, AnErrorOfTheSecondPartIsNoAnswer) {
-    RecordedVisit visit(two_files);
-    Recorder::instance().fail({"pmem_msync", "", 2, ENOSPC});
-    visit.send_for(PersistMode::persist_written, {pool_size / 2 - 100, 200});
-    EXPECT_NE(visit.failure().find(strerror(ENOSPC)), std::string::npos) << visit.failure();
-    EXPECT_FALSE(visit.has_answer());
 }
 
 // As a kernel that writes back only pages which the processor has stored to: while this lives, the

@@ -1,64 +1,63 @@
-// Copies past the caches. Which stores libpmem makes depends on the processor; CMakeLists.txt runs
-// these tests once more with fewer of its instructions.
+// Copies by whole words, and past the caches. Which stores libpmem makes depends on the processor;
+// CMakeLists.txt runs these tests once more with fewer of its instructions.
 #include "rpmemd/durability/streamed_copy.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <thread>
-#include <utility>
-#include <vector>
+#include "rpmemd/durability/word_copy.hpp"
+#include "tests/support/expect.hpp"
 
 namespace rpmem::target {
 namespace {
+
+using Copy = void (*)(std::byte*, std::span<const std::byte>);
+
+void streamed(std::byte* place, std::span<const std::byte> bytes) {
+    stream_words(place, bytes);
+    end_streams();
+}
 
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t word_size = sizeof(std::uint64_t);
 
 // One length to every offset of the destination in a cache line, from every offset of the source in
 // a word; with guards of a cache line and more.
-void copy_everywhere(std::span<const std::byte> source, std::size_t length) {
+void copy_everywhere(Copy copy, std::span<const std::byte> source, std::size_t length) {
     alignas(cache_line) static std::array<std::byte, 512> destination;
     static std::array<std::byte, 512> expected;
     for (std::size_t offset = cache_line; offset < 2 * cache_line; ++offset)
         for (std::size_t from = 0; from < word_size; ++from) {
             const auto data = source.subspan(from, length);
             destination.fill(std::byte{0x5a});
-            stream_words(destination.data() + offset, data);
-            end_streams();
+            copy(destination.data() + offset, data);
             expected.fill(std::byte{0x5a});
             std::copy(data.begin(), data.end(), expected.data() + offset);
             ASSERT_EQ(destination, expected) << offset << ' ' << from << ' ' << length;
         }
 }
 
-TEST(StreamedCopy, EveryOffsetAndLength) {
+void copy_every_length(Copy copy, std::size_t longest) {
     alignas(cache_line) std::array<std::byte, 320> source;
     for (std::size_t i = 0; i < source.size(); ++i)
         source[i] = static_cast<std::byte>(i % 89 + 1); // none is as the guards are
-    for (std::size_t length = 0; length <= 300; ++length) {
-        copy_everywhere(source, length);
+    for (std::size_t length = 0; length <= longest; ++length) {
+        copy_everywhere(copy, source, length);
         if (testing::Test::HasFatalFailure()) // one is enough to look at
             return;
     }
 }
 
-// Streams SIZE bytes, all ones and all zeros in turn, without a pause in which nothing changes.
-void write_rounds(std::byte* place, std::size_t size, unsigned rounds) {
+TEST(StreamedCopy, EveryOffsetAndLength) { copy_every_length(streamed, 300); }
+TEST(WordCopy, EveryOffsetAndLength) { copy_every_length(copy_words, 40); }
+
+// Copies SIZE bytes, all ones and all zeros in turn, without a pause in which nothing changes.
+void write_rounds(Copy copy, std::byte* place, std::size_t size, unsigned rounds) {
     const std::array<std::vector<std::byte>, 2> sources{
         std::vector<std::byte>(size), std::vector<std::byte>(size, std::byte{0xff})};
-    for (unsigned round = 0; round < rounds; ++round) {
-        stream_words(place, sources[round % 2]);
-        end_streams();
-    }
+    for (unsigned round = 0; round < rounds; ++round)
+        copy(place, sources[round % 2]);
 }
 
 // A reader that looks on while SIZE bytes at OFFSET of a cache line change never sees half of a
 // word. It looks at the ends only, as often as it can: that is where less than a line is copied.
-void look_on(std::size_t offset, std::size_t size, unsigned rounds) {
+void look_on(Copy copy, std::size_t offset, std::size_t size, unsigned rounds) {
     alignas(cache_line) static std::array<std::uint64_t, 64 * 1024 / word_size + 8> memory;
     memory.fill(0);
     std::byte* const place = reinterpret_cast<std::byte*>(memory.data()) + offset;
@@ -66,7 +65,7 @@ void look_on(std::size_t offset, std::size_t size, unsigned rounds) {
     const std::size_t last = (offset + size) / word_size - 1;
     std::atomic<bool> done = false;
     std::thread writer([&] {
-        write_rounds(place, size, rounds);
+        write_rounds(copy, place, size, rounds);
         done = true;
     });
     std::uint64_t torn = 0;
@@ -91,16 +90,18 @@ TEST(StreamedCopy, WordsChangeAsAWhole) {
     for (const auto& [offset, size] : ranges) {
         SCOPED_TRACE(offset);
         SCOPED_TRACE(size);
-        look_on(offset, size, 200000);
+        look_on(streamed, offset, size, 200000);
     }
 }
 
 TEST(StreamedCopy, WordsOfLongOnesChangeAsAWhole) {
     for (const auto& [offset, size] : ranges) {
         SCOPED_TRACE(offset);
-        look_on(offset, size + std::size_t{60} * 1024, 4000);
+        look_on(streamed, offset, size + std::size_t{60} * 1024, 4000);
     }
 }
+
+TEST(WordCopy, WordsChangeAsAWhole) { look_on(copy_words, 0, 4096, 20000); }
 
 } // namespace
 } // namespace rpmem::target

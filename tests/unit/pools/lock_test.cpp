@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
 namespace rpmem::target {
 namespace {
@@ -55,75 +54,69 @@ protected:
 };
 
 TEST_F(PoolLock, AnOpenPoolIsBusy) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
-    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
-    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY));
-    EXPECT_TRUE(failed(remove("pool.set"), EAGAIN));
-    ASSERT_TRUE(succeeded(pool->close()));
-    auto again = open("pool.set");
-    ASSERT_TRUE(succeeded(again));
-    EXPECT_TRUE(failed(open("pool.set"), EBUSY));
+    auto pool = value_of(create());
+    EXPECT_TRUE(failed(open(), EBUSY, "part0"));
+    EXPECT_TRUE(failed(create(), EBUSY));
+    EXPECT_TRUE(failed(remove(), EAGAIN));
+    ASSERT_TRUE(succeeded(pool.close()));
+    auto again = value_of(open());
+    EXPECT_TRUE(failed(open(), EBUSY));
 }
 
 TEST_F(PoolLock, ReadersShareWithReadersOnly) {
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     options.read_only = true;
-    const auto reader = open("pool.set");
-    ASSERT_TRUE(succeeded(reader));
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    const auto reader = value_of(open());
+    EXPECT_TRUE(succeeded(open()));
     options.read_only = false;
-    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
-    EXPECT_TRUE(failed(remove("pool.set"), EAGAIN));
+    EXPECT_TRUE(failed(open(), EBUSY, "part0"));
+    EXPECT_TRUE(failed(remove(), EAGAIN));
 }
 
 TEST_F(PoolLock, ReadersWaitForWriters) {
-    const auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    const auto pool = value_of(create());
     options.read_only = true;
-    EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part0"));
+    EXPECT_TRUE(failed(open(), EBUSY, "part0"));
 }
 
 TEST_F(PoolLock, AnotherProcessMayHoldAnyPart) {
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     {
         const LockingProcess other(part("part1"));
-        EXPECT_TRUE(failed(open("pool.set"), EBUSY, "part1"));
-        EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY, "part1"));
-        EXPECT_TRUE(failed(remove("pool.set"), EAGAIN, "part1"));
-        EXPECT_TRUE(fs::exists(part("part0"))) << "removed though part1 is in use";
+        EXPECT_TRUE(failed(open(), EBUSY, "part1"));
+        EXPECT_TRUE(failed(create(), EBUSY, "part1"));
+        EXPECT_TRUE(failed(remove(), EAGAIN, "part1"));
+        EXPECT_TRUE(has("part0")) << "removed though part1 is in use";
     }
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
 }
 
 TEST_F(PoolLock, ABusyPartKeepsNewOnesFromBeingMade) {
     make_part("part1", 2 * MiB);
     const LockingProcess other(part("part1"));
-    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY));
-    EXPECT_FALSE(fs::exists(part("part0")));
+    EXPECT_TRUE(failed(create(), EBUSY));
+    EXPECT_FALSE(has("part0"));
     EXPECT_EQ(read_file(part("part1")), std::string(2 * MiB, '\0'));
 }
 
 TEST_F(PoolLock, OneFileUnderTwoNamesIsRefused) {
     make_part("part0", 2 * MiB);
     fs::create_hard_link(part("part0"), part("part1"));
-    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EBUSY, "part1"));
+    EXPECT_TRUE(failed(create(), EBUSY, "part1"));
     EXPECT_EQ(read_file(part("part0")), std::string(2 * MiB, '\0'));
 }
 
 TEST_F(PoolLock, AFileThatTookThePlaceOfAPartIsNotRemoved) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create());
     fs::remove(part("part0"));
     make_part("part0", 10, "not ours");
-    EXPECT_TRUE(failed(pool->remove(), ENOENT, "part0"));
+    EXPECT_TRUE(failed(pool.remove(), ENOENT, "part0"));
     EXPECT_EQ(read_file(part("part0")).substr(0, 8), "not ours");
-    EXPECT_FALSE(fs::exists(part("part1")));
+    EXPECT_FALSE(has("part1"));
 }
 
 TEST_F(PoolLock, ChildProcessesDoNotInheritIt) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create());
     for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
         std::error_code error;
         const auto target = fs::read_symlink(entry.path(), error);
@@ -155,8 +148,8 @@ TEST_F(PoolLock, OnlyOneOfManyCreates) {
         for (const int code : codes)
             EXPECT_TRUE(code == 0 || code == EBUSY || code == EEXIST || code == ENOENT) << code;
         created = std::ranges::count(codes, 0);
-        ASSERT_EQ(fs::exists(part("part0")), created > 0);
-        ASSERT_EQ(fs::exists(part("part1")), created > 0);
+        ASSERT_EQ(has("part0"), created > 0);
+        ASSERT_EQ(has("part1"), created > 0);
     }
     ASSERT_EQ(created, 1);
     EXPECT_EQ(read_file(part("part0")).substr(0, 8), "GOLDEN_1");

@@ -63,18 +63,18 @@ protected:
 };
 
 TEST_F(VolatileParts, AreWarnedOfOnceWhenAPoolIsMadeOrOpened) {
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     EXPECT_EQ(count_in_log("is on tmpfs: what is written there is lost with the power"), 1U);
-    ASSERT_TRUE(succeeded(open("pool.set")));
+    ASSERT_TRUE(succeeded(open()));
     EXPECT_EQ(count_in_log("is on tmpfs"), 2U);
 }
 
 TEST_F(VolatileParts, MayBeRefused) {
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     options.refuse_volatile = true;
-    EXPECT_TRUE(failed(open("pool.set"), EINVAL, "volatile-medium"));
-    ASSERT_TRUE(succeeded(remove("pool.set")));
-    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EINVAL, "lost with the power"));
+    EXPECT_TRUE(failed(open(), EINVAL, "volatile-medium"));
+    ASSERT_TRUE(succeeded(remove()));
+    EXPECT_TRUE(failed(create(), EINVAL, "lost with the power"));
     EXPECT_TRUE(fs::is_empty(memory));
 }
 
@@ -119,7 +119,7 @@ protected:
 };
 
 TEST_F(PmemDeepFlush, WithoutTheRightToItIsWarnedOfOnce) {
-    ASSERT_TRUE(succeeded(as_user([&] { return create("pool.set", 0, golden_attributes(2)); })));
+    ASSERT_TRUE(succeeded(as_user([&] { return create(); })));
     EXPECT_EQ(count_in_log("may not ask the persistent memory for deep flushes"), forced ? 1U : 0U);
     EXPECT_EQ(count_in_log(fmt::format(": chown 4242 {}", (region / "deep_flush").native())),
               forced && getuid() == 0 ? 1U : 0U);
@@ -127,7 +127,7 @@ TEST_F(PmemDeepFlush, WithoutTheRightToItIsWarnedOfOnce) {
 
 TEST_F(PmemDeepFlush, MayBeRequired) {
     options.require_deep_flush = true;
-    const auto create_it = [&] { return create("pool.set", 0, golden_attributes(2)); };
+    const auto create_it = [&] { return create(); };
     if (forced) {
         EXPECT_TRUE(failed(as_user(create_it), EACCES, "deep-flush = require"));
     } else {
@@ -140,14 +140,13 @@ TEST_F(PmemDeepFlush, NothingIsSaidWhereItIsNotNeededOrAllowed) {
     for (const char* value : {"1\n", "0\n"}) {
         write_file(region / "deep_flush", value);
         if (value[0] == '1') {
-            EXPECT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2)))) << "we may write";
+            EXPECT_TRUE(succeeded(create())) << "we may write";
         } else {
-            EXPECT_TRUE(
-                succeeded(as_user([&] { return create("pool.set", 0, golden_attributes(2)); })));
+            EXPECT_TRUE(succeeded(as_user([&] { return create(); })));
         }
         EXPECT_EQ(count_in_log("deep flush"), 0U);
         if (value[0] == '1') {
-            ASSERT_TRUE(succeeded(remove("pool.set")));
+            ASSERT_TRUE(succeeded(remove()));
         }
     }
 }

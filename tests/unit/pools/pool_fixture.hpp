@@ -4,33 +4,21 @@
 #include "common/base/log.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/store.hpp"
+#include "tests/support/expect.hpp"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <librpmem.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <numeric>
-#include <string>
-#include <vector>
 
 namespace rpmem::target {
 
-inline constexpr std::size_t MiB = std::size_t{1} << 20;
+using test::failed;
+using test::read_file;
+using test::succeeded;
+using test::value_of;
 
-inline std::string read_file(const std::filesystem::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    EXPECT_TRUE(stream) << path;
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
+inline constexpr std::size_t MiB = std::size_t{1} << 20;
 
 inline void write_file(const std::filesystem::path& path, const std::string& bytes) {
     std::ofstream stream(path, std::ios::binary);
@@ -77,13 +65,9 @@ inline bool same_attributes(const rpmem_pool_attr& left, const rpmem_pool_attr& 
 class PoolFixture : public testing::Test {
 protected:
     void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "rpmem-pools-XXXXXX";
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        root = name;
         options.poolset_dir = root / "sets";
         std::filesystem::create_directory(options.poolset_dir);
     }
-    void TearDown() override { std::filesystem::remove_all(root); }
 
     // Writes a pool set file; "@" in TEXT stands for the directory of the parts.
     void pool_set(const std::string& name, std::string text) {
@@ -93,6 +77,9 @@ protected:
     }
 
     [[nodiscard]] std::filesystem::path part(const std::string& name) const { return root / name; }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return std::filesystem::exists(part(name));
+    }
 
     // A part file of SIZE bytes that starts with BYTES.
     void make_part(const std::string& name, std::size_t size, const std::string& bytes = {}) {
@@ -100,38 +87,21 @@ protected:
         std::filesystem::resize_file(part(name), size);
     }
 
-    Result<Pool> create(const std::string& name, std::size_t size,
-                        const rpmem_pool_attr& attributes) {
+    Result<Pool> create(const std::string& name = "pool.set", std::size_t size = 0,
+                        const rpmem_pool_attr& attributes = golden_attributes(2)) {
         return create_pool(options, name, size, attributes, log);
     }
-    Result<Pool> open(const std::string& name, std::size_t size = 0) {
+    Result<Pool> open(const std::string& name = "pool.set", std::size_t size = 0) {
         return open_pool(options, name, size, log);
     }
-    Result<> remove(const std::string& name, const RemoveOptions& flags = {}) {
+    Result<> remove(const std::string& name = "pool.set", const RemoveOptions& flags = {}) {
         return remove_pool(options, name, flags, log);
     }
 
-    std::filesystem::path root;
+    const test::TemporaryDirectory temporary;
+    const std::filesystem::path root = temporary.path();
     StoreOptions options;
     Log log;
 };
-
-template <typename T>
-testing::AssertionResult succeeded(const Result<T>& result) {
-    if (result)
-        return testing::AssertionSuccess();
-    return testing::AssertionFailure() << result.error().text << " [" << result.error().code << "]";
-}
-
-// Failed with CODE and a text in which TEXT occurs.
-template <typename T>
-testing::AssertionResult failed(const Result<T>& result, int code, const std::string& text = {}) {
-    if (result)
-        return testing::AssertionFailure() << "no error";
-    if (result.error().code != code || result.error().text.find(text) == std::string::npos)
-        return testing::AssertionFailure() << result.error().text << " [" << result.error().code
-                                           << "], expected " << code << " and " << text;
-    return testing::AssertionSuccess();
-}
 
 } // namespace rpmem::target

@@ -1,3 +1,4 @@
+#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_set_file.hpp"
 #include "tests/unit/pools/pool_fixture.hpp"
 
@@ -6,15 +7,14 @@ namespace {
 
 TEST(PoolSetFile, PartsComeInOrder) {
     const auto set =
-        parse_pool_set("PMEMPOOLSET\n2M /a/part0\n3MB /a/part1\nAUTO /dev/dax0.0\n", "s");
-    ASSERT_TRUE(succeeded(set));
-    EXPECT_EQ(set->headers, HeaderLayout::every_part);
-    ASSERT_EQ(set->parts.size(), 3U);
-    EXPECT_EQ(set->parts[0].path, "/a/part0");
-    EXPECT_EQ(set->parts[0].size, 2 * MiB);
-    EXPECT_EQ(set->parts[1].size, 3000000U);
-    EXPECT_EQ(set->parts[2].path, "/dev/dax0.0");
-    EXPECT_FALSE(set->parts[2].size.has_value());
+        value_of(parse_pool_set("PMEMPOOLSET\n2M /a/part0\n3MB /a/part1\nAUTO /dev/dax0.0\n", "s"));
+    EXPECT_EQ(set.headers, HeaderLayout::every_part);
+    ASSERT_EQ(set.parts.size(), 3U);
+    EXPECT_EQ(set.parts[0].path, "/a/part0");
+    EXPECT_EQ(set.parts[0].size, 2 * MiB);
+    EXPECT_EQ(set.parts[1].size, 3000000U);
+    EXPECT_EQ(set.parts[2].path, "/dev/dax0.0");
+    EXPECT_FALSE(set.parts[2].size.has_value());
 }
 
 TEST(PoolSetFile, OptionsMayComeAnywhereAfterTheFirstLine) {
@@ -25,31 +25,33 @@ TEST(PoolSetFile, OptionsMayComeAnywhereAfterTheFirstLine) {
 }
 
 TEST(PoolSetFile, CommentsBlanksAndCarriageReturnsAreSkipped) {
-    const auto set = parse_pool_set("PMEMPOOLSET\r\n# 9M /no\r\n\r\n \t \r\n"
-                                    "\t2M\t /p#1  # the part\r\nOPTION SINGLEHDR # yes\r\n  # end",
-                                    "s");
-    ASSERT_TRUE(succeeded(set));
-    ASSERT_EQ(set->parts.size(), 1U);
-    EXPECT_EQ(set->parts[0].path, "/p#1");
-    EXPECT_EQ(set->headers, HeaderLayout::first_part_only);
+    const auto set =
+        value_of(parse_pool_set("PMEMPOOLSET\r\n# 9M /no\r\n\r\n \t \r\n"
+                                "\t2M\t /p#1  # the part\r\nOPTION SINGLEHDR # yes\r\n  # end",
+                                "s"));
+    ASSERT_EQ(set.parts.size(), 1U);
+    EXPECT_EQ(set.parts[0].path, "/p#1");
+    EXPECT_EQ(set.headers, HeaderLayout::first_part_only);
 }
 
 TEST(PoolSetFile, SizesHaveUnits) {
-    EXPECT_EQ(parse_part_size("4096"), 4096U);
-    EXPECT_EQ(parse_part_size("4096B"), 4096U);
-    EXPECT_EQ(parse_part_size("3K"), 3072U);
-    EXPECT_EQ(parse_part_size("3KiB"), 3072U);
-    EXPECT_EQ(parse_part_size("3kB"), 3000U);
-    EXPECT_EQ(parse_part_size("3M"), 3 * MiB);
-    EXPECT_EQ(parse_part_size("3MiB"), 3 * MiB);
-    EXPECT_EQ(parse_part_size("3MB"), 3000000U);
-    EXPECT_EQ(parse_part_size("3G"), 3072 * MiB);
-    EXPECT_EQ(parse_part_size("3GiB"), 3072 * MiB);
-    EXPECT_EQ(parse_part_size("3GB"), 3000000000U);
-    EXPECT_EQ(parse_part_size("3T"), 3072 * 1024 * MiB);
-    EXPECT_EQ(parse_part_size("3TiB"), 3072 * 1024 * MiB);
-    EXPECT_EQ(parse_part_size("3TB"), 3000000000000U);
-    EXPECT_EQ(parse_part_size("8191P"), 8191ULL << 50);
+    const std::pair<const char*, std::uint64_t> sizes[] = {{"4096", 4096},
+                                                           {"4096B", 4096},
+                                                           {"3K", 3072},
+                                                           {"3KiB", 3072},
+                                                           {"3kB", 3000},
+                                                           {"3M", 3 * MiB},
+                                                           {"3MiB", 3 * MiB},
+                                                           {"3MB", 3000000},
+                                                           {"3G", 3072 * MiB},
+                                                           {"3GiB", 3072 * MiB},
+                                                           {"3GB", 3000000000},
+                                                           {"3T", 3072 * 1024 * MiB},
+                                                           {"3TiB", 3072 * 1024 * MiB},
+                                                           {"3TB", 3000000000000},
+                                                           {"8191P", 8191ULL << 50}};
+    for (const auto& [text, size] : sizes)
+        EXPECT_EQ(parse_part_size(text), size) << text;
 }
 
 TEST(PoolSetFile, WhatIsNoSizeIsNone) {
@@ -112,7 +114,7 @@ TEST(PoolSetFile, NothingIsToldOfAFileOfAnotherKind) {
                                    "PMEMPOOLSET secret\n", "secret\nPMEMPOOLSET\n"}) {
         const auto set = parse_pool_set(text, "my.set");
         ASSERT_TRUE(failed(set, EINVAL, "my.set:1:")) << text;
-        EXPECT_EQ(set.error().text.find("secret"), std::string::npos) << set.error().text;
+        EXPECT_FALSE(test::contains(set.error().text, "secret"));
         EXPECT_FALSE(begins_as_pool_set(text)) << text;
     }
     EXPECT_TRUE(begins_as_pool_set("PMEMPOOLSET\r\nsecret"));
@@ -136,6 +138,58 @@ TEST(PoolSetFile, SizeLinesAndPartsAreBounded) {
         parts += fmt::format("2M /part{}\n", i);
     EXPECT_TRUE(succeeded(parse_pool_set(parts, "my.set")));
     EXPECT_TRUE(failed(parse_pool_set(parts + "2M /last\n", "my.set"), EINVAL, "too many parts"));
+}
+
+using Sizes = std::vector<std::uint64_t>;
+
+TEST(PartLayout, EveryPartLosesItsHeaderButTheFirst) {
+    const auto layout =
+        value_of(lay_out_parts(HeaderLayout::every_part, Sizes{2 * MiB, 4 * MiB, 2 * MiB}));
+    EXPECT_EQ(layout.size, 8 * MiB - 2 * 4096);
+    EXPECT_EQ(layout.parts[0].file_offset, 0U);
+    EXPECT_EQ(layout.parts[0].length, 2 * MiB);
+    EXPECT_EQ(layout.parts[1].file_offset, 4096U);
+    EXPECT_EQ(layout.parts[1].pool_offset, 2 * MiB);
+    EXPECT_EQ(layout.parts[1].length, 4 * MiB - 4096);
+    EXPECT_EQ(layout.parts[2].pool_offset, 6 * MiB - 4096);
+}
+
+TEST(PartLayout, WithoutHeadersEveryByteCounts) {
+    for (const auto headers : {HeaderLayout::first_part_only, HeaderLayout::none}) {
+        const auto layout = value_of(lay_out_parts(headers, Sizes{2 * MiB, 4 * MiB}));
+        EXPECT_EQ(layout.size, 6 * MiB);
+        EXPECT_EQ(layout.parts[1].file_offset, 0U);
+    }
+}
+
+TEST(PartLayout, SizesAreRoundedDownToPages) {
+    const auto layout =
+        value_of(lay_out_parts(HeaderLayout::none, Sizes{2 * MiB + 4095, 2 * MiB + 4096}));
+    EXPECT_EQ(layout.parts[0].length, 2 * MiB);
+    EXPECT_EQ(layout.parts[1].pool_offset, 2 * MiB);
+    EXPECT_EQ(layout.size, 4 * MiB + 4096);
+}
+
+TEST(PartLayout, HeadersAreWhereTheLayoutSays) {
+    EXPECT_TRUE(has_header(HeaderLayout::every_part, 0));
+    EXPECT_TRUE(has_header(HeaderLayout::every_part, 5));
+    EXPECT_TRUE(has_header(HeaderLayout::first_part_only, 0));
+    EXPECT_FALSE(has_header(HeaderLayout::first_part_only, 1));
+    EXPECT_FALSE(has_header(HeaderLayout::none, 0));
+}
+
+TEST(PartLayout, SmallPartsAndNoPartsAreRefused) {
+    EXPECT_TRUE(
+        failed(lay_out_parts(HeaderLayout::none, Sizes{2 * MiB, 2 * MiB - 1}), EINVAL, "part 1"));
+    EXPECT_TRUE(failed(lay_out_parts(HeaderLayout::none, Sizes{}), EINVAL));
+}
+
+TEST(PartLayout, SumsThatOverflowAreRefused) {
+    const std::uint64_t half = std::uint64_t{1} << 62;
+    EXPECT_TRUE(failed(lay_out_parts(HeaderLayout::none, Sizes{half, half}), EINVAL, "too large"));
+    EXPECT_TRUE(failed(lay_out_parts(HeaderLayout::none, Sizes{UINT64_MAX}), EINVAL, "too large"));
+    EXPECT_TRUE(failed(lay_out_parts(HeaderLayout::none, Sizes{half, half - 1, UINT64_MAX}), EINVAL,
+                       "too large"));
 }
 
 } // namespace

@@ -48,19 +48,13 @@ TEST_F(PoolSetPath, AbsoluteNamesAreRefusedAlways) {
     EXPECT_TRUE(failed(load_pool_set(options, name), EBADF, "absolute"));
 }
 
-TEST_F(PoolSetPath, DotsDoNotLeadOut) {
-    EXPECT_TRUE(failed(load_pool_set(options, "../outside.set"), EBADF, "leads out"));
-    EXPECT_TRUE(failed(load_pool_set(options, "sub/../../outside.set"), EBADF, "leads out"));
-    EXPECT_TRUE(failed(load_pool_set(options, "../sets/inside.set"), EBADF, "leads out"));
-}
-
-TEST_F(PoolSetPath, SymbolicLinksDoNotLeadOut) {
+TEST_F(PoolSetPath, DotsAndSymbolicLinksDoNotLeadOut) {
     fs::create_symlink(root / "outside.set", options.poolset_dir / "absolute.set");
     fs::create_symlink("../outside.set", options.poolset_dir / "relative.set");
     fs::create_directory_symlink(root, options.poolset_dir / "up");
-    EXPECT_TRUE(failed(load_pool_set(options, "absolute.set"), EBADF, "leads out"));
-    EXPECT_TRUE(failed(load_pool_set(options, "relative.set"), EBADF, "leads out"));
-    EXPECT_TRUE(failed(load_pool_set(options, "up/outside.set"), EBADF, "leads out"));
+    for (const char* name : {"../outside.set", "sub/../../outside.set", "../sets/inside.set",
+                             "absolute.set", "relative.set", "up/outside.set"})
+        EXPECT_TRUE(failed(load_pool_set(options, name), EBADF, "leads out")) << name;
 }
 
 TEST_F(PoolSetPath, SymbolicLinksMayStayInside) {
@@ -80,11 +74,14 @@ TEST_F(PoolSetPath, TheConfigurationMayAllowOutside) {
     EXPECT_EQ(loaded("inside.set"), "inside");
 }
 
-TEST_F(PoolSetPath, OnlyRegularFilesAreRead) {
+TEST_F(PoolSetPath, OnlyRegularFilesOfSomeSizeAreRead) {
     ASSERT_EQ(mkfifo((options.poolset_dir / "fifo.set").c_str(), 0600), 0);
-    EXPECT_TRUE(failed(load_pool_set(options, "fifo.set"), EINVAL, "regular"));
-    EXPECT_TRUE(failed(load_pool_set(options, "sub"), EINVAL, "regular"));
-    EXPECT_TRUE(failed(load_pool_set(options, "."), EINVAL, "regular"));
+    for (const char* name : {"fifo.set", "sub", "."})
+        EXPECT_TRUE(failed(load_pool_set(options, name), EINVAL, "regular")) << name;
+    fs::resize_file(options.poolset_dir / "inside.set", std::uintmax_t{1} << 40);
+    EXPECT_TRUE(failed(load_pool_set(options, "inside.set"), EINVAL, "larger"));
+    pool_set("bad.set", "foo bar\n");
+    EXPECT_TRUE(failed(load_pool_set(options, "bad.set"), EINVAL, "bad.set:2:"));
 }
 
 TEST_F(PoolSetPath, OddNamesAreRefused) {
@@ -92,16 +89,6 @@ TEST_F(PoolSetPath, OddNamesAreRefused) {
     EXPECT_TRUE(
         failed(load_pool_set(options, std::string_view("inside.set\0x", 12)), EINVAL, "NUL"));
     EXPECT_FALSE(load_pool_set(options, std::string(5000, 'x')));
-}
-
-TEST_F(PoolSetPath, HugeFilesAreNotRead) {
-    fs::resize_file(options.poolset_dir / "inside.set", std::uintmax_t{1} << 40);
-    EXPECT_TRUE(failed(load_pool_set(options, "inside.set"), EINVAL, "larger"));
-}
-
-TEST_F(PoolSetPath, ParseErrorsNameTheFile) {
-    pool_set("bad.set", "foo bar\n");
-    EXPECT_TRUE(failed(load_pool_set(options, "bad.set"), EINVAL, "bad.set:2:"));
 }
 
 TEST_F(PoolSetPath, UnlinkingStaysInsideToo) {

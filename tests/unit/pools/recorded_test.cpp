@@ -4,7 +4,6 @@
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/pools/pool_fixture.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 namespace rpmem::target {
@@ -50,8 +49,7 @@ protected:
 TEST_F(RecordedPool, CreateMakesHeadersAndNamesDurable) {
     fs::create_directory(part("other"));
     pool_set("pool.set", "2M @/part0\n2M @/other/part1\n");
-    const auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    const auto pool = value_of(create());
     EXPECT_TRUE(synced_after_writing(part("part0"), part("part0")));
     EXPECT_TRUE(synced_after_writing(part("other/part1"), part("other/part1")));
     EXPECT_TRUE(synced_after_writing(root, part("part0")));
@@ -60,23 +58,22 @@ TEST_F(RecordedPool, CreateMakesHeadersAndNamesDurable) {
 
 // Nobody was told that they are durable: after the next loss of power they may be gone.
 TEST_F(RecordedPool, WhatAnEarlierProcessLeftIsDurableBeforeItIsRead) {
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     for (const std::string name : {"part0", "part1"}) {
         recorder.reset();
-        auto pool = open("pool.set");
-        ASSERT_TRUE(succeeded(pool));
+        auto pool = value_of(open());
         EXPECT_EQ(recorder.count("fdatasync", name), 1U) << name;
         // Another process may have been told of a page that is lost.
         EXPECT_GE(recorder.count("posix_fadvise", name), 1U) << name;
-        EXPECT_TRUE(succeeded(pool->close()));
+        EXPECT_TRUE(succeeded(pool.close()));
         recorder.reset();
         recorder.fail({.call = "fdatasync", .path = name, .number = 1, .code = EIO});
-        EXPECT_TRUE(failed(open("pool.set"), EIO, part(name).native()));
+        EXPECT_TRUE(failed(open(), EIO, part(name).native()));
         // Linux tells of what it could not write once: the next sync would succeed.
         EXPECT_GE(recorder.count("posix_fadvise", name), 1U) << name;
-        EXPECT_TRUE(succeeded(open("pool.set")));
+        EXPECT_TRUE(succeeded(open()));
     }
-    ASSERT_TRUE(succeeded(remove("pool.set")));
+    ASSERT_TRUE(succeeded(remove()));
     pool_set("none.set", "OPTION NOHDRS\n2M @/part0\n2M @/part1\n");
     make_part("part0", 2 * MiB, "data");
     recorder.reset();
@@ -90,50 +87,48 @@ TEST_F(RecordedPool, APoolThatWasClosedInOrderKeepsItsPageCache) {
     constexpr std::uint32_t with_shutdown_state = 6;
     ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
     recorder.reset();
-    ASSERT_TRUE(succeeded(open("pool.set")));
+    ASSERT_TRUE(succeeded(open()));
     EXPECT_EQ(recorder.count("posix_fadvise"), 0U);
     auto header = header_of(read_file(part("part0")));
     header.shutdown_state = make_shutdown_state({}, true);
     seal(header);
     write_file(part("part0"), bytes_of(header) + read_file(part("part0")).substr(header_size));
     recorder.reset();
-    ASSERT_TRUE(succeeded(open("pool.set")));
+    ASSERT_TRUE(succeeded(open()));
     EXPECT_GE(recorder.count("posix_fadvise", "part0"), 1U);
     EXPECT_GE(recorder.count("posix_fadvise", "part1"), 1U);
 }
 
 TEST_F(RecordedPool, NewAttributesAreDurable) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create());
     recorder.reset();
-    ASSERT_TRUE(succeeded(pool->set_attributes(golden_attributes(2, 0x80))));
+    ASSERT_TRUE(succeeded(pool.set_attributes(golden_attributes(2, 0x80))));
     EXPECT_TRUE(synced_after_writing(part("part0"), part("part0")));
     EXPECT_TRUE(synced_after_writing(part("part1"), part("part1")));
 }
 
 // Headers that disagree would make a pool that cannot be opened.
 TEST_F(RecordedPool, AttributesThatCannotBeWrittenLeaveTheOldOnes) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create());
     const auto first = read_file(part("part0"));
     const auto second = read_file(part("part1"));
     for (const std::string name : {"part0", "part1"}) {
         recorder.reset();
         recorder.fail({.call = "pwrite", .path = name, .number = 1, .code = ENOSPC});
-        EXPECT_TRUE(failed(pool->set_attributes(golden_attributes(2, 0x80)), ENOSPC, name));
-        EXPECT_TRUE(same_attributes(pool->attributes(), golden_attributes(2)));
+        EXPECT_TRUE(failed(pool.set_attributes(golden_attributes(2, 0x80)), ENOSPC, name));
+        EXPECT_TRUE(same_attributes(pool.attributes(), golden_attributes(2)));
         EXPECT_EQ(read_file(part("part0")), first) << name;
         EXPECT_EQ(read_file(part("part1")), second) << name;
     }
-    ASSERT_TRUE(succeeded(pool->close()));
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    ASSERT_TRUE(succeeded(pool.close()));
+    EXPECT_TRUE(succeeded(open()));
 }
 
 // Between opening a part and locking it, another session may remove it, and make a new one.
 TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
     for (const bool made_anew : {false, true}) {
         recorder.reset();
-        ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+        ASSERT_TRUE(succeeded(create()));
         const auto bytes = read_file(part("part1"));
         recorder.before_each([&](const Event& event) {
             if (event.call != "flock" || event.path != part("part1").native())
@@ -142,9 +137,9 @@ TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
             if (made_anew)
                 make_part("part1", 2 * MiB, bytes);
         });
-        EXPECT_TRUE(failed(open("pool.set"), ENOENT, "was removed just now"));
+        EXPECT_TRUE(failed(open(), ENOENT, "was removed just now"));
         recorder.reset();
-        EXPECT_EQ(succeeded(open("pool.set")), made_anew);
+        EXPECT_EQ(succeeded(open()), made_anew);
         ASSERT_TRUE(succeeded(remove("pool.set", {.force = true})));
     }
 }

@@ -65,45 +65,42 @@ protected:
 // The devices under the tests' files tell neither a count nor an id, as those of the golden pool.
 
 TEST_F(ShutdownStatePool, IsDirtyWhileThePoolIsOpen) {
-    auto pool = create("pool.set", 0, golden_attributes(6));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create("pool.set", 0, golden_attributes(6)));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1);
     EXPECT_EQ(on_media().shutdown_state.checksum,
               shutdown_state_checksum(on_media().shutdown_state));
-    ASSERT_TRUE(succeeded(pool->close()));
+    ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 
-    auto again = open("pool.set");
-    ASSERT_TRUE(succeeded(again));
+    auto again = value_of(open());
     EXPECT_EQ(on_media().shutdown_state.dirty, 1);
-    EXPECT_EQ(again->address()[offsetof(PoolHeader, shutdown_state) + 16], std::byte{1});
-    ASSERT_TRUE(succeeded(again->set_attributes(golden_attributes(6, 0x80))));
+    EXPECT_EQ(again.address()[offsetof(PoolHeader, shutdown_state) + 16], std::byte{1});
+    ASSERT_TRUE(succeeded(again.set_attributes(golden_attributes(6, 0x80))));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1) << "new attributes end no session";
-    { const Pool moved = std::move(*again); } // destroyed: a clean end too
+    { const Pool moved = std::move(again); } // destroyed: a clean end too
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 }
 
 TEST_F(ShutdownStatePool, WithoutTheFeatureNothingIsWritten) {
-    const auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
+    const auto pool = value_of(create());
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 }
 
 TEST_F(ShutdownStatePool, ADirtyPoolOnTheSameDevicesOpens) {
     make_pool(make_shutdown_state({}, true));
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
 }
 
 TEST_F(ShutdownStatePool, ADirtyPoolOnChangedDevicesIsRefusedAndLeftAlone) {
     make_pool(make_shutdown_state(then, true));
     const auto before = read_file(part("part0"));
-    EXPECT_TRUE(failed(open("pool.set"), EINVAL, "lost power"));
+    EXPECT_TRUE(failed(open(), EINVAL, "lost power"));
     EXPECT_EQ(read_file(part("part0")), before);
 }
 
 TEST_F(ShutdownStatePool, ACleanPoolOnChangedDevicesStartsAfresh) {
     make_pool(make_shutdown_state(then, false));
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
     EXPECT_EQ(on_media().shutdown_state.unsafe_shutdown_count, 0U);
     EXPECT_EQ(on_media().shutdown_state.device_uuid, 0U);
 }
@@ -112,13 +109,13 @@ TEST_F(ShutdownStatePool, ABadChecksumStartsAfresh) {
     auto state = make_shutdown_state(then, true);
     state.checksum ^= 1;
     make_pool(state);
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
     EXPECT_EQ(on_media().shutdown_state.checksum, 0U);
 }
 
 TEST_F(ShutdownStatePool, WithoutTheFeatureTheStateIsIgnored) {
     make_pool(make_shutdown_state(then, true), 2);
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
     EXPECT_EQ(on_media().shutdown_state.unsafe_shutdown_count, 5U);
 }
 
@@ -128,38 +125,35 @@ TEST_F(ShutdownStatePool, AReaderLeavesThePoolAsItIs) {
         const auto before = read_file(part("part0"));
         const auto changed = std::filesystem::last_write_time(part("part0"));
         options.read_only = true;
-        auto pool = open("pool.set");
-        ASSERT_TRUE(succeeded(pool));
+        auto pool = value_of(open());
         EXPECT_EQ(read_file(part("part0")), before) << "opening";
         EXPECT_TRUE(
-            failed(pool->set_attributes(golden_attributes(6, 0x80)), EACCES, "may only read"));
-        EXPECT_TRUE(succeeded(pool->close()));
+            failed(pool.set_attributes(golden_attributes(6, 0x80)), EACCES, "may only read"));
+        EXPECT_TRUE(succeeded(pool.close()));
         EXPECT_EQ(read_file(part("part0")), before) << "closing";
         EXPECT_EQ(std::filesystem::last_write_time(part("part0")), changed);
     }
     make_pool(make_shutdown_state(then, true));
-    EXPECT_TRUE(failed(open("pool.set"), EINVAL, "lost power"));
+    EXPECT_TRUE(failed(open(), EINVAL, "lost power"));
 }
 
 TEST_F(ShutdownStatePool, WithoutChecksum2kTheHeaderStaysValid) {
-    auto pool = create("pool.set", 0, golden_attributes(4));
-    ASSERT_TRUE(succeeded(pool));
+    auto pool = value_of(create("pool.set", 0, golden_attributes(4)));
     EXPECT_EQ(on_media().checksum, header_checksum(on_media()));
-    ASSERT_TRUE(succeeded(pool->close()));
+    ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_EQ(on_media().checksum, header_checksum(on_media()));
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
 }
 
 TEST_F(ShutdownStatePool, ChangedAttributesSwitchItOnAndOff) {
-    auto pool = create("pool.set", 0, golden_attributes(2));
-    ASSERT_TRUE(succeeded(pool));
-    ASSERT_TRUE(succeeded(pool->set_attributes(golden_attributes(6))));
+    auto pool = value_of(create());
+    ASSERT_TRUE(succeeded(pool.set_attributes(golden_attributes(6))));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1);
-    ASSERT_TRUE(succeeded(pool->set_attributes(golden_attributes(6, 0x80))));
+    ASSERT_TRUE(succeeded(pool.set_attributes(golden_attributes(6, 0x80))));
     EXPECT_EQ(on_media().shutdown_state.dirty, 1);
-    ASSERT_TRUE(succeeded(pool->set_attributes(golden_attributes(2))));
+    ASSERT_TRUE(succeeded(pool.set_attributes(golden_attributes(2))));
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
-    ASSERT_TRUE(succeeded(pool->close()));
+    ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_EQ(on_media().shutdown_state.dirty, 0);
 }
 

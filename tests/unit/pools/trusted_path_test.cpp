@@ -12,8 +12,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <functional>
-
 namespace rpmem::target {
 namespace {
 
@@ -51,14 +49,23 @@ void set_acl(const fs::path& path, const Acl& acl) {
         << path << ": " << strerror(errno);
 }
 
+using Arrange = std::function<void(const fs::path&)>; // gets the directory of the case
+
 struct Layout {
     const char* name;
-    std::function<void(const fs::path&)> arrange; // gets the directory of the case
-    const char* path = "dir/file";                // in it
-    int code = 0;                                 // 0: the file is used
-    std::string text = "";                        // of the error; "@" is the directory
-    mode_t part_mode = 0600;
+    Arrange arrange;
+    const char* path; // in it
+    int code;         // 0: the file is used
+    std::string text; // of the error; "@" is the directory
 };
+
+Layout used(const char* name, Arrange arrange, const char* path = "dir/file") {
+    return {.name = name, .arrange = std::move(arrange), .path = path, .code = 0, .text = ""};
+}
+Layout refused(const char* name, Arrange arrange, std::string text, const char* path = "dir/file",
+               int code = EACCES) {
+    return {name, std::move(arrange), path, code, std::move(text)};
+}
 
 std::ostream& operator<<(std::ostream& stream, const Layout& layout) {
     return stream << layout.name;
@@ -91,123 +98,53 @@ void nothing(const fs::path&) {}
 
 // "dir" and "dir/file" are there, and belong to this user alone; so does "good".
 const Layout layouts[] = {
-    {.name = "OursAlone", .arrange = nothing},
-    {.name = "ReadByAll", .arrange = all(mode("dir/file", 0644), mode("dir", 0755))},
-    {.name = "SetGroupId", .arrange = mode("dir", 02755)},
-    {.name = "DirectoryOfGroup",
-     .arrange = mode("dir", 0775),
-     .code = EACCES,
-     .text = "chmod go-w @/dir"},
-    {.name = "DirectoryOfAll",
-     .arrange = mode("dir", 0757),
-     .code = EACCES,
-     .text = "everybody may write to @/dir (mode 0757)"},
-    {.name = "StickyDirectory", .arrange = mode("dir", 01777)},
-    {.name = "DirectoryOfAnother",
-     .arrange = owner("dir"),
-     .code = EACCES,
-     .text = "@/dir belongs to user 4242"},
-    {.name = "StickyDirectoryOfAnother",
-     .arrange = all(mode("dir", 01777), owner("dir")),
-     .code = EACCES,
-     .text = "@/dir belongs to user 4242"},
-    {.name = "FileOfGroup",
-     .arrange = mode("dir/file", 0660),
-     .code = EACCES,
-     .text = "chmod go-w @/dir/file"},
-    {.name = "FileOfAll",
-     .arrange = mode("dir/file", 0602),
-     .code = EACCES,
-     .text = "everybody may write"},
-    {.name = "FileOfAnother",
-     .arrange = owner("dir/file"),
-     .code = EACCES,
-     .text = fmt::format("chown {} @/dir/file", geteuid())},
-    {.name = "FileOfAnotherInSticky",
-     .arrange = all(mode("dir", 01777), owner("dir/file")),
-     .code = EACCES,
-     .text = "@/dir/file belongs to user 4242"},
-    {.name = "DirectoryOfAnotherInSticky",
-     .arrange = all(mode(".", 01777), owner("dir")),
-     .code = EACCES,
-     .text = "@/dir belongs to user 4242"},
-    {.name = "LinkIntoGood", .arrange = link("dir/file"), .path = "link"},
-    {.name = "LinkToDirectory", .arrange = link("dir"), .path = "link/file"},
-    {.name = "LinkUpAndDown", .arrange = link("../dir/file", "good/link"), .path = "good/link"},
-    {.name = "ChainOfLinks",
-     .arrange = all(link("dir", "one"), link("one", "two")),
-     .path = "two/file"},
-    {.name = "LinkToFileOfAll",
-     .arrange = all(link("dir/file"), mode("dir/file", 0666)),
-     .path = "link",
-     .code = EACCES,
-     .text = "everybody"},
-    {.name = "LinkIntoDirectoryOfAll",
-     .arrange = all(link("dir/file"), mode("dir", 0777)),
-     .path = "link",
-     .code = EACCES,
-     .text = "@/dir "},
-    {.name = "LinkInDirectoryOfAll",
-     .arrange = all(link("../good/file", "dir/link"), mode("dir", 0777)),
-     .path = "dir/link",
-     .code = EACCES,
-     .text = "@/dir "},
-    {.name = "OwnLinkInSticky",
-     .arrange = all(link("../good/file", "dir/link"), mode("dir", 01777)),
-     .path = "dir/link"},
-    {.name = "LinkOfAnotherInSticky",
-     .arrange = all(link("../good/file", "dir/link"), mode("dir", 01777), owner("dir/link")),
-     .path = "dir/link",
-     .code = EACCES,
-     .text = "@/dir/link belongs to user 4242"},
-    {.name = "UpThroughDirectoryOfAll",
-     .arrange = mode("dir", 0777),
-     .path = "dir/../good/file",
-     .code = EACCES,
-     .text = "@/dir "},
-    {.name = "Dots", .arrange = nothing, .path = "./dir/../good/./file"},
-    {.name = "LinkToItself",
-     .arrange = link("link"),
-     .path = "link",
-     .code = EINVAL,
-     .text = "Too many levels"},
-    {.name = "DanglingLink", .arrange = link("nowhere"), .path = "link", .code = ENOENT},
-    {.name = "MissingDirectory",
-     .arrange = nothing,
-     .path = "none/file",
-     .code = ENOENT,
-     .text = "@/none: No such file or directory"},
-    {.name = "FileAsDirectory",
-     .arrange = nothing,
-     .path = "dir/file/more",
-     .code = ENOENT,
-     .text = "@/dir/file: Not a directory"},
-    {.name = "Fifo",
-     .arrange = kind([](const fs::path& at) { return mkfifo(at.c_str(), 0600); }),
-     .code = EINVAL,
-     .text = "regular file"},
-    {.name = "Directory",
-     .arrange = kind([](const fs::path& at) { return mkdir(at.c_str(), 0700); }),
-     .code = EINVAL},
-    {.name = "UserInAcl",
-     .arrange = acl("dir/file", {ACL_USER, stranger, 6, 6}),
-     .code = EACCES,
-     .text = "user 4242 (by an ACL) may write to @/dir/file"},
-    {.name = "UserInAclMasked", .arrange = acl("dir/file", {ACL_USER, stranger, 6, 4})},
-    {.name = "UserInAclReads", .arrange = acl("dir/file", {ACL_USER, stranger, 4, 6})},
-    {.name = "OurselvesInAcl", .arrange = acl("dir/file", {ACL_USER, geteuid(), 6, 6})},
-    {.name = "GroupInAcl",
-     .arrange = acl("dir/file", {ACL_GROUP, 50, 6, 6}),
-     .code = EACCES,
-     .text = "group 50 (by an ACL)"},
-    {.name = "OwnGroupInAcl",
-     .arrange = acl("dir/file", {ACL_USER, stranger, 4, 6, 6}),
-     .code = EACCES,
-     .text = "its group"},
-    {.name = "DirectoryAcl",
-     .arrange = acl("dir", {ACL_USER, stranger, 7, 7}),
-     .code = EACCES,
-     .text = "user 4242 (by an ACL) may write to @/dir "},
+    used("OursAlone", nothing),
+    used("ReadByAll", all(mode("dir/file", 0644), mode("dir", 0755))),
+    used("SetGroupId", mode("dir", 02755)),
+    refused("DirectoryOfGroup", mode("dir", 0775), "chmod go-w @/dir"),
+    refused("DirectoryOfAll", mode("dir", 0757), "everybody may write to @/dir (mode 0757)"),
+    used("StickyDirectory", mode("dir", 01777)),
+    refused("DirectoryOfAnother", owner("dir"), "@/dir belongs to user 4242"),
+    refused("StickyDirectoryOfAnother", all(mode("dir", 01777), owner("dir")),
+            "@/dir belongs to user 4242"),
+    refused("FileOfGroup", mode("dir/file", 0660), "chmod go-w @/dir/file"),
+    refused("FileOfAll", mode("dir/file", 0602), "everybody may write"),
+    refused("FileOfAnother", owner("dir/file"), fmt::format("chown {} @/dir/file", geteuid())),
+    refused("FileOfAnotherInSticky", all(mode("dir", 01777), owner("dir/file")),
+            "@/dir/file belongs to user 4242"),
+    refused("DirectoryOfAnotherInSticky", all(mode(".", 01777), owner("dir")),
+            "@/dir belongs to user 4242"),
+    used("LinkIntoGood", link("dir/file"), "link"),
+    used("LinkToDirectory", link("dir"), "link/file"),
+    used("LinkUpAndDown", link("../dir/file", "good/link"), "good/link"),
+    used("ChainOfLinks", all(link("dir", "one"), link("one", "two")), "two/file"),
+    refused("LinkToFileOfAll", all(link("dir/file"), mode("dir/file", 0666)), "everybody", "link"),
+    refused("LinkIntoDirectoryOfAll", all(link("dir/file"), mode("dir", 0777)), "@/dir ", "link"),
+    refused("LinkInDirectoryOfAll", all(link("../good/file", "dir/link"), mode("dir", 0777)),
+            "@/dir ", "dir/link"),
+    used("OwnLinkInSticky", all(link("../good/file", "dir/link"), mode("dir", 01777)), "dir/link"),
+    refused("LinkOfAnotherInSticky",
+            all(link("../good/file", "dir/link"), mode("dir", 01777), owner("dir/link")),
+            "@/dir/link belongs to user 4242", "dir/link"),
+    refused("UpThroughDirectoryOfAll", mode("dir", 0777), "@/dir ", "dir/../good/file"),
+    used("Dots", nothing, "./dir/../good/./file"),
+    refused("LinkToItself", link("link"), "Too many levels", "link", EINVAL),
+    refused("DanglingLink", link("nowhere"), "", "link", ENOENT),
+    refused("MissingDirectory", nothing, "@/none: No such file or directory", "none/file", ENOENT),
+    refused("FileAsDirectory", nothing, "@/dir/file: Not a directory", "dir/file/more", ENOENT),
+    refused("Fifo", kind([](const fs::path& at) { return mkfifo(at.c_str(), 0600); }),
+            "regular file", "dir/file", EINVAL),
+    refused("Directory", kind([](const fs::path& at) { return mkdir(at.c_str(), 0700); }), "",
+            "dir/file", EINVAL),
+    refused("UserInAcl", acl("dir/file", {ACL_USER, stranger, 6, 6}),
+            "user 4242 (by an ACL) may write to @/dir/file"),
+    used("UserInAclMasked", acl("dir/file", {ACL_USER, stranger, 6, 4})),
+    used("UserInAclReads", acl("dir/file", {ACL_USER, stranger, 4, 6})),
+    used("OurselvesInAcl", acl("dir/file", {ACL_USER, geteuid(), 6, 6})),
+    refused("GroupInAcl", acl("dir/file", {ACL_GROUP, 50, 6, 6}), "group 50 (by an ACL)"),
+    refused("OwnGroupInAcl", acl("dir/file", {ACL_USER, stranger, 4, 6, 6}), "its group"),
+    refused("DirectoryAcl", acl("dir", {ACL_USER, stranger, 7, 7}),
+            "user 4242 (by an ACL) may write to @/dir "),
 };
 
 class TrustedPath : public testing::TestWithParam<Layout> {
@@ -215,23 +152,14 @@ protected:
     void SetUp() override {
         if (geteuid() != 0 && needs_root())
             GTEST_SKIP() << "only root can give a file to another user";
-        std::string name = fs::temp_directory_path() / "rpmem-paths-XXXXXX";
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        root = name;
         for (const auto* directory : {"dir", "good"}) {
             fs::create_directory(root / directory);
             write_file(root / directory / "file", "PMEMPOOLSET\n2M /part\n");
             fs::permissions(root / directory / "file", fs::perms(0600));
         }
     }
-    void TearDown() override {
-        if (!root.empty())
-            fs::remove_all(root);
-    }
-
     static bool needs_root() {
-        return GetParam().text.find("user 4242") != std::string::npos ||
-               GetParam().text.starts_with("chown");
+        return test::contains(GetParam().text, "user 4242") || GetParam().text.starts_with("chown");
     }
 
     template <typename T>
@@ -245,7 +173,8 @@ protected:
             EXPECT_TRUE(failed(result, GetParam().code, text));
     }
 
-    fs::path root;
+    const test::TemporaryDirectory temporary;
+    const fs::path root = temporary.path();
 };
 
 TEST_P(TrustedPath, DecidesOnParts) {
@@ -265,7 +194,7 @@ TEST_P(TrustedPath, DecidesOnPoolSets) {
     else if (GetParam().code == EACCES)
         expect_as_told(opened);
     else
-        EXPECT_EQ(opened.error().text.find("/part"), std::string::npos) << opened.error().text;
+        EXPECT_FALSE(test::contains(opened.error().text, "/part"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, TrustedPath, testing::ValuesIn(layouts),
@@ -282,27 +211,27 @@ TEST_F(PartModes, NewPartsHaveTheModeThatIsSetLessTheUmask) {
                              Case{0660, 027, 0640}, Case{0666, 02, 0664}}) {
         options.part_mode = each.part_mode;
         const mode_t before = umask(each.umask);
-        auto pool = create("pool.set", 0, golden_attributes(2));
+        auto pool = create();
         umask(before);
         ASSERT_TRUE(succeeded(pool));
         struct stat made {};
         ASSERT_EQ(stat(part("part0").c_str(), &made), 0);
         EXPECT_EQ(made.st_mode & 07777, each.result);
         ASSERT_TRUE(succeeded(pool->close()));
-        EXPECT_TRUE(succeeded(open("pool.set"))) << "what it made, it opens";
-        ASSERT_TRUE(succeeded(remove("pool.set")));
+        EXPECT_TRUE(succeeded(open())) << "what it made, it opens";
+        ASSERT_TRUE(succeeded(remove()));
     }
 }
 
 TEST_F(PartModes, WhatNewPartsMayLetOthersDoOldOnesMayToo) {
     pool_set("pool.set", "2M @/part0\n");
-    ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    ASSERT_TRUE(succeeded(create()));
     fs::permissions(part("part0"), fs::perms(0660));
-    EXPECT_TRUE(failed(open("pool.set"), EACCES));
+    EXPECT_TRUE(failed(open(), EACCES));
     options.part_mode = 0660;
-    EXPECT_TRUE(succeeded(open("pool.set")));
+    EXPECT_TRUE(succeeded(open()));
     fs::permissions(part("part0"), fs::perms(0666));
-    EXPECT_TRUE(failed(open("pool.set"), EACCES, "everybody"));
+    EXPECT_TRUE(failed(open(), EACCES, "everybody"));
 }
 
 // Whoever may change the directory could exchange the new part, too.
@@ -310,33 +239,30 @@ TEST_F(PartModes, NothingIsMadeWhereOthersMayWrite) {
     pool_set("pool.set", "2M @/shared/part0\n");
     fs::create_directory(part("shared"));
     fs::permissions(part("shared"), fs::perms(0777));
-    EXPECT_TRUE(failed(create("pool.set", 0, golden_attributes(2)), EACCES, "chmod go-w"));
+    EXPECT_TRUE(failed(create(), EACCES, "chmod go-w"));
     EXPECT_TRUE(fs::is_empty(part("shared")));
     fs::permissions(part("shared"), fs::perms(01777));
-    EXPECT_TRUE(succeeded(create("pool.set", 0, golden_attributes(2))));
+    EXPECT_TRUE(succeeded(create()));
 }
 
 // Between the check and the use, the directory that was checked is held.
 TEST(TrustedPlaces, AnExchangedDirectoryIsNotUsed) {
-    std::string name = fs::temp_directory_path() / "rpmem-paths-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    const fs::path root = name;
+    const test::TemporaryDirectory temporary;
+    const fs::path root = temporary.path();
     fs::create_directory(root / "dir");
     write_file(root / "dir/file", "checked");
-    const auto place = find_place(root / "dir/file");
-    ASSERT_TRUE(succeeded(place));
+    const auto place = value_of(find_place(root / "dir/file"));
     fs::rename(root / "dir", root / "moved");
     fs::create_directory(root / "dir");
     write_file(root / "dir/file", "exchanged");
     char text[7] = {};
-    const UniqueFd file = open_place(*place, O_RDONLY);
+    const UniqueFd file = open_place(place, O_RDONLY);
     EXPECT_EQ(read(file.get(), text, sizeof(text)), 7);
     EXPECT_EQ(std::string(text, 7), "checked");
     // Nor is a link that took the place of the file.
     fs::remove(root / "moved/file");
     fs::create_symlink(root / "dir/file", root / "moved/file");
-    EXPECT_FALSE(open_place(*place, O_RDONLY));
-    fs::remove_all(root);
+    EXPECT_FALSE(open_place(place, O_RDONLY));
 }
 
 } // namespace

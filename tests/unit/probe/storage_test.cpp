@@ -1,9 +1,5 @@
 #include "common/probe/storage.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::probe {
 namespace {
@@ -12,13 +8,6 @@ namespace fs = std::filesystem;
 
 class StorageTest : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "rpmem-storage-XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root = pattern;
-    }
-    void TearDown() override { fs::remove_all(root); }
-
     void write(const std::string& file, const std::string& text) const {
         fs::create_directories((root / file).parent_path());
         std::ofstream(root / file) << text;
@@ -29,14 +18,15 @@ protected:
         fs::create_symlink("../drivers/" + driver, root / directory / "driver");
     }
 
-    fs::path root;
+    const test::TemporaryDirectory temporary;
+    const fs::path root = temporary.path();
 };
 
 TEST_F(StorageTest, AMachineWithoutAny) {
     const Storage storage = examine_storage(root);
     EXPECT_TRUE(storage.devices.empty());
     EXPECT_EQ(storage.persistence_domain, "");
-    EXPECT_NE(advise_on_appliance(storage).find("no persistent memory"), std::string::npos);
+    EXPECT_TRUE(test::contains(advise_on_appliance(storage), "no persistent memory"));
 }
 
 TEST_F(StorageTest, NamespacesAndTheirMounts) {
@@ -99,12 +89,12 @@ TEST_F(StorageTest, AdviceFollowsThePlatform) {
     const Storage intel = examine_storage(root);
     EXPECT_EQ(intel.persistence_domain, "memory_controller");
     EXPECT_EQ(intel.processor, "GenuineIntel");
-    EXPECT_NE(advise_on_appliance(intel).find("Data Direct I/O"), std::string::npos);
+    EXPECT_TRUE(test::contains(advise_on_appliance(intel), "Data Direct I/O"));
     write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
-    EXPECT_NE(advise_on_appliance(examine_storage(root)).find("leave persist-apm off"),
-              std::string::npos);
+    EXPECT_TRUE(
+        test::contains(advise_on_appliance(examine_storage(root)), "leave persist-apm off"));
     write("sys/bus/nd/devices/region0/persistence_domain", "cpu_cache\n");
-    EXPECT_NE(advise_on_appliance(examine_storage(root)).find("is safe"), std::string::npos);
+    EXPECT_TRUE(test::contains(advise_on_appliance(examine_storage(root)), "is safe"));
 }
 
 } // namespace

@@ -1,24 +1,14 @@
 // The files by which a kernel tells of RDMA devices, in a temporary directory.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::rdma {
 
 class DeviceTree : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "rpmem-devices-XXXXXX";
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root = pattern;
-        std::filesystem::permissions(root, std::filesystem::perms(0755));
-    }
-    void TearDown() override { std::filesystem::remove_all(root); }
+    // Other users may look into it.
+    DeviceTree() { std::filesystem::permissions(root, std::filesystem::perms(0755)); }
 
     void write(const std::string& file, const std::string& text) const {
         std::filesystem::create_directories((root / file).parent_path());
@@ -66,7 +56,8 @@ protected:
         write(directory + "dev_port", std::to_string(port - 1) + "\n");
     }
 
-    std::filesystem::path root;
+    const test::TemporaryDirectory temporary;
+    const std::filesystem::path root = temporary.path();
 };
 
 } // namespace rpmem::rdma

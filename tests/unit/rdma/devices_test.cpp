@@ -1,3 +1,4 @@
+#include "common/rdma/choice.hpp"
 #include "common/rdma/devices.hpp"
 #include "tests/unit/rdma/device_tree.hpp"
 
@@ -90,6 +91,52 @@ TEST_F(DeviceTree, AbsurdFilesAreTakenAsTheyAre) {
     ASSERT_EQ(found.devices.size(), 2U);
     EXPECT_EQ(describe(found.devices[0]), "file (no ports)");
     EXPECT_EQ(found.devices[1].ports.size(), 2U);
+}
+
+TEST(DeviceChoice, NamesAndPorts) {
+    const auto devices = test::value_of(parse_devices(" mlx5_0:2, rxe0 ,bnxt_re1:255"));
+    ASSERT_EQ(devices.size(), 3U);
+    EXPECT_EQ((devices)[0].name, "mlx5_0");
+    EXPECT_EQ((devices)[0].port, 2U);
+    EXPECT_EQ((devices)[1].name, "rxe0");
+    EXPECT_FALSE((devices)[1].port);
+    EXPECT_EQ((devices)[2].port, 255U);
+    EXPECT_EQ(text_of(devices), "mlx5_0:2,rxe0,bnxt_re1:255");
+}
+
+TEST(DeviceChoice, NothingAllowsAll) {
+    for (const char* text : {"", " "}) {
+        const auto devices = parse_devices(text);
+        ASSERT_TRUE(devices);
+        EXPECT_TRUE(devices->empty());
+    }
+}
+
+TEST(DeviceChoice, WhatIsNoListIsRefused) {
+    std::string many = "a";
+    for (int i = 0; i < 64; ++i)
+        many += ",a";
+    for (const std::string& text :
+         std::vector<std::string>{",", "a,", ",a", "a:", "a:0", "a:256", "a:x", "a:1:2", ":1",
+                                  "a b", "a/b", "a\nb", std::string(64, 'a'), many}) {
+        EXPECT_TRUE(test::failed(parse_devices(text), EINVAL, "NAME:PORT")) << text;
+    }
+    EXPECT_TRUE(parse_devices(std::string(63, 'a')));
+}
+
+TEST(DeviceChoice, Ports) {
+    Device device;
+    device.name = "mlx5_0";
+    device.ports.resize(2);
+    device.ports[0].number = 1;
+    device.ports[1].number = 2;
+    EXPECT_EQ(allowed_ports(device, {}).size(), 2U);
+    EXPECT_EQ(allowed_ports(device, {{"mlx5_0", std::nullopt}}).size(), 2U);
+    const auto one = allowed_ports(device, {{"rxe0", 1}, {"mlx5_0", 2}});
+    ASSERT_EQ(one.size(), 1U);
+    EXPECT_EQ(one[0]->number, 2U);
+    EXPECT_TRUE(allowed_ports(device, {{"mlx5_0", 3}}).empty());
+    EXPECT_TRUE(allowed_ports(device, {{"mlx5", std::nullopt}}).empty()); // no beginnings of names
 }
 
 } // namespace

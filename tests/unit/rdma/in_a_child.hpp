@@ -5,19 +5,11 @@
 #include <unistd.h>
 
 // The exit status that BODY returns; -1 if it did not get that far.
-inline int status_of(int (*body)()) {
+inline int status_of(int (*body)(), bool as_plain_user = false) {
     const pid_t child = ::fork();
-    if (child == 0)
-        ::_exit(body());
-    int status = 0;
-    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-// The same, as a user without capabilities.
-inline int status_of_plain_user(int (*body)()) {
-    const pid_t child = ::fork();
-    constexpr unsigned nobody = 65534;
-    if (child == 0 && ::geteuid() == 0 && (::setgid(nobody) != 0 || ::setuid(nobody) != 0))
+    constexpr unsigned nobody = 65534; // who has no capabilities
+    if (child == 0 && as_plain_user && ::geteuid() == 0 &&
+        (::setgid(nobody) != 0 || ::setuid(nobody) != 0))
         ::_exit(99);
     if (child == 0)
         ::_exit(body());

@@ -5,64 +5,26 @@
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"
 #include "tests/support/bare_end.hpp"
+#include "tests/unit/transport/collector.hpp"
 #include "tests/unit/transport/tls_ends.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <cstring>
-#include <functional>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <vector>
 
 namespace rpmem::transport::contract {
 
 using test::value_of;
 using wire::FrameHeader;
 using wire::FrameType;
-using Bytes8 = std::vector<std::byte>;
 
 constexpr std::size_t payload = 8192;
 constexpr std::size_t frames = 8;
 constexpr std::size_t pool_size = std::size_t{4} << 20;
 constexpr std::chrono::milliseconds patience(20000);
 
-// Keeps what comes.
-class Taker : public Receiver {
-public:
-    bool begin(const FrameHeader& header, std::span<std::byte>& place, std::string& why) override {
-        if (header.type == refused) {
-            why = "sent what nobody wants";
-            return false;
-        }
-        bytes.assign(wire::payload_of(header), std::byte{0});
-        if (header.type == FrameType::data)
-            place = bytes;
-        return true;
-    }
-    void take(const FrameHeader&, std::size_t position, std::span<const std::byte> chunk) override {
-        std::copy(chunk.begin(), chunk.end(),
-                  bytes.begin() + static_cast<std::ptrdiff_t>(position));
-    }
-    bool end(const FrameHeader& header, std::string&) override {
-        headers.push_back(header);
-        payloads.push_back(bytes);
-        return true;
-    }
-    FrameType refused{};
-    std::vector<FrameHeader> headers;
-    std::vector<Bytes8> payloads;
-
-private:
-    Bytes8 bytes;
-};
-
 struct Side {
     std::unique_ptr<Group> group; // outlives the connection
     std::unique_ptr<Connection> connection;
-    Taker taker;
+    Collector taker;
     Event wake = value_of(Event::make());
 
     // One round; false: nothing came in time.
@@ -76,48 +38,49 @@ struct Side {
 // Two connected ends, and what they stand on.
 struct Pair {
     virtual ~Pair() = default;
+    // Both sides go on until DONE.
+    ::testing::AssertionResult until(const std::function<bool()>& done) {
+        constexpr std::chrono::milliseconds short_turn(1);
+        for (const Deadline deadline(patience); !done();) {
+            if (deadline.passed())
+                return ::testing::AssertionFailure() << ours.connection->failure().text << "; "
+                                                     << theirs.connection->failure().text;
+            ours.turn(short_turn);
+            theirs.turn(short_turn);
+        }
+        return ::testing::AssertionSuccess();
+    }
     Side ours;   // of the initiator
     Side theirs; // of the target
-    Bytes8 our_pool = Bytes8(pool_size);
-    Bytes8 their_pool = Bytes8(pool_size);
+    Buffer our_pool = Buffer(pool_size);
+    Buffer their_pool = Buffer(pool_size);
 };
 
-inline std::unique_ptr<Pair> over_tcp() {
+inline std::unique_ptr<Pair> over(std::unique_ptr<Stream> ours, std::unique_ptr<Stream> theirs) {
     auto pair = std::make_unique<Pair>();
-    auto sockets = value_of(make_socket_pair());
-    const auto make = [](Side& side, UniqueFd socket) {
-        side.connection = std::make_unique<FrameConnection>(
-            std::make_unique<SocketStream>(std::move(socket)), "lane 3");
-        side.group = std::make_unique<SocketGroup>(std::chrono::microseconds(0), 64 * 1024);
-        EXPECT_TRUE(side.group->add(*side.connection));
-    };
-    make(pair->ours, std::move(sockets.ours));
-    make(pair->theirs, std::move(sockets.theirs));
-    return pair;
-}
-
-inline std::unique_ptr<Pair> inside_tls() {
-    auto pair = std::make_unique<Pair>();
-    auto ends = tls_ends::joined();
-    const auto make = [](Side& side, std::unique_ptr<TlsStream> stream) {
+    const auto make = [](Side& side, std::unique_ptr<Stream> stream) {
         side.connection = std::make_unique<FrameConnection>(std::move(stream), "lane 3");
         side.group = std::make_unique<SocketGroup>(std::chrono::microseconds(0), 64 * 1024);
         EXPECT_TRUE(side.group->add(*side.connection));
     };
-    make(pair->ours, std::move(ends.initiator));
-    make(pair->theirs, std::move(ends.target));
+    make(pair->ours, std::move(ours));
+    make(pair->theirs, std::move(theirs));
     return pair;
 }
 
+inline std::unique_ptr<Pair> over_tcp() {
+    auto sockets = value_of(make_socket_pair());
+    return over(std::make_unique<SocketStream>(std::move(sockets.ours)),
+                std::make_unique<SocketStream>(std::move(sockets.theirs)));
+}
+
+inline std::unique_ptr<Pair> inside_tls() {
+    auto ends = tls_ends::joined();
+    return over(std::move(ends.initiator), std::move(ends.target));
+}
+
 struct FabricPair final : Pair {
-    struct End {
-        explicit End(fabric::Provider found)
-            : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
-              events(value_of(fabric::EventQueue::open(domain))) {}
-        fabric::Provider provider;
-        fabric::Domain domain;
-        fabric::EventQueue events;
-    };
+    using End = test::BareEnd;
     ~FabricPair() override { // before what they stand on
         ours.connection.reset();
         theirs.connection.reset();
@@ -131,26 +94,27 @@ struct FabricPair final : Pair {
           region(value_of(fabric::register_memory(target.domain, target.provider, their_pool.data(),
                                                   pool_size, fabric::Access::remote))),
           listener(value_of(
-              fabric::PassiveEndpoint::listen(target.domain, target.provider, target.events))),
+              fabric::PassiveEndpoint::listen(target.domain, target.provider, *target.events))),
           initiator(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, test::loopback,
                                                      std::to_string(listener.port()), {16, 16}))) {
         const fabric::RemoteAddress remote{region.remote_base(), region.key()};
         FabricConnection& mine =
             open(ours, initiator, initiator.provider.info.get(), our_pool, remote, false);
         EXPECT_TRUE(mine.endpoint().connect(initiator.provider.info->dest_addr));
-        const auto request = await(target.events, fabric::ConnectionEvent::Kind::requested);
+        using Kind = fabric::ConnectionEvent::Kind;
+        const auto request = target.await(Kind::requested);
         state = open(theirs, target, request.info.get(), their_pool, std::nullopt, true).state();
-        await(initiator.events, fabric::ConnectionEvent::Kind::connected);
-        await(target.events, fabric::ConnectionEvent::Kind::connected);
+        static_cast<void>(initiator.await(Kind::connected));
+        static_cast<void>(target.await(Kind::connected));
     }
-    static FabricConnection& open(Side& side, const End& end, fi_info* info, Bytes8& pool,
+    static FabricConnection& open(Side& side, const End& end, fi_info* info, Buffer& pool,
                                   std::optional<fabric::RemoteAddress> remote, bool accepts) {
         auto group = value_of(FabricGroup::open(end.domain, 64, std::chrono::microseconds(0)));
         auto connection = value_of(FabricConnection::open(
             {.domain = end.domain,
              .provider = end.provider,
              .info = info,
-             .events = end.events,
+             .events = *end.events,
              .group = *group,
              .accepts = accepts},
             {.receives = 2 * frames,
@@ -164,13 +128,6 @@ struct FabricPair final : Pair {
         side.group = std::move(group);
         side.connection = std::move(connection);
         return opened;
-    }
-    static fabric::ConnectionEvent await(const fabric::EventQueue& events,
-                                         fabric::ConnectionEvent::Kind kind) {
-        auto event = value_of(events.wait(Deadline(patience), -1));
-        if (!event || event->kind != kind)
-            throw std::runtime_error("the connection was not made");
-        return std::move(*event);
     }
 
     End target;

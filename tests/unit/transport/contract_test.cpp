@@ -5,6 +5,8 @@
 namespace rpmem::transport::contract {
 namespace {
 
+constexpr FrameHeader small_write{.type = FrameType::write, .length = 8, .number = 1};
+
 struct Transport {
     const char* name;
     std::function<std::unique_ptr<Pair>()> make;
@@ -12,28 +14,16 @@ struct Transport {
 
 class Contract : public ::testing::TestWithParam<Transport> {
 protected:
-    // Both sides go on until DONE.
     ::testing::AssertionResult until(const std::function<bool()>& done) {
-        constexpr std::chrono::milliseconds short_turn(1);
-        for (const Deadline deadline(patience); !done();) {
-            if (deadline.passed())
-                return ::testing::AssertionFailure() << ours.connection->failure().text << "; "
-                                                     << theirs.connection->failure().text;
-            ours.turn(short_turn);
-            theirs.turn(short_turn);
-        }
-        return ::testing::AssertionSuccess();
+        return pair->until(done);
     }
     void post(const FrameHeader& header, std::span<const std::byte> piece, More more = More::none) {
-        for (const Deadline deadline(patience); !deadline.passed();) {
-            const PostResult posted = ours.connection->post(header, piece, more);
-            if (posted == PostResult::yes)
-                return;
-            ASSERT_EQ(posted, PostResult::full);
-            ours.turn(std::chrono::milliseconds(1));
-            theirs.turn(std::chrono::milliseconds(1));
-        }
-        FAIL() << "there was never room";
+        PostResult posted = PostResult::full;
+        ASSERT_TRUE(until([&] {
+            posted = ours.connection->post(header, piece, more);
+            return posted != PostResult::full;
+        }));
+        ASSERT_EQ(posted, PostResult::yes);
     }
 
     std::unique_ptr<Pair> pair = GetParam().make();
@@ -49,15 +39,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Of any size, from the registered pool and from elsewhere, with others behind them or not.
 TEST_P(Contract, FramesArriveWholeAndInOrder) {
-    Bytes8 elsewhere(payload);
-    for (std::size_t i = 0; i < payload; ++i)
-        elsewhere[i] = static_cast<std::byte>(i * 7 + i / 251);
+    Buffer elsewhere = counted(payload);
     std::copy(elsewhere.begin(), elsewhere.end(), pair->our_pool.begin());
     const std::size_t sizes[] = {1, 8, 200, 224, 225, 4096, 8191, payload};
     std::vector<FrameHeader> sent;
     for (int round = 0; round < 10; ++round)
         for (const std::size_t size : sizes)
-            for (const Bytes8* from : {&elsewhere, &pair->our_pool}) {
+            for (Buffer* from : {&elsewhere, &pair->our_pool}) {
                 const FrameHeader header{.type = size % 2 == 0 ? FrameType::write : FrameType::data,
                                          .length = static_cast<std::uint32_t>(size),
                                          .offset = 64,
@@ -87,7 +75,7 @@ TEST_P(Contract, FramesArriveWholeAndInOrder) {
 }
 
 TEST_P(Contract, FramesGoBothWays) {
-    const Bytes8 bytes(100, std::byte{3});
+    const Buffer bytes(100, std::byte{3});
     post({.type = FrameType::write, .length = 100, .number = 1}, bytes);
     ASSERT_EQ(theirs.connection->post({.type = FrameType::ack, .number = 1}, {}, More::none),
               PostResult::yes);
@@ -98,7 +86,7 @@ TEST_P(Contract, FramesGoBothWays) {
 
 TEST_P(Contract, WhatTheReceiverRefusesEndsTheConnectionAndIsToldOnce) {
     theirs.taker.refused = FrameType::read;
-    post({.type = FrameType::write, .length = 8, .number = 1}, Bytes8(8));
+    post(small_write, Buffer(8));
     post({.type = FrameType::read, .length = 8, .number = 2}, {});
     ASSERT_TRUE(until([&] { return theirs.connection->ended(); }));
     EXPECT_EQ(theirs.taker.headers.size(), 1U);
@@ -130,11 +118,9 @@ TEST_P(Contract, ADamagedHeaderEndsTheConnection) {
 }
 
 TEST_P(Contract, ClosingSaysByeBehindWhatWasPosted) {
-    post({.type = FrameType::write, .length = 8, .number = 1}, Bytes8(8));
+    post(small_write, Buffer(8));
     ours.connection->close();
-    EXPECT_EQ(ours.connection->post({.type = FrameType::write, .length = 8, .number = 2}, Bytes8(8),
-                                    More::none),
-              PostResult::ended);
+    EXPECT_EQ(ours.connection->post(small_write, Buffer(8), More::none), PostResult::ended);
     ASSERT_TRUE(until([&] { return theirs.connection->ended(); }));
     EXPECT_EQ(theirs.taker.headers.size(), 1U);
     EXPECT_EQ(theirs.connection->failure().fault, Fault::closed);
@@ -143,9 +129,7 @@ TEST_P(Contract, ClosingSaysByeBehindWhatWasPosted) {
 TEST_P(Contract, NothingHappensToOneThatWasGivenUp) {
     ours.connection->abandon();
     EXPECT_TRUE(ours.connection->ended());
-    EXPECT_EQ(ours.connection->post({.type = FrameType::write, .length = 8, .number = 1}, Bytes8(8),
-                                    More::none),
-              PostResult::ended);
+    EXPECT_EQ(ours.connection->post(small_write, Buffer(8), More::none), PostResult::ended);
     EXPECT_EQ(ours.connection->poll(ours.taker), 0U);
 }
 
@@ -164,7 +148,7 @@ TEST_P(Contract, DirectAccessIsThereOrRefused) {
     EXPECT_FALSE(theirs.connection->abilities().direct);
     if (is_fabric)
         return;
-    EXPECT_EQ(ours.connection->write(0, Bytes8(8)), PostResult::ended);
+    EXPECT_EQ(ours.connection->write(0, Buffer(8)), PostResult::ended);
     EXPECT_EQ(ours.connection->read(0, {}), PostResult::ended);
     EXPECT_FALSE(ours.connection->ended());
 }
@@ -173,12 +157,12 @@ class FabricContract : public ::testing::Test {
 protected:
     void read_behind() {
         ASSERT_EQ(pair.ours.connection->read(0, {}), PostResult::yes);
-        for (const Deadline deadline(patience);
-             pair.ours.connection->open_reads() > 0 && !deadline.passed();) {
-            pair.ours.turn(std::chrono::milliseconds(1));
-            pair.theirs.turn(std::chrono::milliseconds(1));
-        }
-        EXPECT_EQ(pair.ours.connection->open_reads(), 0U);
+        EXPECT_TRUE(pair.until([&] { return pair.ours.connection->open_reads() == 0; }));
+    }
+    void expect_broken_rules() {
+        EXPECT_TRUE(pair.until([&] { return pair.theirs.connection->ended(); }));
+        EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::broke_protocol);
+        EXPECT_TRUE(pair.theirs.taker.headers.empty());
     }
     FabricPair pair;
 };
@@ -203,12 +187,8 @@ TEST_F(FabricContract, AWriteIsThereBeforeTheFrameBehindIt) {
                       {.type = FrameType::persist, .number = static_cast<std::uint64_t>(round)}, {},
                       More::none),
                   PostResult::yes);
-        for (const Deadline deadline(patience);
-             pair.theirs.taker.headers.size() < static_cast<std::size_t>(round) &&
-             !deadline.passed();) {
-            pair.theirs.turn(std::chrono::milliseconds(1));
-            static_cast<void>(pair.ours.connection->poll(pair.ours.taker));
-        }
+        EXPECT_TRUE(
+            pair.until([&] { return pair.theirs.taker.headers.size() == std::size_t(round); }));
         ASSERT_EQ(pair.their_pool.back(), static_cast<std::byte>(round));
         ASSERT_EQ(pair.their_pool.front(), static_cast<std::byte>(round));
         read_behind();
@@ -227,18 +207,14 @@ TEST_F(FabricContract, TheQueueIsBounded) {
 // The event queue tells of an end that leaves nothing in the completion queue. What came before is
 // taken first.
 TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
-    ASSERT_EQ(pair.ours.connection->post({.type = FrameType::write, .length = 8, .number = 1},
-                                         Bytes8(8), More::none),
-              PostResult::yes);
-    for (const Deadline deadline(patience);
-         !pair.theirs.connection->ended() && !deadline.passed();) {
-        pair.ours.turn(std::chrono::milliseconds(1));
+    ASSERT_EQ(pair.ours.connection->post(small_write, Buffer(8), More::none), PostResult::yes);
+    EXPECT_TRUE(pair.until([&] {
         if (pair.theirs.taker.headers.size() == 1) {
             pair.state->is_lost = true;
             EXPECT_TRUE(pair.theirs.connection->fd() < 0);
         }
-        pair.theirs.turn(std::chrono::milliseconds(1));
-    }
+        return pair.theirs.connection->ended();
+    }));
     EXPECT_EQ(pair.theirs.taker.headers.size(), 1U);
     EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::lost);
     EXPECT_TRUE(pair.state->has_ended);
@@ -247,25 +223,14 @@ TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
 TEST_F(FabricContract, AMessageThatIsNoFrameBreaksTheRules) {
     auto& mine = static_cast<FabricConnection&>(*pair.ours.connection);
     ASSERT_TRUE(mine.say(bytes_of("too short to be one")));
-    for (const Deadline deadline(patience);
-         !pair.theirs.connection->ended() && !deadline.passed();) {
-        pair.ours.turn(std::chrono::milliseconds(1));
-        pair.theirs.turn(std::chrono::milliseconds(1));
-    }
-    EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::broke_protocol);
+    expect_broken_rules();
 }
 
 TEST_F(FabricContract, APayloadOfAnotherSizeThanAnnouncedBreaksTheRules) {
     ASSERT_EQ(pair.ours.connection->post({.type = FrameType::write, .length = 9, .number = 1},
-                                         Bytes8(8), More::none),
+                                         Buffer(8), More::none),
               PostResult::yes);
-    for (const Deadline deadline(patience);
-         !pair.theirs.connection->ended() && !deadline.passed();) {
-        pair.ours.turn(std::chrono::milliseconds(1));
-        pair.theirs.turn(std::chrono::milliseconds(1));
-    }
-    EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::broke_protocol);
-    EXPECT_TRUE(pair.theirs.taker.headers.empty());
+    expect_broken_rules();
 }
 
 } // namespace

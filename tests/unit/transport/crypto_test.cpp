@@ -1,14 +1,10 @@
 #include "common/transport/crypto.hpp"
 #include "common/transport/secret.hpp"
+#include "tests/support/dumped_pages.hpp"
 #include "tests/unit/transport/samples.hpp"
 
-#include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-
-#include <fstream>
-#include <sstream>
-#include <thread>
 
 namespace rpmem::transport {
 namespace {
@@ -107,21 +103,12 @@ TEST(Secret, TwoRandomOnesDiffer) {
     EXPECT_FALSE(Secret::random(none));
 }
 
-// "dd" among the flags of its page in smaps: see proc(5).
 TEST(Secret, IsInNoCoreDump) {
     const auto secret = Secret::make();
     ASSERT_TRUE(secret);
-    std::ostringstream begin;
-    begin << std::hex << reinterpret_cast<std::uintptr_t>(secret->bytes().data()) << '-';
-    std::ifstream maps("/proc/self/smaps");
-    bool here = false;
-    std::string flags;
-    for (std::string line; flags.empty() && std::getline(maps, line);) {
-        here = here || line.starts_with(begin.str());
-        if (here && line.starts_with("VmFlags:"))
-            flags = line;
-    }
-    EXPECT_NE(flags.find(" dd"), std::string::npos) << begin.str() << flags;
+    // A page is reserved for it.
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    EXPECT_EQ(test::dumped({secret->bytes().data(), page}), "-");
 }
 
 } // namespace

@@ -6,21 +6,21 @@
 #include "tests/unit/transport/samples.hpp"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <atomic>
-#include <cerrno>
 #include <map>
 #include <mutex>
-#include <thread>
 
 namespace rpmem::transport {
 namespace {
 
+using test::contains;
+using test::failed;
+using test::succeeded;
+using test::value_of;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds patience(20000);
@@ -63,12 +63,8 @@ protected:
 
     void listen(const ListenOptions& options) {
         stop();
-        auto made = Listener::listen(options, random);
-        ASSERT_TRUE(made) << made.error().text;
-        listener = std::move(*made);
-        auto event = Event::make();
-        ASSERT_TRUE(event);
-        stop_event = std::make_unique<Event>(std::move(*event));
+        listener = value_of(Listener::listen(options, random));
+        stop_event = std::make_unique<Event>(value_of(Event::make()));
         thread = std::thread([this] {
             while (true) {
                 const auto deadline = listener->deadline();
@@ -102,10 +98,7 @@ protected:
     }
     void expect_refused(const ProofSession& by, std::uint32_t lane, int code,
                         const std::string& words) {
-        const auto opened = connect_lane(by, options(lane), random);
-        ASSERT_FALSE(opened);
-        EXPECT_EQ(opened.error().code, code) << opened.error().text;
-        EXPECT_NE(opened.error().text.find(words), std::string::npos) << opened.error().text;
+        EXPECT_TRUE(failed(connect_lane(by, options(lane), random), code, words));
     }
     UniqueFd stranger() const {
         UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -127,17 +120,16 @@ protected:
 };
 
 TEST_F(ListenerTest, ALaneThatKnowsTheSecretIsWelcome) {
-    const auto opened = connect_lane(session, options(7), random);
-    ASSERT_TRUE(opened) << opened.error().text;
+    const auto opened = value_of(connect_lane(session, options(7), random));
     stop();
     EXPECT_EQ(owner.taken.size(), 1U);
     EXPECT_TRUE(owner.taken.contains(7));
-    EXPECT_EQ(opened->credits, owner.last_credits);
-    EXPECT_GE(opened->credits.bytes, wire::least_credit_bytes);
+    EXPECT_EQ(opened.credits, owner.last_credits);
+    EXPECT_GE(opened.credits.bytes, wire::least_credit_bytes);
     EXPECT_EQ(owner.last_name.find("lane 7 of 127.0.0.1 port "), 0U) << owner.last_name;
     // It carries bytes, and none have been lost on the way.
     ASSERT_EQ(
-        opened->connection->post({.type = wire::FrameType::persist, .number = 1}, {}, More::none),
+        opened.connection->post({.type = wire::FrameType::persist, .number = 1}, {}, More::none),
         PostResult::yes);
     std::array<std::byte, wire::frame_header_size> frame;
     const iovec place{frame.data(), frame.size()};
@@ -164,7 +156,7 @@ TEST_F(ListenerTest, OthersAreNot) {
 TEST_F(ListenerTest, IPv6AndFurtherAddresses) {
     listen({.addresses = {"127.0.0.1", "::1", "127.0.0.2", "192.0.2.1"}, .peer_timeout = patience});
     ASSERT_EQ(listener->warnings().size(), 1U);
-    EXPECT_NE(listener->warnings().front().find("192.0.2.1"), std::string::npos);
+    EXPECT_TRUE(contains(listener->warnings().front(), "192.0.2.1"));
     std::uint32_t lane = 0;
     for (const char* host : {"127.0.0.1", "::1", "127.0.0.2"})
         EXPECT_TRUE(connect_lane(session, options(lane++, host), random)) << host;
@@ -173,38 +165,30 @@ TEST_F(ListenerTest, IPv6AndFurtherAddresses) {
 TEST_F(ListenerTest, PortsComeFromTheRange) {
     const std::uint16_t taken = listener->port();
     SystemRandom other;
-    const auto next = Listener::listen({.addresses = {"127.0.0.1"},
-                                        .ports = {taken, static_cast<std::uint16_t>(taken + 20)},
-                                        .peer_timeout = patience},
-                                       other);
-    ASSERT_TRUE(next) << next.error().text;
-    EXPECT_GT((*next)->port(), taken);
-    EXPECT_LE((*next)->port(), taken + 20);
-    const auto none = Listener::listen(
-        {.addresses = {"127.0.0.1"}, .ports = {taken, taken}, .peer_timeout = patience}, other);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, EADDRINUSE) << none.error().text;
+    const auto listen_up_to = [&](int last) {
+        return Listener::listen({.addresses = {"127.0.0.1"},
+                                 .ports = {taken, static_cast<std::uint16_t>(last)},
+                                 .peer_timeout = patience},
+                                other);
+    };
+    const auto next = value_of(listen_up_to(taken + 20));
+    EXPECT_GT(next->port(), taken);
+    EXPECT_LE(next->port(), taken + 20);
+    EXPECT_TRUE(failed(listen_up_to(taken), EADDRINUSE));
 }
 
 TEST_F(ListenerTest, NobodyListens) {
     const ConnectOptions gone = options(0);
     stop();
     listener.reset();
-    const auto opened = connect_lane(session, gone, random);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ECONNREFUSED);
-    EXPECT_NE(opened.error().text.find("nobody listens"), std::string::npos);
+    EXPECT_TRUE(failed(connect_lane(session, gone, random), ECONNREFUSED, "nobody listens"));
 }
 
 // As if another program had the port.
 TEST_F(ListenerTest, ATargetThatSaysNothingIsNotWaitedForWithoutEnd) {
     stop();
-    const auto opened =
-        connect_lane(session, options(0, "127.0.0.1", std::chrono::milliseconds(300)), random);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ETIMEDOUT);
-    EXPECT_NE(opened.error().text.find("another program"), std::string::npos)
-        << opened.error().text;
+    const auto hurried = options(0, "127.0.0.1", std::chrono::milliseconds(300));
+    EXPECT_TRUE(failed(connect_lane(session, hurried, random), ETIMEDOUT, "another program"));
 }
 
 TEST_F(ListenerTest, TheEndOfTheSessionEndsTheWait) {
@@ -214,9 +198,7 @@ TEST_F(ListenerTest, TheEndOfTheSessionEndsTheWait) {
     ConnectOptions waits = options(0);
     waits.wake = event->fd();
     waits.is_lost = [] { return true; };
-    const auto opened = connect_lane(session, waits, random);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ECONNRESET);
+    EXPECT_TRUE(failed(connect_lane(session, waits, random), ECONNRESET));
 }
 
 // Who speaks something else is told, and leaves at once.
@@ -251,13 +233,11 @@ TEST_F(ListenerTest, AFirstMessageThatIsSaidAgainComesToNothing) {
 class TlsListenerTest : public ListenerTest {
 protected:
     void SetUp() override {
-        auto made = TlsContext::make(TlsRole::target, session.keys.tls);
-        ASSERT_TRUE(made);
-        tls.emplace(std::move(*made));
+        tls.emplace(value_of(TlsContext::make(TlsRole::target, session.keys.tls)));
         ListenerTest::SetUp();
     }
     [[nodiscard]] static TlsContext initiator_of(const ProofSession& of) {
-        return std::move(*TlsContext::make(TlsRole::initiator, of.keys.tls));
+        return value_of(TlsContext::make(TlsRole::initiator, of.keys.tls));
     }
     [[nodiscard]] ConnectOptions secured(std::uint32_t lane, const TlsContext& own) const {
         ConnectOptions with = options(lane);
@@ -268,14 +248,10 @@ protected:
 
 TEST_F(TlsListenerTest, TheProofRunsInside) {
     const TlsContext own = initiator_of(session);
-    for (std::uint32_t lane = 0; lane < 20; ++lane) {
-        const auto opened = connect_lane(session, secured(lane, own), random);
-        ASSERT_TRUE(opened) << opened.error().text;
-    }
-    const auto again = connect_lane(session, secured(3, own), random);
-    ASSERT_FALSE(again);
-    EXPECT_NE(again.error().text.find("connected already"), std::string::npos)
-        << again.error().text;
+    for (std::uint32_t lane = 0; lane < 20; ++lane)
+        ASSERT_TRUE(succeeded(connect_lane(session, secured(lane, own), random)));
+    EXPECT_TRUE(
+        failed(connect_lane(session, secured(3, own), random), ECONNREFUSED, "connected already"));
     stop();
     EXPECT_EQ(owner.taken.size(), 20U);
 }
@@ -284,17 +260,12 @@ TEST_F(TlsListenerTest, OthersAreNot) {
     // Told before TLS begins.
     const ProofSession stranger = session_of(2);
     const TlsContext strangers = initiator_of(stranger);
-    const auto unknown = connect_lane(stranger, secured(0, strangers), random);
-    ASSERT_FALSE(unknown);
-    EXPECT_EQ(unknown.error().code, ECONNREFUSED) << unknown.error().text;
+    EXPECT_TRUE(failed(connect_lane(stranger, secured(0, strangers), random), ECONNREFUSED));
     // With the lane key, and another key of TLS.
-    const auto other_key = connect_lane(session, secured(0, strangers), random);
-    ASSERT_FALSE(other_key);
-    EXPECT_EQ(other_key.error().code, EPROTO) << other_key.error().text;
+    EXPECT_TRUE(failed(connect_lane(session, secured(0, strangers), random), EPROTO));
     // Without TLS, which its hello would not have agreed on.
-    const auto stripped =
-        connect_lane(session, options(0, "127.0.0.1", std::chrono::milliseconds(500)), random);
-    EXPECT_FALSE(stripped);
+    EXPECT_FALSE(
+        connect_lane(session, options(0, "127.0.0.1", std::chrono::milliseconds(500)), random));
     EXPECT_TRUE(owner.taken.empty());
     const TlsContext own = initiator_of(session);
     EXPECT_TRUE(connect_lane(session, secured(0, own), random));
@@ -318,11 +289,10 @@ TEST_F(ListenerTest, StrangersDoNotKeepLanesOut) {
             std::this_thread::sleep_for(std::chrono::microseconds(500));
         }
     });
-    std::vector<OpenedLane> opened;
+    std::vector<Result<OpenedLane>> opened;
     for (std::uint32_t lane = 0; lane < honest; ++lane) {
-        auto connected = connect_lane(session, options(lane), random);
-        ASSERT_TRUE(connected) << connected.error().text;
-        opened.push_back(std::move(*connected));
+        opened.push_back(connect_lane(session, options(lane), random));
+        EXPECT_TRUE(succeeded(opened.back()));
     }
     over = true;
     strangers.join();

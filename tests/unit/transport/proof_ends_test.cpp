@@ -1,10 +1,6 @@
 #include "common/transport/proof_ends.hpp"
 #include "tests/unit/transport/samples.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 namespace rpmem::transport {
 namespace {
 
@@ -24,9 +20,9 @@ protected:
     InitiatorProof initiator_{session_, samples::identity, false};
 
     // A target that has sent the second message.
-    void until_third() {
-        ASSERT_EQ(target_.advance(golden("first")).state, ProofState::known);
-        ASSERT_EQ(target_.accept(targets_).state, ProofState::third);
+    void until_third(TargetProof& target) {
+        ASSERT_EQ(target.advance(golden("first")).state, ProofState::known);
+        ASSERT_EQ(target.accept(targets_).state, ProofState::third);
     }
     void expect_refusal(const ProofStep& step, Refusal why, std::uint32_t number = 0) {
         EXPECT_EQ(step.state, ProofState::refused);
@@ -78,30 +74,19 @@ TEST_F(ProofEnds, ProveThemselvesInsideOfTls) {
 }
 
 TEST_F(ProofEnds, BytesThatComeOneByOneNeedMore) {
-    const auto first = golden("first"), second = golden("second"), third = golden("third");
-    for (const std::byte& byte : first) {
-        EXPECT_EQ(target_.state(), ProofState::first);
-        EXPECT_EQ(target_.advance(std::span(&byte, 1)).taken, 1U);
-    }
-    EXPECT_EQ(target_.state(), ProofState::known);
+    const auto feed = [](auto& end, const std::string& name, ProofState before, ProofState after) {
+        for (const std::byte& byte : golden(name)) {
+            EXPECT_EQ(end.state(), before);
+            EXPECT_EQ(end.advance(std::span(&byte, 1)).taken, 1U);
+        }
+        EXPECT_EQ(end.state(), after) << name;
+    };
+    feed(target_, "first", ProofState::first, ProofState::known);
     EXPECT_EQ(target_.accept(targets_).state, ProofState::third);
-    for (const std::byte& byte : third) {
-        EXPECT_EQ(target_.state(), ProofState::third);
-        EXPECT_EQ(target_.advance(std::span(&byte, 1)).taken, 1U);
-    }
-    EXPECT_EQ(target_.state(), ProofState::proven);
-
+    feed(target_, "third", ProofState::third, ProofState::proven);
     static_cast<void>(initiator_.start(initiators_));
-    for (const std::byte& byte : second) {
-        EXPECT_EQ(initiator_.state(), ProofState::second);
-        EXPECT_EQ(initiator_.advance(std::span(&byte, 1)).taken, 1U);
-    }
-    EXPECT_EQ(initiator_.state(), ProofState::welcome);
-    for (const std::byte& byte : golden("refusal")) {
-        EXPECT_EQ(initiator_.state(), ProofState::welcome);
-        EXPECT_EQ(initiator_.advance(std::span(&byte, 1)).taken, 1U);
-    }
-    EXPECT_EQ(initiator_.state(), ProofState::refused);
+    feed(initiator_, "second", ProofState::second, ProofState::welcome);
+    feed(initiator_, "refusal", ProofState::welcome, ProofState::refused);
     EXPECT_TRUE(initiator_.refused().by_peer);
 }
 
@@ -146,7 +131,7 @@ TEST_F(ProofEnds, ReflectionsAreRefused) {
 }
 
 TEST_F(ProofEnds, TheTargetsMacIsNotTheInitiators) {
-    until_third();
+    until_third(target_);
     const auto second = golden("second");
     expect_refusal(target_.advance(Bytes(second).last(digest_size)), Refusal::proof_wrong);
 }
@@ -163,8 +148,7 @@ TEST_F(ProofEnds, AnotherLaneGenerationOrTransportIsRefused) {
         EXPECT_EQ(initiator.refused(), (Refused{.why = Refusal::proof_wrong}));
     }
     TargetProof target(session_, wire::Provider::sockets);
-    static_cast<void>(target.advance(golden("first")));
-    static_cast<void>(target.accept(targets_));
+    until_third(target);
     EXPECT_EQ(target.advance(golden("third")).state, ProofState::refused);
     EXPECT_EQ(target.refused(), (Refused{.why = Refusal::proof_wrong}));
 }
@@ -217,8 +201,7 @@ TEST_F(ProofEnds, TheListenerMayRefuseInEachState) {
     EXPECT_EQ(copied(known.refuse(Refusal::busy).send), copied(make_refusal(Refusal::busy, 0)));
     EXPECT_EQ(known.accept(targets_).state, ProofState::refused);
     TargetProof proven(session_, tcp);
-    static_cast<void>(proven.advance(golden("first")));
-    static_cast<void>(proven.accept(targets_));
+    until_third(proven);
     EXPECT_EQ(proven.advance(golden("third")).state, ProofState::proven);
     EXPECT_EQ(proven.refuse(Refusal::lane_in_use).state, ProofState::refused);
 }

@@ -1,9 +1,8 @@
 #include "common/transport/proof.hpp"
+#include "common/transport/refusal.hpp"
 #include "tests/unit/transport/samples.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
+#include <set>
 
 // The linker puts this one in the place of libcrypto's (see CMakeLists.txt), which it calls.
 extern "C" int __real_CRYPTO_memcmp(const void* one, const void* other, std::size_t size);
@@ -77,38 +76,36 @@ TEST(Proof, RefusalIsGolden) {
               Refusal::no_such_lane);
 }
 
-TEST(Proof, EachFlippedBitOfTheFirstMessageIsRefused) {
-    const ProofSession session = samples::session();
-    for (std::size_t bit = 0; bit < first_message_size * 8; ++bit) {
-        auto message = golden("first");
+// CHECK gets each message that differs from the golden one by a bit, and must refuse it so.
+void expect_refusals(const std::string& name, auto check, auto refusal) {
+    const auto right = golden(name);
+    for (std::size_t bit = 0; bit < right.size() * 8; ++bit) {
+        auto message = right;
         message[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
-        const auto facts = check_first(session, tcp, message);
-        ASSERT_FALSE(facts) << bit;
-        EXPECT_EQ(facts.error(), bit < 64    ? because(Refusal::another_format, 1)
-                                 : bit < 128 ? because(Refusal::no_such_session)
-                                             : because(Refusal::proof_wrong))
-            << bit;
+        const auto checked = check(message);
+        ASSERT_FALSE(checked) << name << ' ' << bit;
+        EXPECT_EQ(checked.error(), refusal(bit)) << name << ' ' << bit;
     }
 }
 
-TEST(Proof, EachFlippedBitOfTheSecondAndThirdMessageIsRefused) {
+TEST(Proof, EachFlippedBitIsRefused) {
     const ProofSession session = samples::session();
     const ProofFacts facts = samples::facts();
-    for (std::size_t bit = 0; bit < second_message_size * 8; ++bit) {
-        auto message = golden("second");
-        message[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
-        const auto known = check_second(session, facts, message);
-        ASSERT_FALSE(known) << bit;
-        EXPECT_EQ(known.error(), because(bit < 64 ? Refusal::another_format : Refusal::proof_wrong))
-            << bit;
-    }
-    for (std::size_t bit = 0; bit < third_message_size * 8; ++bit) {
-        auto message = golden("third");
-        message[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
-        const auto right = check_third(session, facts, message);
-        ASSERT_FALSE(right) << bit;
-        EXPECT_EQ(right.error(), because(Refusal::proof_wrong)) << bit;
-    }
+    expect_refusals(
+        "first", [&](const auto& message) { return check_first(session, tcp, message); },
+        [](std::size_t bit) {
+            return bit < 64    ? because(Refusal::another_format, 1)
+                   : bit < 128 ? because(Refusal::no_such_session)
+                               : because(Refusal::proof_wrong);
+        });
+    expect_refusals(
+        "second", [&](const auto& message) { return check_second(session, facts, message); },
+        [](std::size_t bit) {
+            return because(bit < 64 ? Refusal::another_format : Refusal::proof_wrong);
+        });
+    expect_refusals(
+        "third", [&](const auto& message) { return check_third(session, facts, message); },
+        [](std::size_t) { return because(Refusal::proof_wrong); });
 }
 
 TEST(Proof, AnyOtherSizeIsRefused) {
@@ -200,6 +197,40 @@ TEST(Proof, MacsAreComparedInConstantTime) {
         expect_one("second");
         EXPECT_NE(!!check_third(session, samples::facts(), third), wrong);
         expect_one("third");
+    }
+}
+
+TEST(Refusal, NumbersAreThoseOfTheDocument) {
+    constexpr Refusal in_order[] = {
+        Refusal::busy,          Refusal::too_late,     Refusal::no_such_session,
+        Refusal::no_such_lane,  Refusal::lane_in_use,  Refusal::generation,
+        Refusal::proof_wrong,   Refusal::no_resources, Refusal::ending,
+        Refusal::another_format};
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(static_cast<int>(in_order[i]), i + 1);
+}
+
+TEST(Refusal, EachHasItsOwnText) {
+    std::set<std::string> texts;
+    for (std::uint32_t why = 0; why <= 11; ++why)
+        texts.insert(describe({.why = Refusal{why}, .number = 0, .by_peer = true}));
+    EXPECT_EQ(texts.size(), 12U);
+    EXPECT_EQ(describe({.why = Refusal::no_such_lane, .number = 8, .by_peer = true}),
+              "the target refuses the lane: the session has 8 lanes, and none of this number");
+    EXPECT_TRUE(
+        test::contains(describe({.why = Refusal::no_resources, .number = ENFILE, .by_peer = true}),
+                       "Too many open files in system"));
+    // The number may be anybody's.
+    EXPECT_FALSE(describe({.why = Refusal::no_resources, .number = 0xffffffff}).empty());
+    EXPECT_TRUE(
+        test::contains(describe({.why = Refusal{0xffffffff}, .by_peer = true}), "4294967295"));
+}
+
+TEST(Refusal, OnlyAWrongProofIsAQuestionOfRightsAndOnlyBusyPasses) {
+    for (std::uint32_t why = 0; why <= 11; ++why) {
+        EXPECT_EQ(errno_of(Refusal{why}),
+                  Refusal{why} == Refusal::proof_wrong ? EACCES : ECONNREFUSED);
+        EXPECT_EQ(may_pass(Refusal{why}), Refusal{why} == Refusal::busy);
     }
 }
 

@@ -2,14 +2,7 @@
 #pragma once
 
 #include "common/transport/proof.hpp"
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::transport::samples {
 
@@ -30,13 +23,11 @@ inline constexpr LaneIdentity identity{
 
 // tests/data/transport/make.py says how they were made.
 inline std::vector<std::byte> golden(const std::string& name) {
-    std::ifstream file(std::filesystem::path(TRANSPORT_DATA_DIR) / (name + ".bin"),
-                       std::ios::binary);
-    const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
+    const std::filesystem::path data = TRANSPORT_DATA_DIR;
+    const std::string content = test::read_file(data / (name + ".bin"));
     if (content.empty())
         throw std::runtime_error("no golden bytes of " + name);
-    const auto bytes = std::as_bytes(std::span(content));
-    return {bytes.begin(), bytes.end()};
+    return test::bytes_of_text(content);
 }
 
 // FIRST: the first byte of its secret. REQUEST: what the initiator has asked for.

@@ -1,8 +1,9 @@
+#include "common/transport/retry.hpp"
 #include "common/transport/slots.hpp"
+#include "tests/support/expect.hpp"
 
-#include <gtest/gtest.h>
-
-#include <vector>
+#include <queue>
+#include <unordered_map>
 
 namespace rpmem::transport {
 namespace {
@@ -147,6 +148,175 @@ TEST(Slots, RulesHoldWhateverHappens) {
         ASSERT_EQ(slots.known(), known);
     }
     EXPECT_GT(evictions, 10U);
+}
+
+// Honest lanes that connect while strangers hold as many slots as they can get: a listener on a
+// virtual clock. Nothing here waits or measures time.
+using Time = Slots::Time;
+using Duration = std::chrono::nanoseconds;
+
+constexpr Time opening{1h}; // of the listener
+constexpr unsigned honest_lanes = 1024;
+constexpr Duration cost = 20us; // of a connection, on the listener's processor
+
+struct Load {
+    unsigned strangers_a_second;
+    Duration round_trip;
+    Duration slowest_first; // the first message comes at most this long behind its connection
+};
+
+enum class What { stranger, connect, first, third, refused };
+struct Arrival {
+    Time at;
+    What what;
+    Id id = 0;         // of the connection
+    unsigned lane = 0; // of `connect`
+    bool operator>(const Arrival& other) const { return at > other.at; }
+};
+
+class Listener {
+public:
+    explicit Listener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
+        for (Id id = 0; id < most_silent; ++id)
+            arrive(id, opening); // strangers hold all of them from the start
+        next_id_ = most_silent;
+        if (load.strangers_a_second > 0)
+            add({.at = opening, .what = What::stranger});
+        for (unsigned lane = 0; lane < honest_lanes; ++lane)
+            add({.at = opening, .what = What::connect, .lane = lane});
+    }
+
+    // How long it takes until all lanes are proven; a minute, if they are not.
+    Duration run() {
+        while (proven_ < honest_lanes && !events_.empty() && events_.top().at < opening + 1min) {
+            const Arrival event = events_.top();
+            events_.pop();
+            // One processor: what comes meanwhile waits in the kernel.
+            now_ = std::max(now_, event.at) + cost;
+            while (const auto gone = slots_.expired(now_))
+                lost(gone->id);
+            take(event);
+        }
+        return proven_ == honest_lanes ? now_ - opening : Duration(1min);
+    }
+
+private:
+    void add(const Arrival& event) { events_.push(event); }
+
+    void arrive(Id id, Time now) {
+        if (const auto ended = slots_.arrived(id, now))
+            lost(*ended);
+    }
+
+    void take(const Arrival& event) {
+        switch (event.what) {
+        case What::stranger:
+            arrive(next_id_++, now_);
+            add({.at = event.at + Duration(1s) / load_.strangers_a_second, .what = What::stranger});
+            return;
+        case What::connect: {
+            const Id id = next_id_++;
+            honest_[id] = {.lane = event.lane, .known = {}};
+            arrive(id, now_);
+            add({.at = event.at + draw(load_.slowest_first), .what = What::first, .id = id});
+            return;
+        }
+        case What::first:
+            return recognise(event.id);
+        case What::third:
+            if (honest_.erase(event.id) > 0) {
+                slots_.left(event.id);
+                ++proven_;
+            }
+            return;
+        case What::refused:
+            return again(event.lane);
+        }
+    }
+
+    void recognise(Id id) {
+        const auto here = honest_.find(id);
+        if (here == honest_.end())
+            return; // it was ended meanwhile
+        const auto admission = slots_.recognised(id, now_);
+        if (admission.ended) {
+            EXPECT_GE(now_ - honest_.at(*admission.ended).known, shortest_known);
+            lost(*admission.ended);
+        }
+        if (!admission.admitted)
+            return lost(id);
+        here->second.known = now_;
+        add({.at = now_ + load_.round_trip, .what = What::third, .id = id});
+    }
+
+    // The listener has ended a connection: an honest one hears of it and tries again.
+    void lost(Id id) {
+        if (const auto here = honest_.find(id); here != honest_.end()) {
+            add({.at = now_ + load_.round_trip / 2,
+                 .what = What::refused,
+                 .lane = here->second.lane});
+            honest_.erase(here);
+        }
+    }
+
+    void again(unsigned lane) {
+        const Duration pause = retry_pause(++tries_[lane], random());
+        add({.at = now_ + pause + load_.round_trip, .what = What::connect, .lane = lane});
+    }
+
+    std::uint32_t random() {
+        random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<std::uint32_t>(random_ >> 32);
+    }
+    Duration draw(Duration below) { return below * (random() >> 12) / (1U << 20); }
+
+    struct Honest {
+        unsigned lane;
+        Time known;
+    };
+    Load load_;
+    Slots slots_;
+    std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> events_;
+    std::unordered_map<Id, Honest> honest_;
+    std::vector<unsigned> tries_;
+    Id next_id_ = 0;
+    Time now_ = opening;
+    unsigned proven_ = 0;
+    std::uint64_t random_ = 1; // a known one: each run is the same
+};
+
+TEST(SlotsUnderLoad, HonestLanesGetInWhileStrangersHoldTheSlots) {
+    for (const unsigned strangers : {0U, 200U, 2000U})
+        for (const Duration round_trip : {100us, 20'000us, 100'000us})
+            for (const Duration first : {0us, 1'000us, 20'000us}) {
+                const Duration took = Listener({.strangers_a_second = strangers,
+                                                .round_trip = round_trip,
+                                                .slowest_first = first})
+                                          .run();
+                EXPECT_LT(took, 5s)
+                    << strangers << " strangers a second, a round trip of " << round_trip.count()
+                    << " ns, the first message after " << first.count() << " ns";
+            }
+}
+
+// 200 strangers a second, who cost a lane among 1024 nothing that it would notice.
+TEST(SlotsUnderLoad, StrangersHardlyDelayHonestLanes) {
+    const Load quiet{.strangers_a_second = 0, .round_trip = 1ms, .slowest_first = 1ms};
+    Load loud = quiet;
+    loud.strangers_a_second = 200;
+    EXPECT_LT(Listener(loud).run(), Listener(quiet).run() + 200ms);
+}
+
+TEST(Retry, DoublesFromFiftyMillisecondsToASecond) {
+    constexpr std::uint32_t all = 0xffffffff;
+    EXPECT_EQ(retry_pause(1, 0), 25ms);
+    EXPECT_NEAR(static_cast<double>(retry_pause(1, all).count()), 50'000, 1);
+    EXPECT_EQ(retry_pause(2, 0), 50ms);
+    EXPECT_EQ(retry_pause(5, 0), 400ms);
+    EXPECT_EQ(retry_pause(6, 0), 500ms);
+    EXPECT_EQ(retry_pause(0xffffffff, 0), 500ms);
+    EXPECT_LE(retry_pause(0xffffffff, all), 1s);
+    EXPECT_EQ(retry_pause(0, 0), 25ms);
 }
 
 } // namespace

@@ -3,12 +3,9 @@
 #include "common/transport/spin_policy.hpp"
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"
+#include "tests/unit/transport/collector.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-
-#include <algorithm>
-#include <thread>
 
 namespace rpmem::transport {
 namespace {
@@ -56,30 +53,17 @@ TEST(SpinPolicy, ALateAnswerNowAndThenChangesNothing) {
             EXPECT_TRUE(waits.looks(taken)) << i;
 }
 
-class IgnoresAll : public Receiver {
-public:
-    bool begin(const wire::FrameHeader&, std::span<std::byte>&, std::string&) override {
-        return true;
-    }
-    void take(const wire::FrameHeader&, std::size_t, std::span<const std::byte>) override {}
-    bool end(const wire::FrameHeader&, std::string&) override { return true; }
-};
-
 // COUNT connections; the parameter of the tests: few are polled, many are waited for by epoll(7).
 class SocketGroupTest : public ::testing::TestWithParam<std::size_t> {
 protected:
     void SetUp() override {
         for (std::size_t i = 0; i < GetParam(); ++i) {
-            auto pair = make_socket_pair();
-            ASSERT_TRUE(pair);
-            peers.push_back(std::move(pair->theirs));
+            auto pair = test::value_of(make_socket_pair());
+            peers.push_back(std::move(pair.theirs));
             connections.push_back(std::make_unique<FrameConnection>(
-                std::make_unique<SocketStream>(std::move(pair->ours)), "lane"));
+                std::make_unique<SocketStream>(std::move(pair.ours)), "lane"));
             ASSERT_TRUE(group.add(*connections.back()));
         }
-        auto event = Event::make();
-        ASSERT_TRUE(event);
-        wake = std::make_unique<Event>(std::move(*event));
     }
     void say(std::size_t index) {
         const auto frame = wire::encode({.type = wire::FrameType::ack, .number = 1});
@@ -89,7 +73,7 @@ protected:
     void expect_received(std::size_t index) {
         std::size_t got = 0;
         while (got == 0) {
-            ASSERT_EQ(group.wait(long_time, wake->fd()), WaitResult::look);
+            ASSERT_EQ(group.wait(long_time, wake.fd()), WaitResult::look);
             for (Connection* const each : group.ready()) {
                 const std::size_t bytes = each->poll(receiver);
                 if (bytes > 0) {
@@ -101,10 +85,18 @@ protected:
         group.progressed();
     }
 
+    // What a wait that is over says.
+    WaitResult wait(SocketGroup& of, milliseconds limit) {
+        WaitResult waited = WaitResult::look;
+        for (const Deadline deadline(long_time); waited == WaitResult::look && !deadline.passed();)
+            waited = of.wait(limit, wake.fd());
+        return waited;
+    }
+
     // Waits until the network has taken all that CONNECTION has to send.
     void send_all(Connection& connection) {
         while (connection.unsent()) {
-            ASSERT_EQ(group.wait(long_time, wake->fd()), WaitResult::look);
+            ASSERT_EQ(group.wait(long_time, wake.fd()), WaitResult::look);
             for (Connection* const each : group.ready())
                 static_cast<void>(each->poll(receiver));
         }
@@ -112,8 +104,8 @@ protected:
 
     std::vector<UniqueFd> peers;
     std::vector<std::unique_ptr<FrameConnection>> connections;
-    std::unique_ptr<Event> wake;
-    IgnoresAll receiver;
+    Event wake = test::value_of(Event::make());
+    Collector receiver;
     SocketGroup group{microseconds(50), 4096};
 };
 
@@ -139,21 +131,15 @@ TEST_P(SocketGroupTest, SleepsUntilSomethingComes) {
 TEST_P(SocketGroupTest, IsWoken) {
     std::thread later([this] {
         std::this_thread::sleep_for(milliseconds(20)); // long after it has stopped looking
-        wake->raise();
+        wake.raise();
     });
-    WaitResult waited = WaitResult::look;
-    while (waited == WaitResult::look)
-        waited = group.wait(long_time, wake->fd());
+    EXPECT_EQ(wait(group, long_time), WaitResult::woken);
     later.join();
-    EXPECT_EQ(waited, WaitResult::woken);
 }
 
 TEST_P(SocketGroupTest, GivesUpInTime) {
     const auto began = std::chrono::steady_clock::now();
-    WaitResult waited = WaitResult::look;
-    while (waited == WaitResult::look)
-        waited = group.wait(milliseconds(30), wake->fd());
-    EXPECT_EQ(waited, WaitResult::timed_out);
+    EXPECT_EQ(wait(group, milliseconds(30)), WaitResult::timed_out);
     EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(30));
 }
 
@@ -162,12 +148,8 @@ TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
     SocketGroup patient(std::chrono::seconds(1000), 4096);
     for (const auto& connection : connections)
         ASSERT_TRUE(patient.add(*connection));
-    wake->raise();
-    WaitResult waited = WaitResult::look;
-    const Deadline deadline(long_time);
-    while (waited == WaitResult::look && !deadline.passed())
-        waited = patient.wait(long_time, wake->fd());
-    EXPECT_EQ(waited, WaitResult::woken);
+    wake.raise();
+    EXPECT_EQ(wait(patient, long_time), WaitResult::woken);
 }
 
 // A connection with something to send is waited for until the network takes it.
@@ -194,7 +176,7 @@ TEST_P(SocketGroupTest, ForgetsWhatIsRemoved) {
     group.remove(*connections[0]);
     WaitResult waited = WaitResult::look;
     while (waited == WaitResult::look) {
-        waited = group.wait(milliseconds(20), wake->fd());
+        waited = group.wait(milliseconds(20), wake.fd());
         EXPECT_EQ(std::ranges::count(group.ready(), connections[0].get()), 0);
     }
     EXPECT_EQ(waited, WaitResult::timed_out);

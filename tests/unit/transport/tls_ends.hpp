@@ -3,31 +3,33 @@
 
 #include "common/base/io.hpp"
 #include "common/transport/tls/tls_stream.hpp"
+#include "tests/unit/transport/collector.hpp"
 #include "tests/unit/transport/samples.hpp"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
-#include <vector>
+#include <map>
 
 namespace rpmem::transport::tls_ends {
 
-using Buffer = std::vector<std::byte>;
-
-inline Secret psk(int first = 1) {
-    return Secret::copy_of(samples::count_up<secret_size>(first)).value();
-}
-
-inline Buffer counted(std::size_t size, int seed = 7) {
-    Buffer bytes(size);
-    for (std::size_t i = 0; i < size; ++i)
-        bytes[i] = static_cast<std::byte>(i * static_cast<std::size_t>(seed) + i / 251);
-    return bytes;
+// For good: contexts of TLS have no copy of it.
+inline const Secret& psk(int first = 1) {
+    static std::map<int, Secret> all;
+    if (!all.contains(first))
+        all.emplace(first, Secret::copy_of(samples::count_up<secret_size>(first)).value());
+    return all.at(first);
 }
 
 inline iovec iovec_at(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+inline ssize_t send_one(Stream& to, std::span<const std::byte> bytes, bool more = false) {
+    const iovec piece = iovec_at(bytes);
+    return to.send(std::span(&piece, 1), more);
+}
+
+inline ssize_t receive_one(Stream& from, std::span<const std::byte> place) {
+    const iovec where = iovec_at(place);
+    return from.receive(std::span(&where, 1));
 }
 
 // Moves STEP bytes a call at most, and sends with every other call only.
@@ -63,13 +65,10 @@ private:
 inline std::unique_ptr<TlsStream> tls_on(TlsRole role, const Secret& key,
                                          std::unique_ptr<Stream> lower,
                                          std::uint64_t records = most_records_of_a_key) {
-    const auto context = TlsContext::make(role, key);
-    EXPECT_TRUE(context);
-    auto made = TlsStream::make(
-        *context, std::move(lower),
-        role == TlsRole::initiator ? "lane 3 of 10.0.0.1 port 999" : "lane 3 of 10.0.0.2", records);
-    EXPECT_TRUE(made);
-    return std::move(*made);
+    const char* const name =
+        role == TlsRole::initiator ? "lane 3 of 10.0.0.1 port 999" : "lane 3 of 10.0.0.2";
+    return test::value_of(TlsStream::make(test::value_of(TlsContext::make(role, key)),
+                                          std::move(lower), name, records));
 }
 
 struct Ends {
@@ -80,16 +79,15 @@ struct Ends {
 // STEP: of Narrow; 0: without it.
 inline Ends make_ends(const Secret& initiator, const Secret& target, std::size_t step = 0,
                       std::uint64_t records = most_records_of_a_key) {
-    auto pair = make_socket_pair();
-    EXPECT_TRUE(pair);
+    auto pair = test::value_of(make_socket_pair());
     const auto lower = [&](UniqueFd socket) -> std::unique_ptr<Stream> {
         auto stream = std::make_unique<SocketStream>(std::move(socket));
         if (step == 0)
             return stream;
         return std::make_unique<Narrow>(std::move(stream), step);
     };
-    return {tls_on(TlsRole::initiator, initiator, lower(std::move(pair->ours)), records),
-            tls_on(TlsRole::target, target, lower(std::move(pair->theirs)), records)};
+    return {tls_on(TlsRole::initiator, initiator, lower(std::move(pair.ours)), records),
+            tls_on(TlsRole::target, target, lower(std::move(pair.theirs)), records)};
 }
 
 // Until both have decided. True: both are done.
@@ -107,8 +105,7 @@ inline bool shake_hands(const Ends& ends) {
 }
 
 inline Ends joined(std::size_t step = 0, std::uint64_t records = most_records_of_a_key) {
-    const Secret key = psk();
-    Ends ends = make_ends(key, key, step, records);
+    Ends ends = make_ends(psk(), psk(), step, records);
     EXPECT_TRUE(shake_hands(ends));
     return ends;
 }
@@ -117,8 +114,7 @@ inline Ends joined(std::size_t step = 0, std::uint64_t records = most_records_of
 inline int receive_all(Stream& to, Buffer& heard, std::size_t place_size = 8192) {
     Buffer place(place_size);
     while (true) {
-        const iovec where = iovec_at(place);
-        const ssize_t got = to.receive(std::span(&where, 1));
+        const ssize_t got = receive_one(to, place);
         if (got <= 0)
             return static_cast<int>(-got);
         heard.insert(heard.end(), place.begin(), place.begin() + got);
@@ -130,8 +126,7 @@ inline Buffer carry(Stream& from, Stream& to, std::span<const std::byte> bytes) 
     Buffer heard;
     const std::size_t whole = bytes.size();
     for (int vain = 0; vain < 100000 && heard.size() < whole; ++vain) {
-        const iovec piece = iovec_at(bytes);
-        const ssize_t sent = from.send(std::span(&piece, 1), false);
+        const ssize_t sent = send_one(from, bytes);
         EXPECT_TRUE(sent >= 0 || sent == -EAGAIN) << sent;
         if (sent > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(sent));

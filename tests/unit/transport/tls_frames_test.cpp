@@ -5,9 +5,6 @@
 
 #include <sys/socket.h>
 
-#include <cerrno>
-#include <thread>
-
 namespace rpmem::transport::tls_ends {
 namespace {
 
@@ -17,28 +14,6 @@ using wire::FrameType;
 constexpr std::chrono::milliseconds long_time(20000);
 constexpr std::chrono::milliseconds short_time(10000); // so long one sleeps in vain
 
-// Keeps what comes; large payloads go to a place of their own.
-class Keeper : public Receiver {
-public:
-    bool begin(const FrameHeader& header, std::span<std::byte>& place, std::string&) override {
-        payload.clear();
-        if (header.type == FrameType::data) {
-            payload.resize(header.length);
-            place = payload;
-        }
-        return true;
-    }
-    void take(const FrameHeader&, std::size_t, std::span<const std::byte> chunk) override {
-        payload.insert(payload.end(), chunk.begin(), chunk.end());
-    }
-    bool end(const FrameHeader& header, std::string&) override {
-        frames.push_back(header);
-        return true;
-    }
-    std::vector<FrameHeader> frames;
-    Buffer payload; // of the last
-};
-
 // One end with its own group.
 struct End {
     End(std::unique_ptr<TlsStream> stream, std::size_t buffer_size)
@@ -46,8 +21,23 @@ struct End {
           group(std::chrono::microseconds(0), buffer_size) {
         EXPECT_TRUE(group.add(connection));
     }
+    void post(const FrameHeader& header, std::span<const std::byte> piece = {}) {
+        ASSERT_EQ(connection.post(header, piece, More::none), PostResult::yes);
+    }
+    [[nodiscard]] bool has_sent_all() {
+        return poll_until([this] { return !connection.unsent(); });
+    }
+    [[nodiscard]] bool has_frames(std::size_t count, std::chrono::milliseconds limit = long_time) {
+        return poll_until([&] { return receiver.headers.size() == count; }, limit);
+    }
+    // The other end has gone, as FAULT says.
+    void expect_end(Fault fault) {
+        ASSERT_TRUE(poll_until([this] { return connection.ended(); }));
+        EXPECT_EQ(connection.failure().fault, fault);
+    }
     // False: it slept in vain.
-    bool poll_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+    bool poll_until(const std::function<bool()>& done,
+                    std::chrono::milliseconds limit = long_time) {
         while (!done()) {
             const WaitResult waited = group.wait(limit, wake.fd());
             if (waited == WaitResult::timed_out)
@@ -63,7 +53,7 @@ struct End {
     FrameConnection connection;
     SocketGroup group;
     Event wake = Event::make().value();
-    Keeper receiver;
+    Collector receiver;
 };
 
 class TlsFramesTest : public ::testing::Test {
@@ -77,40 +67,16 @@ protected:
     std::unique_ptr<End> target;
 };
 
-TEST_F(TlsFramesTest, FramesGoBothWays) {
-    const Buffer piece = counted(1000);
-    for (std::uint64_t i = 1; i <= 10; ++i)
-        ASSERT_EQ(initiator->connection.post(
-                      {.type = FrameType::write, .length = 1000, .offset = 4096, .number = i},
-                      piece, i < 10 ? More::follows : More::none),
-                  PostResult::yes);
-    EXPECT_EQ(initiator->connection.released(), 10U);
-    EXPECT_FALSE(initiator->connection.unsent());
-    ASSERT_TRUE(
-        target->poll_until([&] { return target->receiver.frames.size() == 10; }, long_time));
-    EXPECT_EQ(target->receiver.payload, piece);
-    ASSERT_EQ(target->connection.post({.type = FrameType::ack, .number = 10}, {}, More::none),
-              PostResult::yes);
-    ASSERT_TRUE(
-        initiator->poll_until([&] { return initiator->receiver.frames.size() == 1; }, long_time));
-    EXPECT_EQ(initiator->receiver.frames[0].number, 10U);
-}
-
 // More than the network takes at once, into memory of the reader.
 TEST_F(TlsFramesTest, LargeDataGoToTheirPlace) {
     constexpr std::size_t size = std::size_t{4} << 20;
     const Buffer bytes = counted(size);
-    ASSERT_EQ(target->connection.post({.type = FrameType::data, .length = size, .number = 1}, bytes,
-                                      More::none),
-              PostResult::yes);
+    target->post({.type = FrameType::data, .length = size, .number = 1}, bytes);
     EXPECT_TRUE(target->connection.unsent());
-    std::thread sender([&] {
-        EXPECT_TRUE(target->poll_until([&] { return !target->connection.unsent(); }, long_time));
-    });
-    EXPECT_TRUE(
-        initiator->poll_until([&] { return initiator->receiver.frames.size() == 1; }, long_time));
+    std::thread sender([&] { EXPECT_TRUE(target->has_sent_all()); });
+    EXPECT_TRUE(initiator->has_frames(1));
     sender.join();
-    EXPECT_TRUE(initiator->receiver.payload == bytes);
+    EXPECT_TRUE(initiator->receiver.payloads.back() == bytes);
     EXPECT_EQ(target->connection.released(), 1U);
 }
 
@@ -122,25 +88,19 @@ TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
     const Buffer bytes = counted(most);
     std::thread sender([&] {
         for (std::uint64_t i = 1; i <= rounds; ++i) {
-            const std::size_t size = most / 2 + i * 1531 % (most / 2);
-            ASSERT_EQ(initiator->connection.post({.type = FrameType::write,
-                                                  .length = static_cast<std::uint32_t>(size),
-                                                  .number = i},
-                                                 std::span(bytes).first(size), More::none),
-                      PostResult::yes);
-            ASSERT_TRUE(initiator->poll_until(
-                [&] { return initiator->receiver.frames.size() == i; }, long_time));
+            const auto size = static_cast<std::uint32_t>(most / 2 + i * 1531 % (most / 2));
+            initiator->post({.type = FrameType::write, .length = size, .number = i},
+                            std::span(bytes).first(size));
+            ASSERT_TRUE(initiator->has_frames(i));
         }
     });
     bool slept_in_vain = false;
     for (std::uint64_t i = 1; i <= rounds; ++i) {
-        const auto come = [&] { return target->receiver.frames.size() == i; };
-        if (!target->poll_until(come, short_time)) {
+        if (!target->has_frames(i, short_time)) {
             slept_in_vain = true;
-            EXPECT_TRUE(target->poll_until(come, long_time));
+            EXPECT_TRUE(target->has_frames(i));
         }
-        static_cast<void>(
-            target->connection.post({.type = FrameType::ack, .number = i}, {}, More::none));
+        target->post({.type = FrameType::ack, .number = i});
     }
     sender.join();
     EXPECT_FALSE(slept_in_vain);
@@ -150,55 +110,41 @@ TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
 // encrypted and cannot go.
 TEST_F(TlsFramesTest, WhatIsEncryptedIsUnsentUntilTheNetworkTakesIt) {
     connect(joined(100));
-    const Buffer piece = counted(1000);
-    ASSERT_EQ(initiator->connection.post({.type = FrameType::write, .length = 1000, .number = 1},
-                                         piece, More::none),
-              PostResult::yes);
+    initiator->post({.type = FrameType::write, .length = 1000, .number = 1}, counted(1000));
     EXPECT_EQ(initiator->connection.released(), 1U) << "its bytes are read no more";
     EXPECT_TRUE(initiator->connection.unsent());
-    ASSERT_TRUE(initiator->poll_until([&] { return !initiator->connection.unsent(); }, long_time));
-    ASSERT_TRUE(target->poll_until([&] { return target->receiver.frames.size() == 1; }, long_time));
-}
-
-TEST_F(TlsFramesTest, ClosingIsInOrder) {
-    initiator->connection.close();
-    ASSERT_TRUE(target->poll_until([&] { return target->connection.ended(); }, long_time));
-    EXPECT_EQ(target->connection.failure().fault, Fault::closed);
+    ASSERT_TRUE(initiator->has_sent_all());
+    ASSERT_TRUE(target->has_frames(1));
 }
 
 TEST_F(TlsFramesTest, ClosingIsInOrderWhereTheNetworkIsNarrow) {
     connect(joined(10));
     initiator->connection.close();
     EXPECT_TRUE(initiator->connection.unsent());
-    ASSERT_TRUE(initiator->poll_until([&] { return !initiator->connection.unsent(); }, long_time));
-    ASSERT_TRUE(target->poll_until([&] { return target->connection.ended(); }, long_time));
-    EXPECT_EQ(target->connection.failure().fault, Fault::closed);
+    ASSERT_TRUE(initiator->has_sent_all());
+    target->expect_end(Fault::closed);
 }
 
 TEST_F(TlsFramesTest, ABareEndIsALoss) {
     ASSERT_EQ(::shutdown(initiator->stream_.fd(), SHUT_WR), 0);
-    ASSERT_TRUE(target->poll_until([&] { return target->connection.ended(); }, long_time));
+    target->expect_end(Fault::lost);
     const ConnectionFailure& failure = target->connection.failure();
-    EXPECT_EQ(failure.fault, Fault::lost);
     EXPECT_EQ(failure.code, ECONNRESET);
-    EXPECT_NE(failure.text.find("lane 3: cannot receive: the end came without close_notify"),
-              std::string::npos)
-        << failure.text;
+    EXPECT_TRUE(
+        test::contains(failure.text, "lane 3: cannot receive: the end came without close_notify"));
 }
 
 // A frame and falsified bytes come together: the frame is taken, and the rest is not slept upon.
 TEST_F(TlsFramesTest, FalsifiedBytesBreakTheProtocol) {
-    ASSERT_EQ(initiator->connection.post({.type = FrameType::ack, .number = 1}, {}, More::none),
-              PostResult::yes);
+    initiator->post({.type = FrameType::ack, .number = 1});
     ASSERT_EQ(::send(initiator->stream_.fd(), counted(100).data(), 100, 0), 100);
     target->connection.poll(target->receiver);
-    EXPECT_EQ(target->receiver.frames.size(), 1U);
+    EXPECT_EQ(target->receiver.headers.size(), 1U);
     ASSERT_TRUE(target->connection.ended());
     const ConnectionFailure& failure = target->connection.failure();
     EXPECT_EQ(failure.fault, Fault::broke_protocol);
     EXPECT_EQ(failure.code, EPROTO);
-    EXPECT_NE(failure.text.find("the peer broke the rules of the stream: "), std::string::npos)
-        << failure.text;
+    EXPECT_TRUE(test::contains(failure.text, "the peer broke the rules of the stream: "));
     EXPECT_EQ(target->connection.post({.type = FrameType::error}, {}, More::none),
               PostResult::ended);
 }

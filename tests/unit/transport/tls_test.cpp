@@ -5,11 +5,6 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 namespace rpmem::transport::tls_ends {
 namespace {
 
@@ -22,15 +17,8 @@ TEST(Tls, BothEndsAreDoneAndHaveTheSameExporter) {
     EXPECT_NE(one.initiator->exporter(), Exporter{});
 }
 
-TEST(Tls, ShakesHandsByteByByte) {
-    const Ends ends = joined(1);
-    EXPECT_EQ(ends.initiator->exporter(), ends.target->exporter());
-}
-
 TEST(Tls, AnotherPskIsRefusedAtBothEnds) {
-    const Secret one = psk(1);
-    const Secret other = psk(2);
-    const Ends ends = make_ends(one, other);
+    const Ends ends = make_ends(psk(1), psk(2));
     EXPECT_FALSE(shake_hands(ends));
     EXPECT_EQ(ends.target->advance(), TlsStep::failed);
     EXPECT_EQ(ends.target->error().code, EPROTO);
@@ -43,14 +31,24 @@ TEST(Tls, AnotherPskIsRefusedAtBothEnds) {
               "session, with the alert \"illegal parameter\"");
 }
 
+// One end, whose peer is a bare socket.
+struct LoneEnd {
+    explicit LoneEnd(TlsRole role, SocketPair pair = test::value_of(make_socket_pair()))
+        : stream(tls_on(role, psk(), std::make_unique<SocketStream>(std::move(pair.ours)))),
+          peer(std::move(pair.theirs)) {}
+    TlsStream* operator->() const { return stream.get(); }
+    void hear(const Buffer& bytes) const {
+        ASSERT_TRUE(write_fully(peer.get(), bytes, Deadline(std::chrono::seconds(10))));
+    }
+
+    std::unique_ptr<TlsStream> stream;
+    UniqueFd peer;
+};
+
 TEST(Tls, BytesOfAStrangerAreNoHandshake) {
-    auto pair = make_socket_pair();
-    ASSERT_TRUE(pair);
-    const Secret key = psk();
-    const auto target =
-        tls_on(TlsRole::target, key, std::make_unique<SocketStream>(std::move(pair->theirs)));
+    LoneEnd target(TlsRole::target);
     EXPECT_EQ(target->advance(), TlsStep::wants_read);
-    ASSERT_TRUE(write_fully(pair->ours.get(), counted(300), Deadline(std::chrono::seconds(10))));
+    target.hear(counted(300));
     EXPECT_EQ(target->advance(), TlsStep::failed);
     EXPECT_EQ(target->advance(), TlsStep::failed);
     EXPECT_EQ(target->error().code, EPROTO);
@@ -58,34 +56,26 @@ TEST(Tls, BytesOfAStrangerAreNoHandshake) {
 
 // A message may say that it has 64 KiB: they are not kept.
 TEST(Tls, AHandshakeHasAnEnd) {
-    auto pair = make_socket_pair();
-    ASSERT_TRUE(pair);
-    const Secret key = psk();
-    const auto target =
-        tls_on(TlsRole::target, key, std::make_unique<SocketStream>(std::move(pair->theirs)));
+    LoneEnd target(TlsRole::target);
     Buffer record(5 + 4096);
     constexpr std::array<unsigned char, 9> begin{0x16, 3, 1, 0x10, 0, 1, 1, 0, 0};
     std::ranges::transform(begin, record.begin(), [](auto byte) { return std::byte{byte}; });
     TlsStep step = TlsStep::wants_read;
     for (int i = 0; i < 5 && step == TlsStep::wants_read; ++i) {
-        ASSERT_TRUE(write_fully(pair->ours.get(), record, Deadline(std::chrono::seconds(10))));
+        target.hear(record);
         step = target->advance();
         record[5] = std::byte{0}; // what follows is a part of it
     }
     EXPECT_EQ(step, TlsStep::failed);
-    EXPECT_NE(target->error().text.find("has no end"), std::string::npos) << target->error().text;
+    EXPECT_TRUE(test::contains(target->error().text, "has no end"));
 }
 
 TEST(Tls, APeerThatGoesInTheHandshakeIsLost) {
-    auto pair = make_socket_pair();
-    ASSERT_TRUE(pair);
-    const Secret key = psk();
-    const auto initiator =
-        tls_on(TlsRole::initiator, key, std::make_unique<SocketStream>(std::move(pair->ours)));
+    LoneEnd initiator(TlsRole::initiator);
     EXPECT_EQ(initiator->advance(), TlsStep::wants_read);
     std::array<std::byte, 1000> hello;
-    ASSERT_GT(::read(pair->theirs.get(), hello.data(), hello.size()), 0);
-    pair->theirs.reset();
+    ASSERT_GT(::read(initiator.peer.get(), hello.data(), hello.size()), 0);
+    initiator.peer.reset();
     EXPECT_EQ(initiator->advance(), TlsStep::failed);
     EXPECT_EQ(initiator->error().code, ECONNRESET);
     EXPECT_EQ(initiator->error().text,
@@ -132,8 +122,7 @@ TEST(Tls, TheProofRunsAroundIt) {
 }
 
 TEST(Tls, ItTakesNoMoreThanItHasRoomFor) {
-    const Secret key = psk();
-    const Ends ends = make_ends(key, key);
+    const Ends ends = make_ends(psk(), psk());
     EXPECT_FALSE(ends.target->give(Buffer(std::size_t{1} << 20)));
 }
 
@@ -144,9 +133,7 @@ TEST(Tls, LeavesTheErrorsOfTheApplication) {
     ERR_raise(ERR_LIB_SYS, 18);
     const Ends ends = joined();
     EXPECT_EQ(carry(*ends.initiator, *ends.target, counted(100)), counted(100));
-    const Secret one = psk(1);
-    const Secret other = psk(2);
-    EXPECT_FALSE(shake_hands(make_ends(one, other)));
+    EXPECT_FALSE(shake_hands(make_ends(psk(1), psk(2))));
     const char* file = nullptr;
     const char* data = nullptr;
     EXPECT_EQ(ERR_GET_REASON(ERR_get_error_all(&file, nullptr, nullptr, &data, nullptr)), 17);
@@ -169,9 +156,7 @@ TEST(Tls, DependsOnNoConfigurationOfOpenSsl) {
     ASSERT_EQ(::setenv("OPENSSL_CONF", file.c_str(), 1), 0);
     EVP_set_default_properties(nullptr, "provider=none_such");
     const Ends ends = joined();
-    const Buffer bytes = counted(100);
-    const iovec piece = iovec_at(bytes);
-    EXPECT_EQ(ends.initiator->send(std::span(&piece, 1), false), 100);
+    EXPECT_EQ(send_one(*ends.initiator, counted(100)), 100);
     Buffer record(1000);
     EXPECT_EQ(::read(ends.target->fd(), record.data(), record.size()),
               ssize_t(100 + record_overhead))

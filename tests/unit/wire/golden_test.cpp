@@ -2,15 +2,7 @@
 #include "common/wire/control_layout.hpp"
 #include "tests/unit/wire/samples.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <vector>
 
 namespace rpmem::wire {
 namespace {
@@ -30,10 +22,7 @@ const std::map<std::string, int> malformed_captures = {
     {"rawobc-desc_size_mismatch", EBADMSG}};
 
 Bytes read_capture(const std::string& name) {
-    std::ifstream file(std::filesystem::path(WIRE_DATA_DIR) / name, std::ios::binary);
-    const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(content));
-    return {bytes.begin(), bytes.end()};
+    return test::bytes_of_text(test::read_file(WIRE_DATA_DIR "/" + name));
 }
 
 std::vector<std::string> captures(const std::string& direction) {
@@ -89,8 +78,7 @@ TEST(Golden, EveryRequestIsDecodedAndEncodedToTheSameBytes) {
             const auto before = left;
             const auto request = next_request(left);
             if (malformed != malformed_captures.end()) {
-                ASSERT_FALSE(request);
-                EXPECT_EQ(request.error().code, malformed->second) << request.error().text;
+                ASSERT_TRUE(test::failed(request, malformed->second));
                 break;
             }
             ASSERT_TRUE(request) << request.error().text;
@@ -114,9 +102,8 @@ TEST(Golden, EveryResponseIsDecodedAndEncodedToTheSameBytes) {
         const Bytes bytes = read_capture(name + to_client);
         std::span<const std::byte> left(bytes);
         ASSERT_GE(left.size(), initial_status_size);
-        const auto status = decode_initial_status(left.first(initial_status_size));
-        ASSERT_TRUE(status) << status.error().text;
-        EXPECT_EQ(hex(encode_initial_status(*status)), hex(left.first(initial_status_size)));
+        const auto status = test::value_of(decode_initial_status(left.first(initial_status_size)));
+        EXPECT_EQ(hex(encode_initial_status(status)), hex(left.first(initial_status_size)));
         left = left.subspan(initial_status_size);
         for (const Request& request : requests_of(name)) {
             if (left.size() <= initial_status_size)
@@ -124,9 +111,8 @@ TEST(Golden, EveryResponseIsDecodedAndEncodedToTheSameBytes) {
             const MessageType type = response_to(type_of(request));
             const auto size = layout::find_kind(type)->largest;
             ASSERT_GE(left.size(), size);
-            const auto again = samples::receive_response(type, left.first(size));
-            ASSERT_TRUE(again) << again.error().text;
-            EXPECT_EQ(hex(*again), hex(left.first(size)));
+            const auto again = test::value_of(samples::receive_response(type, left.first(size)));
+            EXPECT_EQ(hex(again), hex(left.first(size)));
             left = left.subspan(size);
             ++messages;
         }
@@ -148,35 +134,6 @@ TEST(Golden, RemoveFlagOfClose) {
     EXPECT_TRUE(removes("rawobc-close_flag_le1"));
     EXPECT_FALSE(removes("rawobc-close_flag_be1"));
     EXPECT_FALSE(removes("obc-create_attr"));
-}
-
-TEST(Golden, ValuesOfACreate) {
-    const auto request = std::get<CreateRequest>(requests_of("obc-create_nlanes_max").at(0));
-    EXPECT_EQ(request.lanes, 4000000000U);
-    EXPECT_EQ(request.pool_size, 67108864U);
-    EXPECT_EQ(request.provider, Provider::sockets);
-    EXPECT_EQ(request.inline_size, 8192U);
-    EXPECT_EQ(request.pool_set, "pool.set");
-    EXPECT_EQ(std::memcmp(&request.attributes,
-                          &std::get<CreateRequest>(requests_of("obc-create_attr").at(0)).attributes,
-                          sizeof(request.attributes)),
-              0);
-    const PoolAttributes expected = samples::attributes();
-    EXPECT_EQ(std::memcmp(&request.attributes, &expected, sizeof(expected)), 0);
-}
-
-TEST(Golden, ValuesOfAResponse) {
-    const Bytes bytes = read_capture("obc-create_nlanes_max.d2c.bin");
-    const auto message = std::span<const std::byte>(bytes).subspan(initial_status_size);
-    const auto header =
-        decode_response_header(message.first(response_header_size), MessageType::create_response);
-    ASSERT_TRUE(header) << header.error().text;
-    const auto response = decode_create_response(
-        *header, message.subspan(response_header_size, layout::in_band_size));
-    ASSERT_TRUE(response) << response.error().text;
-    EXPECT_EQ(response->in_band.lanes, 16U); // in host order, unlike the rest
-    EXPECT_EQ(response->in_band.rkey, 1U);
-    EXPECT_EQ(response->in_band.method, PersistMethod::general_purpose);
 }
 
 } // namespace

@@ -1,8 +1,7 @@
+#include "common/wire/agreement.hpp"
 #include "common/wire/hello.hpp"
+#include "tests/support/expect.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
 #include <initializer_list>
 
 namespace rpmem::wire {
@@ -40,20 +39,17 @@ TEST(Hello, GoldenBytes) {
     hello.providers = provider_bit(1) | provider_bit(2) | provider_bit(3);
     hello.lanes = 1024;
     EXPECT_EQ(encode(hello), golden_hello);
-    const auto back = decode_hello(golden_hello);
-    ASSERT_TRUE(back) << back.error().text;
-    EXPECT_EQ(encode(*back), golden_hello);
+    const auto back = test::value_of(decode_hello(golden_hello));
+    EXPECT_EQ(encode(back), golden_hello);
 
     EXPECT_EQ(encode(HelloAnswer{1, capability_medium_failure}), golden_answer);
-    const auto answer = decode_hello_answer(golden_answer);
-    ASSERT_TRUE(answer) << answer.error().text;
-    EXPECT_EQ(encode(*answer), golden_answer);
+    const auto answer = test::value_of(decode_hello_answer(golden_answer));
+    EXPECT_EQ(encode(answer), golden_answer);
 
     EXPECT_EQ(encode(LaneConnectData{258, sample_token()}), golden_greeting);
-    const auto greeting = decode_lane_connect_data(golden_greeting);
-    ASSERT_TRUE(greeting) << greeting.error().text;
-    EXPECT_EQ(greeting->lane, 258U);
-    EXPECT_EQ(greeting->token, sample_token());
+    const auto greeting = test::value_of(decode_lane_connect_data(golden_greeting));
+    EXPECT_EQ(greeting.lane, 258U);
+    EXPECT_EQ(greeting.token, sample_token());
     EXPECT_EQ(with_offer("rpmemd -x"), "export RPMEMD_OFFER=1; rpmemd -x");
     EXPECT_EQ(hello_status, 0x52504d48);
 }
@@ -87,17 +83,15 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
     EXPECT_EQ(capability_tls, 8192U);
     EXPECT_EQ(condition_tls_required, 16384U);
     EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, addresses, secret}), golden_offer);
-    const auto offer = decode_hello(golden_offer);
-    ASSERT_TRUE(offer) << offer.error().text;
-    EXPECT_EQ(offer->capabilities, all_capabilities);
-    EXPECT_EQ(offer->addresses, addresses);
-    EXPECT_EQ(offer->secret, secret);
-    EXPECT_EQ(encode(*offer), golden_offer);
+    const auto offer = test::value_of(decode_hello(golden_offer));
+    EXPECT_EQ(offer.capabilities, all_capabilities);
+    EXPECT_EQ(offer.addresses, addresses);
+    EXPECT_EQ(offer.secret, secret);
+    EXPECT_EQ(encode(offer), golden_offer);
 
     EXPECT_EQ(encode(HelloAnswer{1, all_capabilities}), golden_taken);
-    const auto taken = decode_hello_answer(golden_taken);
-    ASSERT_TRUE(taken) << taken.error().text;
-    EXPECT_EQ(taken->capabilities, all_capabilities);
+    const auto taken = test::value_of(decode_hello_answer(golden_taken));
+    EXPECT_EQ(taken.capabilities, all_capabilities);
 }
 
 TEST(Hello, LongerOnesAreTheFuture) {
@@ -105,10 +99,9 @@ TEST(Hello, LongerOnesAreTheFuture) {
     longer.resize(60, std::byte{9});
     longer[3] = std::byte{60};
     longer[5] = std::byte{2}; // version 2
-    const auto hello = decode_hello(longer);
-    ASSERT_TRUE(hello) << hello.error().text;
-    EXPECT_EQ(hello->version, 2);
-    EXPECT_EQ(hello->lanes, 1024U);
+    const auto hello = test::value_of(decode_hello(longer));
+    EXPECT_EQ(hello.version, 2);
+    EXPECT_EQ(hello.lanes, 1024U);
     auto padded = golden_greeting;
     padded.resize(56);
     EXPECT_TRUE(decode_lane_connect_data(padded));
@@ -116,9 +109,8 @@ TEST(Hello, LongerOnesAreTheFuture) {
 
 TEST(Hello, EveryTruncationIsRefused) {
     for (std::size_t length = 0; length < golden_hello.size(); ++length) {
-        const auto hello = decode_hello(std::span(golden_hello).first(length));
-        ASSERT_FALSE(hello) << length;
-        EXPECT_EQ(hello.error().code, EBADMSG);
+        EXPECT_TRUE(test::failed(decode_hello(std::span(golden_hello).first(length)), EBADMSG))
+            << length;
     }
     for (std::size_t length = 0; length < golden_answer.size(); ++length)
         ASSERT_FALSE(decode_hello_answer(std::span(golden_answer).first(length))) << length;
@@ -163,10 +155,9 @@ TEST(Hello, AddressesAreBounded) {
     for (int i = 0; i < 20; ++i)
         hello.addresses.push_back(*parse_address("192.0.2." + std::to_string(i)));
     auto full = encode(hello);
-    const auto decoded = decode_hello(full);
-    ASSERT_TRUE(decoded) << decoded.error().text;
-    ASSERT_EQ(decoded->addresses.size(), 8U);
-    EXPECT_EQ(text_of(decoded->addresses[7]), "192.0.2.7");
+    const auto decoded = test::value_of(decode_hello(full));
+    ASSERT_EQ(decoded.addresses.size(), 8U);
+    EXPECT_EQ(text_of(decoded.addresses[7]), "192.0.2.7");
     for (const std::size_t size : {48U, 51U, 52U, 71U, 211U}) {
         auto cut = full;
         cut.resize(size);
@@ -191,9 +182,8 @@ TEST(Hello, AddressesAreBounded) {
 TEST(Hello, WhatIsBehindAnAddressOfIpv4IsNotKept) {
     auto bytes = encode(Hello{1, capability_addresses, 7, 1, {*parse_address("192.0.2.7")}});
     bytes.back() = std::byte{1};
-    const auto decoded = decode_hello(bytes);
-    ASSERT_TRUE(decoded) << decoded.error().text;
-    EXPECT_EQ(decoded->addresses, std::vector{*parse_address("192.0.2.7")});
+    const auto decoded = test::value_of(decode_hello(bytes));
+    EXPECT_EQ(decoded.addresses, std::vector{*parse_address("192.0.2.7")});
 }
 
 TEST(Hello, ProvidersBeyondTheFieldHaveNoBit) {
@@ -202,6 +192,62 @@ TEST(Hello, ProvidersBeyondTheFieldHaveNoBit) {
     EXPECT_EQ(provider_bit(32), 0x80000000U);
     EXPECT_EQ(provider_bit(33), 0U);
     EXPECT_EQ(provider_bit(0xffffffffU), 0U);
+}
+
+Hello hello_of(std::uint64_t capabilities) {
+    return {.capabilities = capabilities,
+            .providers = 7,
+            .lanes = 4,
+            .addresses = {},
+            .secret = {std::byte{2}}};
+}
+
+constexpr std::uint64_t all_known = all_capabilities | all_conditions;
+
+// The bit that was sent by neither end gives nothing; each gives what its line in the table says.
+TEST(Agreement, OverTheWholeTable) {
+    for (std::uint64_t offered = 0; offered < 2 * condition_tls_required; ++offered) {
+        if ((offered & ~all_known) != 0)
+            continue;
+        const Hello hello = hello_of(offered);
+        const HelloAnswer answer = answer_to(hello);
+        ASSERT_EQ(answer.capabilities, offered);
+        const Agreement agreement = negotiate(hello, answer);
+        const auto has = [offered](std::uint64_t bit) { return (offered & bit) != 0; };
+        ASSERT_TRUE(agreement.knows_hello);
+        ASSERT_EQ(agreement.lane_frames, has(capability_lane_frames));
+        ASSERT_EQ(agreement.tls, has(capability_lane_frames) && has(capability_tls));
+        ASSERT_EQ(agreement.medium_failure, has(capability_medium_failure));
+        ASSERT_EQ(agreement.conditions, offered & all_conditions);
+    }
+}
+
+TEST(Agreement, WhatIsNotOfferedCannotBeTaken) {
+    for (const std::uint64_t taken : {all_capabilities, ~std::uint64_t{0}})
+        EXPECT_EQ(negotiate(hello_of(0), {.capabilities = taken}),
+                  negotiate(hello_of(0), {.capabilities = 0}));
+}
+
+TEST(Agreement, WhatIsNotTakenIsNotAgreedOn) {
+    const Hello hello = hello_of(all_known);
+    for (std::uint64_t bit = 1; bit <= condition_tls_required; bit <<= 1) {
+        SCOPED_TRACE(bit);
+        EXPECT_EQ(negotiate(hello, {.capabilities = all_known & ~bit}),
+                  negotiate(hello_of(all_known & ~(bit & all_capabilities)),
+                            {.capabilities = all_known}));
+    }
+}
+
+// Bits of later versions are left.
+TEST(Agreement, AnInitiatorTakesWhatItKnows) {
+    EXPECT_EQ(answer_to(hello_of(~std::uint64_t{0})).capabilities, all_known);
+    EXPECT_EQ(answer_to(hello_of(all_known), {.tls = false}).capabilities,
+              all_known & ~capability_tls);
+}
+
+TEST(Agreement, WithAPeerOfProtocol01ThereIsNothing) {
+    const Agreement none;
+    EXPECT_FALSE(none.knows_hello || none.lane_frames || none.tls || none.medium_failure);
 }
 
 } // namespace

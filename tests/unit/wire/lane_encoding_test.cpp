@@ -1,11 +1,6 @@
 // Frames as messages of protocol 0.1, and back.
 #include "common/wire/lane_encoding.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
-#include <vector>
+#include "tests/support/expect.hpp"
 
 namespace rpmem::wire {
 namespace {
@@ -112,11 +107,11 @@ TEST(LaneEncoding, MessagesThatBreakTheRulesAreRefused) {
         {0, 0, base + most / 2, 8},   {0, 0, most, 8},
     };
     for (const PersistMessage& message : outside)
-        EXPECT_NE(target(message).find("not within the pool"), std::string::npos) << message.addr;
-    EXPECT_NE(target({3, 0, base, 8}).find("unknown persist mode"), std::string::npos);
-    EXPECT_NE(target({2, 0, base, 8}, 16).find("announces 8 bytes of data and carries 16"),
-              std::string::npos);
-    EXPECT_NE(refused(LaneEnd::target, Bytes(23)).find("shorter"), std::string::npos);
+        EXPECT_TRUE(test::contains(target(message), "not within the pool")) << message.addr;
+    EXPECT_TRUE(test::contains(target({3, 0, base, 8}), "unknown persist mode"));
+    EXPECT_TRUE(
+        test::contains(target({2, 0, base, 8}, 16), "announces 8 bytes of data and carries 16"));
+    EXPECT_TRUE(test::contains(refused(LaneEnd::target, Bytes(23)), "shorter"));
 }
 
 TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
@@ -131,15 +126,15 @@ TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
     }
     std::span<const std::byte> left(answer);
     EXPECT_FALSE(encoding.decode(left, 2, why));
-    EXPECT_NE(why.find("no message was on its way"), std::string::npos) << why;
+    EXPECT_TRUE(test::contains(why, "no message was on its way"));
 }
 
 TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {
-    EXPECT_NE(refused(LaneEnd::initiator, bytes_of(PersistResponse{0, 8}), 1).find("is for lane 8"),
-              std::string::npos);
+    EXPECT_TRUE(test::contains(refused(LaneEnd::initiator, bytes_of(PersistResponse{0, 8}), 1),
+                               "is for lane 8"));
     for (const std::size_t size : {0U, 7U, 9U})
-        EXPECT_NE(refused(LaneEnd::initiator, Bytes(size), 1).find("which must have 8"),
-                  std::string::npos);
+        EXPECT_TRUE(
+            test::contains(refused(LaneEnd::initiator, Bytes(size), 1), "which must have 8"));
 }
 
 } // namespace

@@ -15,14 +15,16 @@ constexpr LaneTerms terms{
     .pool_size = pool_size};
 constexpr std::uint32_t least_weight = 2304; // of a frame
 
-FrameHeader frame(FrameType type, std::uint32_t length, std::uint64_t number = 1,
+FrameHeader frame(FrameType type, std::uint64_t length, std::uint64_t number = 1,
                   std::uint8_t flags = 0, std::uint64_t offset = 4096) {
     return {.type = type, .flags = flags, .length = length, .offset = offset, .number = number};
 }
 
-testing::AssertionResult taken(Requests& requests, const FrameHeader& header) {
+// END: Requests or Responses.
+template <typename End>
+testing::AssertionResult taken(End& end, const FrameHeader& header) {
     std::string why;
-    if (requests.check(header, why))
+    if (end.check(header, why))
         return testing::AssertionSuccess();
     EXPECT_FALSE(why.empty());
     return testing::AssertionFailure() << why;
@@ -31,6 +33,12 @@ testing::AssertionResult taken(Requests& requests, const FrameHeader& header) {
 testing::AssertionResult taken(const FrameHeader& header, const LaneTerms& own = terms) {
     Requests requests(own);
     return taken(requests, header);
+}
+
+testing::AssertionResult completed(Requests& requests, const FrameHeader& header) {
+    auto result = taken(requests, header);
+    requests.complete(header);
+    return result;
 }
 
 TEST(Requests, OnlyWhatAnInitiatorSends) {
@@ -107,11 +115,8 @@ TEST(Requests, NumbersCountUp) {
 TEST(Requests, CreditsAreKept) {
     Requests requests(terms);
     std::uint64_t number = 0;
-    for (; number < terms.credits.frames; ++number) {
-        const auto header = frame(FrameType::write, 64, number + 1);
-        ASSERT_TRUE(taken(requests, header));
-        requests.complete(header);
-    }
+    for (; number < terms.credits.frames; ++number)
+        ASSERT_TRUE(completed(requests, frame(FrameType::write, 64, number + 1)));
     EXPECT_FALSE(taken(requests, frame(FrameType::write, 64, number + 1)));
     requests.acknowledged();
     EXPECT_TRUE(taken(requests, frame(FrameType::write, 64, number + 1)));
@@ -127,11 +132,8 @@ TEST(Requests, CreditsAreKept) {
 // A frame that has begun to come when the ack leaves is not covered by it.
 TEST(Requests, AnAckFreesWhatIsComplete) {
     Requests requests(terms);
-    const auto first = frame(FrameType::write, terms.credits.payload, 1);
-    const auto second = frame(FrameType::write, terms.credits.payload, 2);
-    ASSERT_TRUE(taken(requests, first));
-    requests.complete(first);
-    ASSERT_TRUE(taken(requests, second));
+    ASSERT_TRUE(completed(requests, frame(FrameType::write, terms.credits.payload, 1)));
+    ASSERT_TRUE(taken(requests, frame(FrameType::write, terms.credits.payload, 2)));
     requests.acknowledged();
     EXPECT_EQ(requests.last_complete(), 1U);
     ASSERT_TRUE(taken(requests, frame(FrameType::write, terms.credits.payload, 3)));
@@ -144,24 +146,18 @@ TEST(Requests, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
     EXPECT_FALSE(requests.owes_ack());
     for (std::uint64_t number = 1; number <= 4; ++number) {
         EXPECT_FALSE(requests.ack_is_due()) << number;
-        const auto header = frame(FrameType::write, 64, number);
-        ASSERT_TRUE(taken(requests, header));
-        requests.complete(header);
+        ASSERT_TRUE(completed(requests, frame(FrameType::write, 64, number)));
         EXPECT_TRUE(requests.owes_ack());
     }
     EXPECT_TRUE(requests.ack_is_due());
     requests.acknowledged();
     EXPECT_FALSE(requests.ack_is_due() || requests.owes_ack());
-    const auto asks = frame(FrameType::persist, 0, 5, frame_flag::answer_wanted);
-    ASSERT_TRUE(taken(requests, asks));
-    requests.complete(asks);
+    ASSERT_TRUE(completed(requests, frame(FrameType::persist, 0, 5, frame_flag::answer_wanted)));
     EXPECT_TRUE(requests.ack_is_due());
     Requests large(terms);
     for (std::uint64_t number = 1; number <= 2; ++number) {
         EXPECT_FALSE(large.ack_is_due());
-        const auto header = frame(FrameType::write, terms.credits.payload, number);
-        ASSERT_TRUE(taken(large, header));
-        large.complete(header);
+        ASSERT_TRUE(completed(large, frame(FrameType::write, terms.credits.payload, number)));
     }
     EXPECT_TRUE(large.ack_is_due());
 }
@@ -192,34 +188,27 @@ TEST(Responses, SendWhatRequestsTake) {
         random = random * 1103515245 + 12345;
         return (random >> 16) % below;
     };
-    std::string why;
     for (int step = 0; step < 20000; ++step) {
         const auto type = static_cast<FrameType>(1 + next(3));
         const auto length =
             type == FrameType::persist ? 0 : 1 + next(next(2) != 0 ? 64 : terms.credits.payload);
         if (responses.has_room(type, length)) {
             const auto header = responses.add(type, 0, 0, length);
-            ASSERT_TRUE(taken(requests, header)) << step;
-            requests.complete(header);
+            ASSERT_TRUE(completed(requests, header)) << step;
             if (type == FrameType::read)
                 reads.push_back(header);
         } else if (type == FrameType::read) {
             const FrameHeader read = reads.front();
             reads.pop_front();
             requests.answered(read.length);
-            ASSERT_TRUE(responses.check({.type = FrameType::data,
-                                         .length = read.length,
-                                         .offset = read.offset,
-                                         .number = read.number},
-                                        why))
-                << why;
+            ASSERT_TRUE(
+                taken(responses, frame(FrameType::data, read.length, read.number, 0, read.offset)));
             responses.read_complete();
         } else {
             ASSERT_TRUE(requests.owes_ack());
             requests.acknowledged();
             ASSERT_TRUE(
-                responses.check({.type = FrameType::ack, .number = requests.last_complete()}, why))
-                << why;
+                taken(responses, {.type = FrameType::ack, .number = requests.last_complete()}));
         }
     }
 }
@@ -227,11 +216,9 @@ TEST(Responses, SendWhatRequestsTake) {
 // Reads take no credits of frames: however many there were, a write goes.
 TEST(Responses, ReadsAreNotCountedAsFrames) {
     Responses responses(terms);
-    std::string why;
     for (int i = 0; i < 100; ++i) {
         const auto read = responses.add(FrameType::read, 0, 0, 64);
-        ASSERT_TRUE(responses.check(
-            {.type = FrameType::data, .length = 64, .offset = 0, .number = read.number}, why));
+        ASSERT_TRUE(taken(responses, frame(FrameType::data, 64, read.number, 0, 0)));
         responses.read_complete();
     }
     EXPECT_TRUE(responses.has_room(FrameType::write, 64));
@@ -241,9 +228,8 @@ TEST(Responses, ReadsAreNotCountedAsFrames) {
 
 TEST(Responses, AcksRiseAndAreForWhatWasSent) {
     Responses responses(terms);
-    std::string why;
     const auto ack = [&](std::uint64_t number) {
-        return responses.check({.type = FrameType::ack, .number = number}, why);
+        return taken(responses, {.type = FrameType::ack, .number = number});
     };
     EXPECT_FALSE(ack(0));
     EXPECT_FALSE(ack(1));
@@ -257,17 +243,15 @@ TEST(Responses, AcksRiseAndAreForWhatWasSent) {
     EXPECT_FALSE(ack(1));
     EXPECT_TRUE(ack(3));
     static_cast<void>(responses.add(FrameType::write, 0, 0, 64));
-    EXPECT_FALSE(responses.check({.type = FrameType::ack, .length = 8, .number = 4}, why));
-    EXPECT_FALSE(responses.check({.type = FrameType::ack, .offset = 8, .number = 4}, why));
-    EXPECT_FALSE(responses.check({.type = FrameType::ack, .flags = 1, .number = 4}, why));
+    EXPECT_FALSE(taken(responses, {.type = FrameType::ack, .length = 8, .number = 4}));
+    EXPECT_FALSE(taken(responses, {.type = FrameType::ack, .offset = 8, .number = 4}));
+    EXPECT_FALSE(taken(responses, {.type = FrameType::ack, .flags = 1, .number = 4}));
 }
 
 TEST(Responses, DataAnswerTheOldestRead) {
     Responses responses(terms);
-    std::string why;
     const auto data = [&](std::uint32_t length, std::uint64_t offset, std::uint64_t number) {
-        return responses.check(
-            {.type = FrameType::data, .length = length, .offset = offset, .number = number}, why);
+        return taken(responses, frame(FrameType::data, length, number, 0, offset));
     };
     EXPECT_FALSE(data(64, 0, 1));
     static_cast<void>(responses.add(FrameType::read, 0, 4096, 64));
@@ -285,9 +269,8 @@ TEST(Responses, DataAnswerTheOldestRead) {
 
 TEST(Responses, ErrorsAreBounded) {
     Responses responses(terms);
-    std::string why;
     const auto error = [&](std::uint64_t offset, std::uint32_t length) {
-        return responses.check({.type = FrameType::error, .length = length, .offset = offset}, why);
+        return taken(responses, {.type = FrameType::error, .length = length, .offset = offset});
     };
     EXPECT_TRUE(error(offset_of_error(ErrorKind::medium, 5), most_error_text));
     EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 5), most_error_text + 1));

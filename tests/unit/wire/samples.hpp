@@ -3,15 +3,11 @@
 
 #include "common/wire/control_messages.hpp"
 #include "common/wire/medium_failure.hpp"
+#include "tests/support/expect.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <span>
-#include <string>
 
 namespace rpmem::wire::samples {
 

@@ -1,0 +1,100 @@
+// What tests look at: results, texts, files, and a directory of their own. Nearly every test needs
+// these headers of the standard library as well: they are named here once.
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace rpmem::test {
+
+// The value, or an exception that fails the test.
+template <typename Value>
+Value value_of(Result<Value> result) {
+    if (!result)
+        throw std::runtime_error(result.error().text);
+    return std::move(*result);
+}
+
+inline testing::AssertionResult contains(std::string_view text, std::string_view words) {
+    if (text.find(words) != std::string_view::npos)
+        return testing::AssertionSuccess() << '"' << words << "\" is in: " << text;
+    return testing::AssertionFailure() << '"' << words << "\" is not in: " << text;
+}
+
+template <typename T>
+testing::AssertionResult succeeded(const Result<T>& result) {
+    if (result)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << result.error().text << " [" << result.error().code << "]";
+}
+
+// With CODE and a text in which WORDS occur.
+template <typename T>
+testing::AssertionResult failed(const Result<T>& result, int code, std::string_view words = {}) {
+    if (result)
+        return testing::AssertionFailure() << "no error";
+    if (result.error().code != code)
+        return succeeded(result) << ", expected " << code;
+    return contains(result.error().text, words);
+}
+
+// Empty if it is not there.
+inline std::string read_file(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return std::move(text).str();
+}
+
+inline std::vector<std::byte> bytes_of_text(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+// Is gone at the end.
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() {
+        std::string name = std::filesystem::temp_directory_path() / "rpmem-test-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("there is no directory for the test");
+        path_ = name;
+    }
+    ~TemporaryDirectory() {
+        std::error_code none;
+        std::filesystem::remove_all(path_, none);
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+} // namespace rpmem::test
