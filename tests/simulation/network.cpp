@@ -12,7 +12,7 @@ namespace {
 constexpr Time longest_held = 200 * millisecond;
 constexpr std::size_t segment = 1448;
 
-// See docs/transport.md for the messages of a proof. A welcome is the target's last one.
+// See rpmem-protocol(7) for the messages of a proof. A welcome is the target's last one.
 constexpr std::size_t proof_of_initiator = 96 + 32;
 constexpr std::size_t proof_of_target = 72 + 48;
 constexpr std::size_t new_capacity = 512;
