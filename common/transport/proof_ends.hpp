@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/transport/proof.hpp"
+#include "common/transport/random.hpp"
 
 namespace rpmem::transport {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/transport/proof_ends.hpp"
-#include "common/transport/random.hpp"
 #include "common/wire/frame.hpp"
 
 #include <array>
