@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/transport/proof.hpp"
-#include "common/transport/random.hpp"
 
 namespace rpmem::transport {
 
