@@ -1,6 +1,7 @@
 #include "common/transport/tcp/connect.hpp"
 
 #include "common/base/deadline.hpp"
+#include "common/base/host_address.hpp"
 #include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
 #include "common/transport/proof_ends.hpp"
@@ -9,7 +10,6 @@
 #include "common/transport/tcp/stream.hpp"
 #include "common/transport/tls/tls_stream.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -83,15 +83,11 @@ Result<> Attempt::wait(short events, const char* stage) {
 }
 
 Result<> Attempt::open() {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const std::string port = std::to_string(options_.address.port);
-    if (const int code = ::getaddrinfo(options_.address.host.c_str(), port.c_str(), &hints, &found);
-        code != 0)
-        return failed(EINVAL, ::gai_strerror(code));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, ::freeaddrinfo);
+    const auto found = look_up(options_.address.host, std::to_string(options_.address.port),
+                               AI_NUMERICHOST | AI_NUMERICSERV);
+    if (!found)
+        return failed(EINVAL, found.error().text);
+    const AddressList& address = *found;
     UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made)
         return failed(errno, fmt::format("no socket: {}{}", strerror(errno),

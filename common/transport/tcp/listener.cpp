@@ -1,9 +1,9 @@
 #include "common/transport/tcp/listener.hpp"
 
+#include "common/base/host_address.hpp"
 #include "common/transport/tcp/stream.hpp"
 #include "common/wire/frame.hpp"
 
-#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -95,14 +95,9 @@ Result<> Listener::open(const ListenOptions& options) {
 
 // On the first free port of the range.
 Result<> Listener::bind(const std::string& address, PortRange ports) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    if (const int code = ::getaddrinfo(address.c_str(), nullptr, &hints, &list); code != 0)
-        return fail(ErrorClass::caller_fault, EINVAL, "cannot listen at {}: {}", address,
-                    ::gai_strerror(code));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+    RPMEM_ASSIGN(const AddressList found,
+                 in_context("cannot listen at " + address,
+                            look_up(address, "", AI_NUMERICHOST | AI_PASSIVE)));
     int code = EADDRINUSE;
     for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
         UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
