@@ -12,8 +12,6 @@
 
 namespace rpmem::transport {
 
-inline constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
-
 class LaneHandshake {
 public:
     struct Step {
@@ -48,7 +46,7 @@ private:
     SystemRandom random_;
     TargetProof proof_;
     std::uint32_t lane_;
-    std::array<std::byte, welcome_size> welcome_;
+    std::array<std::byte, wire::welcome_size> welcome_;
     std::function<void()> opened_;
 };
 

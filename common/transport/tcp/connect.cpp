@@ -24,8 +24,6 @@ namespace {
 constexpr const char* nobody_answers =
     "it is connected, and the target says nothing: another program may have the port";
 
-constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
-
 // One try to connect one lane.
 class Attempt {
 public:
@@ -197,21 +195,13 @@ Result<> Attempt::prove(Random& random) {
 }
 
 Result<wire::LaneCredits> Attempt::take_welcome() {
-    while (buffered_ < welcome_size) {
+    while (buffered_ < wire::welcome_size) {
         RPMEM_ASSIGN(const auto got,
-                     receive(std::span(buffer_).subspan(buffered_, welcome_size - buffered_),
+                     receive(std::span(buffer_).subspan(buffered_, wire::welcome_size - buffered_),
                              "the target does not open the lane"));
         buffered_ += got;
     }
-    const auto header = wire::decode_frame_header(Bytes(buffer_).first<wire::frame_header_size>());
-    if (!header || header->type != wire::FrameType::welcome ||
-        header->length != wire::lane_credits_size || header->number != 0)
-        return failed(EBADMSG, "the target broke the protocol: its first frame is no welcome");
-    const auto credits = wire::decode_lane_credits(
-        Bytes(buffer_).subspan(wire::frame_header_size).first<wire::lane_credits_size>());
-    if (!credits || buffered_ > welcome_size)
-        return failed(EBADMSG, "the target broke the protocol: its credits make no sense");
-    return *credits;
+    return in_context(name_, wire::decode_welcome(Bytes(buffer_).first(buffered_)));
 }
 
 Result<OpenedLane> Attempt::run(Random& random) {
