@@ -152,7 +152,7 @@ TEST(Decoding, ResponseKeepsEveryValue) {
     const auto header =
         decode_response_header(message.first(response_header_size), MessageType::open_response);
     ASSERT_TRUE(header) << header.error().text;
-    const auto open = decode_open_response(*header, message.subspan(response_header_size));
+    const auto open = decode_response<OpenResponse>(*header, message.subspan(response_header_size));
     ASSERT_TRUE(open) << open.error().text;
     EXPECT_EQ(open->in_band.port, 0xb10dU);
     EXPECT_EQ(open->in_band.method, PersistMethod::general_purpose);

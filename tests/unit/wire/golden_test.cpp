@@ -171,7 +171,7 @@ TEST(Golden, ValuesOfAResponse) {
     const auto header =
         decode_response_header(message.first(response_header_size), MessageType::create_response);
     ASSERT_TRUE(header) << header.error().text;
-    const auto response = decode_create_response(
+    const auto response = decode_response<CreateResponse>(
         *header, message.subspan(response_header_size, layout::in_band_size));
     ASSERT_TRUE(response) << response.error().text;
     EXPECT_EQ(response->in_band.lanes, 16U); // in host order, unlike the rest
