@@ -1,21 +1,12 @@
-#include "tools/bench/answering.hpp"
-
-#include "tools/bench/buffer.hpp"
-#include "tools/bench/daemons.hpp"
-#include "tools/bench/limit_messages.hpp"
-#include "tools/bench/limit_pool.hpp"
-#include "tools/bench/options.hpp"
-#include "tools/bench/placement.hpp"
-#include "tools/bench/repeat.hpp"
+// The process of the limits that answers.
+#include "tools/bench/limits.hpp"
+#include "tools/bench/mapping.hpp"
+#include "tools/bench/processes.hpp"
 #include "tools/bench/tcp_socket.hpp"
-#include "tools/bench/threads.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -40,87 +31,44 @@ std::string own_address() {
 
 struct Connection {
     UniqueFd fd;
-    Buffer buffer;
-};
-
-// The part of the pool that a connection has.
-struct Range {
-    std::size_t offset = 0;
-    std::size_t size = 0;
+    Mapping buffer;
 };
 
 class Answering {
 public:
     explicit Answering(int output) : output_(output) {}
 
-    Result<> begin(const Setup& setup) {
-        if (setup.version != limit_version)
-            return fail(ErrorClass::caller_fault, EPROTO,
-                        "this is another version of rpmem-bench than that of who measures");
-        setup_ = setup;
-        if (::setenv(run_mark, setup.mark.data(), 1) != 0)
-            return fail_errno(ErrorClass::resource_limit, errno, "changing the environment");
-        RPMEM_ASSIGN(Listener listener, Listener::open(setup.listen_at.data()));
-        listener_.emplace(std::move(listener));
-        Reply reply{.port = listener_->port()};
-        put(reply.text, setup.listen_at[0] != '\0' ? setup.listen_at.data() : own_address());
-        return send_message(output_, reply);
+    Result<Place> begin(const AnsweringSetup& setup) {
+        token_ = setup.token;
+        RPMEM_ASSIGN(pool_, setup.medium.empty() ? Mapping::memory(setup.pool_size, Pages::touched)
+                                                 : Mapping::file(setup.medium, setup.pool_size));
+        RPMEM_ASSIGN(listener_,
+                     Listener::open(setup.listen_at.empty() ? own_address() : setup.listen_at));
+        return listener_.place;
     }
 
-    Result<> run(const LimitTask& task) {
-        if (task.kind == LimitKind::daemon_memory)
-            return tell_daemon_memory();
-        if (task.kind == LimitKind::medium)
-            return send_samples(output_, write_medium(task));
-        return answer(task);
-    }
-
-private:
-    Result<> tell_daemon_memory() const {
-        RPMEM_ASSIGN(const auto bytes, private_memory_of(Daemons::now().only_new_since({})));
-        return send_message(output_, Reply{.value = bytes});
-    }
-
-    Result<> provide_pool(std::size_t range, unsigned ranges) {
-        const std::size_t needed = pool_header_size + range * ranges;
-        if (pool_.bytes().size() >= needed)
-            return {};
-        pool_ = LimitPool();
-        RPMEM_ASSIGN(pool_, LimitPool::map(setup_.medium.data(),
-                                           std::max<std::size_t>(needed, setup_.pool_size)));
-        return {};
-    }
-
-    Result<> provide_connections(unsigned count) {
-        while (connections_.size() < count) {
-            RPMEM_ASSIGN(UniqueFd fd, listener_->accept(setup_.token));
-            RPMEM_ASSIGN(Buffer buffer, Buffer::make(receive_buffer, Pages::touched));
-            connections_.push_back({std::move(fd), std::move(buffer)});
-        }
-        return {};
-    }
-
-    Result<Samples> write_medium(const LimitTask& task) {
-        RPMEM_TRY(provide_pool(task.request, 1));
-        RPMEM_ASSIGN(Buffer source, Buffer::make(task.request, Pages::touched));
-        const auto bytes = source.bytes().first(task.request);
-        return repeat(task.duration, task.least, [&] {
-            pool_.copy(pool_header_size, bytes);
-            return pool_.drain(pool_header_size, bytes.size());
-        });
-    }
-
-    Result<> answer(const LimitTask& task) {
-        const std::size_t space = std::max(task.request, task.answer);
-        RPMEM_TRY(provide_pool(space, task.connections));
+    // What it says first tells that it is ready.
+    Result<std::uint64_t> run(const LimitTask& task) {
+        if (task.request == 0)
+            return private_memory_of(only_new_since({}));
         RPMEM_TRY(provide_connections(task.connections));
         place_itself(Side::answering, task.apart, allowed_);
-        RPMEM_TRY(send_message(output_, Reply{}));
-        const Nanoseconds cpu = own_cpu_time();
+        RPMEM_TRY(send_line(output_, 0));
+        const std::size_t space = std::max(task.request, task.answer);
         RPMEM_TRY(in_threads(task.connections, [&](unsigned i) {
             return answer_until_last(connections_[i], task, pool_header_size + i * space);
         }));
-        return send_message(output_, Reply{.own_cpu = (own_cpu_time() - cpu).count()});
+        return 0;
+    }
+
+private:
+    Result<> provide_connections(unsigned count) {
+        while (connections_.size() < count) {
+            RPMEM_ASSIGN(UniqueFd fd, listener_.accept(token_));
+            RPMEM_ASSIGN(Mapping buffer, Mapping::memory(receive_buffer, Pages::touched));
+            connections_.push_back({std::move(fd), std::move(buffer)});
+        }
+        return {};
     }
 
     // The asking end marks the last request by its first byte.
@@ -147,11 +95,11 @@ private:
     }
 
     int output_;
-    Setup setup_;
+    std::string token_;
     cpu_set_t allowed_ = allowed_processors();
-    std::optional<Listener> listener_;
+    Listener listener_;
     std::vector<Connection> connections_;
-    LimitPool pool_;
+    Mapping pool_;
 };
 
 } // namespace
@@ -160,14 +108,11 @@ void serve_answers(int input, int output) {
     // Who measures may end at any time, and behind a pipe that would be a signal.
     (void)std::signal(SIGPIPE, SIG_IGN);
     Answering answering(output);
-    const auto tell = [&](const Result<>& done) {
-        return done || send_message(output, refusal(done.error()));
-    };
-    const Result<Setup> setup = receive_message<Setup>(input, start_timeout);
-    if (!setup || !tell(answering.begin(*setup)))
+    const auto setup = receive<AnsweringSetup>(input, start_timeout);
+    if (!setup || !send(output, answering.begin(*setup)))
         return;
-    while (const Result<LimitTask> task = receive_message<LimitTask>(input, longest_run))
-        if (!tell(answering.run(*task)))
+    while (const auto task = receive<LimitTask>(input, longest_run))
+        if (!send(output, answering.run(*task)))
             return;
 }
 

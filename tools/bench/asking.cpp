@@ -1,44 +1,36 @@
-#include "tools/bench/asking.hpp"
-
+// The process of the limits that asks, and measures.
 #include "common/base/child_process.hpp"
-#include "tools/bench/answering.hpp"
-#include "tools/bench/buffer.hpp"
-#include "tools/bench/daemons.hpp"
-#include "tools/bench/limit_messages.hpp"
+#include "common/base/io.hpp"
+#include "tools/bench/limits.hpp"
 #include "tools/bench/login.hpp"
-#include "tools/bench/placement.hpp"
-#include "tools/bench/repeat.hpp"
-#include "tools/bench/strangers.hpp"
+#include "tools/bench/mapping.hpp"
+#include "tools/bench/processes.hpp"
 #include "tools/bench/tcp_socket.hpp"
-#include "tools/bench/threads.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <vector>
 
 namespace rpmem::bench {
 namespace {
 
-// Settings of libpmem that must be the same for all that stand on the target. ssh hands on none.
-constexpr std::array medium_settings{"PMEM_IS_PMEM_FORCE", "PMEM_NO_FLUSH"};
+// What must be the same for all that stand on the target: the mark of its daemons, and settings of
+// libpmem. ssh hands on none.
+constexpr std::array handed_on{run_mark, "PMEM_IS_PMEM_FORCE", "PMEM_NO_FLUSH"};
 
 std::string answering_command(const Options& options) {
     std::string command = "env";
-    for (const char* const name : medium_settings)
+    for (const char* const name : handed_on)
         if (const char* const value = std::getenv(name))
             command += fmt::format(" {}={}", name, quoted(value));
-    std::error_code error;
-    const std::string program =
-        options.answer_program.empty()
-            ? std::filesystem::read_symlink("/proc/self/exe", error).string()
-            : options.answer_program;
+    const std::string program = options.answer_program.empty()
+                                    ? std::filesystem::read_symlink(own_program).string()
+                                    : options.answer_program;
     return fmt::format("{} {} {}", command, quoted(program), answering_half);
 }
 
@@ -46,116 +38,68 @@ class Asking {
 public:
     explicit Asking(const Options& options) : options_(options) {}
 
-    Result<Samples> measure(const LimitTask& task) {
-        if (task.kind == LimitKind::memory_copy)
-            return copy_memory(task);
-        if (task.kind != LimitKind::medium)
-            return exchange(task);
-        RPMEM_TRY(send_message(answering_.get(), task));
-        return receive_samples(answering_.get(), longest_measurement);
+    Result<int> start_answering() {
+        const std::string loopback = loopback_address_of(options_.target);
+        std::ifstream("/proc/sys/kernel/random/uuid") >> token_;
+        AnsweringSetup setup{.listen_at = loopback,
+                             .pool_size = options_.pool_size(),
+                             .medium = options_.medium,
+                             .token = token_};
+        if (!loopback.empty())
+            return start_program({own_program, answering_half}, setup);
+        if (const char* const address = std::getenv("RPMEM_ADDRESS"))
+            setup.listen_at = address;
+        const std::string command = answering_command(options_);
+        return in_context(
+            fmt::format("'{}' through ssh, which says above what it has to say (install "
+                        "rpmem-bench there, or name it by --answer-program)",
+                        command),
+            start_program(ssh_words(options_.target, command), setup));
     }
 
-    // What is no measurement: the value to reply.
-    Result<std::uint64_t> serve(const LimitTask& task) {
-        std::uint64_t value = 0;
-        if (task.kind == LimitKind::connection)
-            RPMEM_TRY(connect());
-        if (task.kind == LimitKind::strangers_come)
-            strangers_.emplace(task.lanes_at);
-        if (task.kind == LimitKind::strangers_go && strangers_) {
-            value = strangers_->stop();
-            strangers_.reset();
+    Result<Limit> measure(const LimitTask& task) {
+        Limit limit;
+        if (task.request == 0) {
+            RPMEM_ASSIGN(limit.daemon_bytes,
+                         ask<std::uint64_t>(answering_.get(), task, start_timeout));
+            return limit;
         }
-        if (task.kind == LimitKind::daemon_memory) {
-            RPMEM_TRY(send_message(answering_.get(), task));
-            RPMEM_ASSIGN(const Reply reply, receive_reply(answering_.get(), exchange_timeout));
-            value = reply.value;
+        RPMEM_TRY(provide(requests_, task.request * task.connections));
+        RPMEM_TRY(provide(answers_, task.answer * task.connections));
+        RPMEM_TRY(send_line(answering_.get(), task));
+        while (connections_.size() < task.connections) {
+            RPMEM_ASSIGN(UniqueFd fd, connect_to(place_, token_));
+            connections_.push_back(std::move(fd));
         }
-        return value;
+        RPMEM_TRY(receive_line(answering_.get(), start_timeout));
+        place_itself(Side::asking, task.apart, allowed_);
+        RPMEM_ASSIGN(limit.round, measure_round(task.connections,
+                                                [&](unsigned i) { return exchange(i, task); }));
+        RPMEM_TRY(receive_line(answering_.get(), start_timeout));
+        return limit;
     }
 
 private:
-    Result<> connect() {
-        return in_context("no limits of the network to " + options_.target, start_answering());
-    }
-
-    Result<> start_answering() {
-        Setup setup{.version = limit_version, .pool_size = options_.pool_size()};
-        if (::getrandom(setup.token.data(), setup.token.size(), 0) !=
-            static_cast<ssize_t>(setup.token.size()))
-            return fail_errno(ErrorClass::resource_limit, errno, "no random numbers");
-        const std::string loopback = loopback_address_of(options_.target);
-        const char* const mark = std::getenv(run_mark);
-        put(setup.mark, mark != nullptr ? mark : "");
-        put(setup.medium, options_.medium);
-        put(setup.listen_at, loopback);
-        RPMEM_TRY(loopback.empty() ? start_there() : start_here());
-        // One that has ended already cannot be written to, either.
-        Result<Reply> answered = send_message(answering_.get(), setup).and_then([&] {
-            return receive_reply(answering_.get(), start_timeout);
-        });
-        if (loopback.empty())
-            answered = in_context(
-                fmt::format("'{}' through ssh, which says above what it has to say (install "
-                            "rpmem-bench there, or name it by --answer-program)",
-                            answering_command(options_)),
-                std::move(answered));
-        RPMEM_ASSIGN(const Reply reply, std::move(answered));
-        const char* const address = std::getenv("RPMEM_ADDRESS");
-        host_ = address != nullptr && *address != '\0' && loopback.empty() ? address
-                                                                           : reply.text.data();
-        port_ = reply.port;
-        token_ = setup.token;
-        return {};
-    }
-
-    Result<> start_here() {
-        const auto serve = [](const UniqueFd& asked) { serve_answers(asked.get(), asked.get()); };
-        RPMEM_ASSIGN(answering_, start_process(serve));
-        return {};
-    }
-
-    Result<> start_there() {
+    Result<int> start_program(const std::vector<std::string>& words, const AnsweringSetup& setup) {
         RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
-        RPMEM_ASSIGN(ChildProcess ssh,
-                     ChildProcess::start(ssh_words(options_.target, answering_command(options_)),
-                                         pair.theirs.get(), pair.theirs.get(), STDERR_FILENO));
-        ssh_.emplace(std::move(ssh));
+        const int theirs = pair.theirs.get();
+        RPMEM_ASSIGN(ChildProcess child, ChildProcess::start(words, theirs, theirs, STDERR_FILENO));
+        program_.emplace(std::move(child));
         answering_ = std::move(pair.ours);
-        return {};
+        pair.theirs.reset(); // so that the end of the program is seen
+        RPMEM_ASSIGN(place_, ask<Place>(answering_.get(), setup, start_timeout));
+        return 0;
     }
 
-    Result<> provide_connections(unsigned count) {
-        while (connections_.size() < count) {
-            RPMEM_ASSIGN(UniqueFd fd, connect_to(host_, port_, token_));
-            connections_.push_back(std::move(fd));
+    static Result<> provide(Mapping& buffer, std::size_t size) {
+        if (buffer.bytes().size() < size) {
+            RPMEM_ASSIGN(buffer, Mapping::memory(size, Pages::touched));
         }
         return {};
     }
 
-    static Result<> provide(Buffer& buffer, std::size_t size) {
-        if (buffer.bytes().size() >= size)
-            return {};
-        RPMEM_ASSIGN(buffer, Buffer::make(size, Pages::touched));
-        return {};
-    }
-
-    Result<Samples> exchange(const LimitTask& task) {
-        RPMEM_TRY(provide(requests_, task.request * task.connections));
-        RPMEM_TRY(provide(answers_, task.answer * task.connections));
-        RPMEM_TRY(send_message(answering_.get(), task));
-        RPMEM_TRY(provide_connections(task.connections));
-        RPMEM_TRY(receive_reply(answering_.get(), exchange_timeout));
-        place_itself(Side::asking, task.apart, allowed_);
-        RPMEM_ASSIGN(Samples samples, samples_of_threads(task.connections,
-                                                         [&](unsigned i) { return ask(task, i); }));
-        RPMEM_ASSIGN(const Reply done, receive_reply(answering_.get(), exchange_timeout));
-        samples.other_cpu = Nanoseconds(done.own_cpu);
-        return samples;
-    }
-
     // The first byte of a request tells the other end which is the last; that one is not measured.
-    Result<Samples> ask(const LimitTask& task, unsigned connection) {
+    Result<Samples> exchange(unsigned connection, const LimitTask& task) {
         const Waiting waiting = waiting_of(task);
         const int fd = connections_[connection].get();
         const auto request = requests_.bytes().subspan(connection * task.request, task.request);
@@ -165,51 +109,36 @@ private:
             return receive_all(fd, answer, waiting);
         };
         request[0] = std::byte{0};
-        RPMEM_ASSIGN(Samples samples, repeat(task.duration, task.least, once));
+        RPMEM_ASSIGN(Samples samples, repeat(task.pace, once));
         request[0] = std::byte{1};
         RPMEM_TRY(once());
         return samples;
     }
 
-    Result<Samples> copy_memory(const LimitTask& task) {
-        RPMEM_TRY(provide(requests_, task.request));
-        RPMEM_TRY(provide(answers_, task.request));
-        return samples_of_threads(1, [&](unsigned) {
-            return repeat(task.duration, task.least, [&]() -> Result<> {
-                std::memcpy(answers_.bytes().data(), requests_.bytes().data(), task.request);
-                asm volatile("" : : "r"(answers_.bytes().data()) : "memory");
-                return {};
-            });
-        });
-    }
-
     const Options& options_;
     cpu_set_t allowed_ = allowed_processors();
-    std::optional<ChildProcess> ssh_;
+    std::optional<ChildProcess> program_; // the answering process, or ssh
     UniqueFd answering_;
-    std::string host_;
-    std::uint16_t port_ = 0;
-    Token token_{};
+    std::string token_;
+    Place place_;
     std::vector<UniqueFd> connections_;
-    Buffer requests_;
-    Buffer answers_;
-    std::optional<Strangers> strangers_;
+    Mapping requests_;
+    Mapping answers_;
 };
 
 } // namespace
 
-void serve_limits(int control, const Options& options) {
-    Asking asking(options);
-    while (const auto task = receive_message<LimitTask>(control, longest_run)) {
-        const auto tell = [&] {
-            if (task->kind <= LimitKind::last_measured)
-                return send_samples(control, asking.measure(*task));
-            const Result<std::uint64_t> value = asking.serve(*task);
-            return send_message(control, value ? Reply{.value = *value} : refusal(value.error()));
-        };
-        if (!tell())
-            return;
-    }
+Result<OtherProcess> start_limits(const Options& options) {
+    RPMEM_ASSIGN(OtherProcess process, start_process([&](int asked) {
+                     Asking asking(options);
+                     if (!send(asked, asking.start_answering()))
+                         return;
+                     while (const auto task = receive<LimitTask>(asked, longest_run))
+                         if (!send(asked, asking.measure(*task)))
+                             return;
+                 }));
+    RPMEM_TRY(receive_line(process.socket.get(), longest_measurement));
+    return process;
 }
 
 } // namespace rpmem::bench

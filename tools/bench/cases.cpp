@@ -1,249 +1,231 @@
 #include "tools/bench/cases.hpp"
 
-#include "tools/bench/disturbance.hpp"
-#include "tools/bench/memory.hpp"
-#include "tools/bench/replicas.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/processes.hpp"
+#include "tools/bench/report.hpp"
 #include "tools/bench/starting.hpp"
+#include "tools/bench/strangers.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <thread>
 
 namespace rpmem::bench {
 namespace {
 
-constexpr std::uint64_t small_message = 8; // the other half of an exchange
+using benchmark::State;
+
+constexpr std::size_t small_message = 8; // the other half of an exchange
+constexpr std::size_t least_of_large_ranges = std::size_t{16} << 20; // one is enough for a round
+constexpr unsigned many_lanes = 1024;
+constexpr unsigned idle_lanes = 256;
+// After the last operation, before what stays is looked at.
+constexpr milliseconds settling_time{100};
+// So long that a number of strangers comes in each round.
+constexpr milliseconds time_with_strangers{200};
+
+Pace pace_of(milliseconds time, std::size_t bytes) {
+    return {.nanoseconds = Nanoseconds(time).count(),
+            .least = bytes < least_of_large_ranges ? 8U : 1U};
+}
+
+double in_milliseconds(Nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+}
+
+double least_of(const std::vector<double>& rounds) {
+    return *std::min_element(rounds.begin(), rounds.end());
+}
 
 } // namespace
 
-std::vector<Cases::NamedTask> Cases::network_tasks(const LimitTask& task) const {
-    std::vector<NamedTask> tasks;
-    if (without_network_)
-        return tasks;
-    if (!options_.no_spin)
-        tasks.push_back({"tcp_spinning", task});
-    // Which is the quicker one depends on how many processors there are.
-    if (options_.no_spin || task.connections > 1) {
-        tasks.push_back({"tcp_sleeping", task});
-        tasks.back().task.kind = LimitKind::tcp_sleeping;
-    }
-    return tasks;
-}
-
-Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) const {
-    RPMEM_ASSIGN(Samples samples, limits_.measure(task));
-    comparison.rounds.push_back(std::move(samples));
-    return {};
-}
-
-Result<> Cases::in_rounds(Row row, const Measure& ours, const std::vector<NamedTask>& tasks) {
-    for (const NamedTask& task : tasks)
-        row.limits.push_back({task.name, {}});
-    for (unsigned round = 0; round < (row.bandwidth ? options_.slow_rounds() : options_.rounds);
-         ++round) {
-        if (ours) {
-            RPMEM_ASSIGN(Samples samples, ours());
-            row.ours.push_back(std::move(samples));
+benchmark::internal::Benchmark* Cases::add(const std::string& name, unsigned rounds,
+                                           const MeasureRound& measure) {
+    const auto run = [this, name, measure](State& state) {
+        for (auto _ : state) {
+            const Result<double> seconds =
+                outcome_ ? in_context(name, measure(state)) : Failure(outcome_.error());
+            if (seconds) {
+                state.SetIterationTime(*seconds);
+            } else {
+                outcome_ = Failure(seconds.error());
+                state.SkipWithError("failed");
+            }
         }
-        for (std::size_t i = 0; i < tasks.size(); ++i)
-            RPMEM_TRY(measure_limit(row.limits[i], tasks[i].task));
-    }
-    report_.add(std::move(row));
-    return {};
-}
-
-bool Cases::has_lanes(const Pool& pool, unsigned lanes) {
-    if (lanes <= pool.lanes())
-        return true;
-    report_.note(fmt::format("the pool has {} lanes, not {}: left out", pool.lanes(), lanes));
-    return false;
-}
-
-Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation) {
-    for (const unsigned lanes : options_.lanes) {
-        if (!has_lanes(pool, lanes))
-            continue;
-        // As those that it is compared with. Where the daemon is another machine's, nothing is
-        // placed.
-        const bool apart = lanes == 1 && pool.daemon() != 0;
-        const Measurement measurement{.operation = operation,
-                                      .lanes = lanes,
-                                      .apart = apart,
-                                      .duration = options_.time,
-                                      .least = least_operations};
-        // So that connecting a lane and the first touch of a page are not part of it.
-        Measurement first = measurement;
-        first.duration = Nanoseconds::zero();
-        RPMEM_TRY(pool.measure(first));
-        const std::uint64_t bytes = operation.size * operation.flushes;
-        const bool reads = operation.kind == OperationKind::read;
-        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
-                                                      .connections = lanes,
-                                                      .request = reads ? small_message : bytes,
-                                                      .answer = reads ? bytes : small_message,
-                                                      .duration = options_.time,
-                                                      .least = least_operations,
-                                                      .apart = apart,
-                                                      .reads = reads});
-        if (!options_.medium.empty() && !without_network_ && !reads && lanes == 1)
-            tasks.push_back({"medium",
-                             {.kind = LimitKind::medium,
-                              .request = bytes,
-                              .duration = options_.time / 4,
-                              .least = least_operations}});
-        row.lanes = lanes;
-        RPMEM_TRY(in_rounds(
-            row, [&] { return pool.measure(measurement); }, tasks));
-    }
-    return {};
-}
-
-Result<> Cases::persist(const Pool& pool) {
-    for (const std::uint64_t size : options_.sizes)
-        for (const bool relaxed : {false, true})
-            RPMEM_TRY(operations(
-                pool, {.name = "persist", .variant = relaxed ? "relaxed" : "strict", .bytes = size},
-                {OperationKind::persist, relaxed, size}));
-    return {};
-}
-
-Result<> Cases::read(const Pool& pool) {
-    for (const std::uint64_t size : options_.sizes)
-        RPMEM_TRY(operations(pool, {.name = "read", .variant = "", .bytes = size},
-                             {OperationKind::read, false, size}));
-    return {};
-}
-
-Result<> Cases::flush(const Pool& pool) {
-    for (const bool relaxed : {false, true})
-        RPMEM_TRY(
-            operations(pool,
-                       {.name = fmt::format("flush{}", options_.flushes),
-                        .variant = relaxed ? "relaxed" : "strict",
-                        .bytes = options_.flush_size * options_.flushes},
-                       {OperationKind::flush, relaxed, options_.flush_size, options_.flushes}));
-    return {};
-}
-
-std::vector<Cases::NamedTask> Cases::stream_tasks(bool pull) const {
-    const std::uint64_t range = options_.range;
-    std::vector<NamedTask> tasks;
-    if (!without_network_)
-        tasks.push_back({"tcp_stream",
-                         {.kind = LimitKind::tcp_sleeping,
-                          .request = pull ? small_message : range,
-                          .answer = pull ? range : small_message,
-                          .least = 1,
-                          .reads = pull}});
-    tasks.push_back({"memcpy", {.kind = LimitKind::memory_copy, .request = range, .least = 1}});
-    return tasks;
-}
-
-Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
-    const bool pull = kind == OperationKind::read;
-    const std::uint64_t range = options_.range;
-    const std::vector<NamedTask> tasks = stream_tasks(pull);
-    for (const unsigned lanes : options_.lanes) {
-        if (!has_lanes(pool, lanes))
-            continue;
-        const Measurement measurement{
-            .operation = {.kind = kind, .size = range}, .lanes = lanes, .divided = true};
-        const auto ours = [&] { return pool.measure(measurement); };
-        RPMEM_TRY(ours());
-        RPMEM_TRY(in_rounds({.name = pull ? "pull" : "push",
-                             .variant = pull ? "" : "strict",
-                             .bytes = range,
-                             .lanes = lanes,
-                             .bandwidth = true},
-                            ours, tasks));
-    }
-    return {};
-}
-
-Result<> Cases::idle(const Pool& pool) {
-    const auto in_milliseconds = [](Nanoseconds time) {
-        return std::chrono::duration<double, std::milli>(time).count();
     };
-    // What the last operation left to be done is not part of it.
+    return benchmark::RegisterBenchmark(name.c_str(), run)
+        ->Iterations(1)
+        ->Repetitions(static_cast<int>(rounds))
+        ->ReportAggregatesOnly()
+        ->ComputeStatistics("best", least_of)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+}
+
+double Cases::leave_out(const std::string& reason) {
+    if (reasons_.insert(reason).second)
+        note(reason);
+    return 0;
+}
+
+Result<const Pool*> Cases::pool() {
+    if (!pool_) {
+        RPMEM_ASSIGN(pool_, Pool::create(options_, options_.most_lanes()));
+        if (pool_->daemon() == 0)
+            note("no rpmemd on this machine is the pool's: nothing is placed on a processor of its "
+                 "own");
+    }
+    return pool_.get();
+}
+
+Result<double> Cases::compare(State& state, const Measurement& measurement) {
+    RPMEM_ASSIGN(const Round ours, pool_->measure(measurement));
+    const std::size_t bytes = measurement.operation.bytes();
+    state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
+    state.counters["p99_us"] = ours.p99;
+    state.counters["cpu_us"] = ours.cpu;
+    if (limits_ < 0)
+        return ours.time / 1e6;
+    const bool reads = measurement.operation.kind == OperationKind::read;
+    const LimitTask task{.spins = !options_.no_spin,
+                         .connections = measurement.lanes,
+                         .request = reads ? small_message : bytes,
+                         .answer = reads ? bytes : small_message,
+                         .pace = measurement.pace,
+                         .apart = pool_->places_ends(measurement.lanes),
+                         .reads = reads};
+    RPMEM_ASSIGN(const Limit limit, ask<Limit>(limits_, task, longest_measurement));
+    state.counters["tcp_us"] = limit.round.time;
+    state.counters["times_tcp"] = ours.time / limit.round.time;
+    return ours.time / 1e6;
+}
+
+void Cases::add_operation(const std::string& name, const Measurement& measurement) {
+    add(fmt::format("{}/{}/lanes:{}", name, measurement.operation.size, measurement.lanes),
+        options_.rounds,
+        [this, measurement, is_first = true](State& state) mutable -> Result<double> {
+            RPMEM_ASSIGN(const Pool* const pool, this->pool());
+            if (pool->lanes() < measurement.lanes)
+                return leave_out(fmt::format("the pool has {} lanes, not {}: left out",
+                                             pool->lanes(), measurement.lanes));
+            // So that connecting a lane and the first touch of a page are not part of it.
+            Measurement first = measurement;
+            first.pace.nanoseconds = 0;
+            if (std::exchange(is_first, false))
+                RPMEM_TRY(pool->measure(first));
+            return compare(state, measurement);
+        });
+}
+
+void Cases::add_operations(OperationKind kind, const char* strict, const char* relaxed) {
+    for (const std::size_t size : options_.sizes)
+        for (const char* const name : {strict, relaxed})
+            for (const unsigned lanes : options_.lanes) {
+                const Operation operation{kind, name == relaxed, size};
+                const Pace pace = pace_of(options_.time(), operation.bytes());
+                if (name != nullptr && (kind != OperationKind::flush || size <= largest_flush))
+                    add_operation(name, {.operation = operation, .lanes = lanes, .pace = pace});
+            }
+}
+
+Result<double> Cases::start(State& state, unsigned lanes) const {
+    RPMEM_ASSIGN(const double login, log_in_once(options_.target));
+    RPMEM_ASSIGN(const Start created, start_once(options_, true, lanes));
+    RPMEM_ASSIGN(const Start opened, start_once(options_, false, lanes));
+    RPMEM_TRY(remove_pool(options_));
+    state.counters["login_ms"] = login;
+    state.counters["create_above_login_ms"] = created.call - login;
+    state.counters["open_above_login_ms"] = opened.call - login;
+    return opened.call / 1e3;
+}
+
+Result<double> Cases::connect_many(State& state) const {
+    RPMEM_TRY(start_once(options_, true, 1));
+    RPMEM_ASSIGN(const Start one, start_once(options_, false, 1));
+    RPMEM_ASSIGN(const Start all, start_once(options_, false, many_lanes));
+    RPMEM_TRY(remove_pool(options_));
+    state.counters["first_use_ms"] = all.use;
+    // Whenever lanes are connected, it is in one of the two.
+    return std::max(all.call + all.use - one.call - one.use, 0.0) / 1e3;
+}
+
+Result<double> Cases::look_at_memory(State& state, unsigned lanes) {
+    RPMEM_ASSIGN(const auto pool, Pool::create(options_, lanes));
+    RPMEM_TRY(use_lanes(pool->handle(), pool->lanes()));
+    std::this_thread::sleep_for(settling_time);
+    const Result<Limit> limit = ask<Limit>(limits_, LimitTask{}, start_timeout);
+    if (!limit)
+        return leave_out(limit.error().text);
+    state.counters["private_kib"] = static_cast<double>(limit->daemon_bytes) / 1024;
+    return std::chrono::duration<double>(settling_time).count();
+}
+
+Result<double> Cases::idle(State& state) {
+    constexpr std::chrono::seconds duration{1};
+    RPMEM_ASSIGN(const Pool* const pool, this->pool());
     std::this_thread::sleep_for(settling_time);
     const Nanoseconds own = own_cpu_time();
-    const Nanoseconds other = cpu_time_of(pool.daemon());
-    std::this_thread::sleep_for(std::chrono::seconds(options_.idle));
-    Row row{.name = "idle", .variant = "", .lanes = pool.lanes()};
-    row.facts = {{"seconds", static_cast<double>(options_.idle)},
-                 {"own_cpu_ms", in_milliseconds(own_cpu_time() - own)}};
-    if (pool.daemon() != 0)
-        row.facts.push_back({"target_cpu_ms", in_milliseconds(cpu_time_of(pool.daemon()) - other)});
-    report_.add(std::move(row));
-    return {};
+    const Nanoseconds target = cpu_time_of(pool->daemon());
+    std::this_thread::sleep_for(duration);
+    state.counters["own_cpu_ms"] = in_milliseconds(own_cpu_time() - own);
+    if (pool->daemon() != 0)
+        state.counters["target_cpu_ms"] = in_milliseconds(cpu_time_of(pool->daemon()) - target);
+    return std::chrono::duration<double>(duration).count();
 }
 
-Result<> Cases::limits() {
-    for (const std::uint64_t size : options_.sizes) {
-        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
-                                                      .request = size,
-                                                      .answer = small_message,
-                                                      .duration = options_.time,
-                                                      .least = least_operations,
-                                                      .apart = true});
-        tasks.push_back({"memcpy",
-                         {.kind = LimitKind::memory_copy,
-                          .request = size,
-                          .duration = options_.time / 4,
-                          .least = least_operations}});
-        RPMEM_TRY(in_rounds({.name = "limits", .variant = "", .bytes = size}, nullptr, tasks));
-    }
-    return in_rounds(
-        {.name = "limits", .variant = "stream", .bytes = options_.range, .bandwidth = true},
-        nullptr, stream_tasks(false));
+Result<double> Cases::let_strangers_come(State& state) {
+    RPMEM_ASSIGN(const Pool* const pool, this->pool());
+    const std::optional<sockaddr_storage> lanes_at = youngest_peer();
+    if (!lanes_at)
+        return leave_out("the lanes do not go over TCP: strangers are left out");
+    const Measurement measurement{.operation = {.kind = OperationKind::persist, .size = 64},
+                                  .pace =
+                                      pace_of(std::max(options_.time(), time_with_strangers), 64)};
+    RPMEM_ASSIGN(const Round alone, pool->measure(measurement));
+    RPMEM_ASSIGN(const OtherProcess strangers,
+                 start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
+    const Clock::time_point begin = Clock::now();
+    RPMEM_ASSIGN(const Round ours, pool->measure(measurement));
+    const double elapsed = in_milliseconds(Clock::now() - begin);
+    RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
+    wait_for(strangers);
+    state.counters["alone_us"] = alone.time;
+    state.counters["times_alone"] = ours.time / alone.time;
+    state.counters["connections_per_second"] = came / elapsed * 1e3;
+    return ours.time / 1e6;
 }
 
-Result<> Cases::run_with_pool(const Pool& pool) {
-    if (options_.wants("persist"))
-        RPMEM_TRY(persist(pool));
-    if (options_.wants("read"))
-        RPMEM_TRY(read(pool));
-    if (options_.wants("flush"))
-        RPMEM_TRY(flush(pool));
-    if (options_.wants("push"))
-        RPMEM_TRY(transfer(pool, OperationKind::persist));
-    if (options_.wants("pull"))
-        RPMEM_TRY(transfer(pool, OperationKind::read));
-    if (options_.wants("idle"))
-        RPMEM_TRY(idle(pool));
-    if (options_.wants("replicas") && !options_.second_pool_set.empty())
-        RPMEM_TRY(measure_replicas(pool, options_, report_));
-    if (options_.wants("strangers") && !without_network_)
-        RPMEM_TRY(measure_disturbance(pool, options_, limits_, report_));
-    return {};
-}
-
-Result<> Cases::run() {
-    const auto wants_other_than = [&](const std::set<std::string>& names) {
-        return !std::ranges::includes(names, options_.cases);
-    };
-    if (wants_other_than({"open", "connect1024", "idle", "replicas"}))
-        if (const Result<> connected = limits_.connect(); !connected) {
-            without_network_ = true;
-            report_.note(connected.error().text);
-        }
-    if (options_.wants("limits"))
-        RPMEM_TRY(limits());
+// What starts processes of its own comes first, and may have the pool set.
+void Cases::register_wanted() {
+    using benchmark::kMillisecond;
     if (options_.wants("open"))
-        RPMEM_TRY(measure_starting(options_, report_));
+        for (const unsigned lanes : options_.lanes)
+            add(fmt::format("open/lanes:{}", lanes), options_.slow_rounds(),
+                [=, this](State& state) { return start(state, lanes); })
+                ->Unit(kMillisecond);
     if (options_.wants("connect1024"))
-        RPMEM_TRY(measure_many_lanes(options_, report_));
-    if (options_.wants("memory") && !without_network_)
-        RPMEM_TRY(measure_memory(options_, limits_, report_));
-    if (!wants_other_than({"limits", "open", "connect1024", "memory"}))
-        return {};
-    RPMEM_ASSIGN(const auto pool,
-                 Pool::create({options_.target, options_.pool_set, options_.pool_size()},
-                              options_.most_lanes()));
-    if (pool->daemon() == 0)
-        report_.note(
-            "no rpmemd on this machine is the pool's: its processor time is not known, and "
-            "nothing is placed on a processor of its own");
-    return run_with_pool(*pool);
+        add("connect1024", options_.slow_rounds(), [this](State& state) {
+            return connect_many(state);
+        })->Unit(kMillisecond);
+    if (options_.wants("memory") && limits_ >= 0)
+        for (const unsigned lanes : {1U, idle_lanes})
+            add(fmt::format("memory/lanes:{}", lanes), 1,
+                [=, this](State& state) { return look_at_memory(state, lanes); });
+    if (options_.wants("persist"))
+        add_operations(OperationKind::persist, "persist/strict", "persist/relaxed");
+    if (options_.wants("deep_persist"))
+        add_operations(OperationKind::deep_persist, "deep_persist", nullptr);
+    if (options_.wants("read"))
+        add_operations(OperationKind::read, "read", nullptr);
+    if (options_.wants("flush"))
+        add_operations(OperationKind::flush, "flush/strict", "flush/relaxed");
+    if (options_.wants("idle"))
+        add("idle", 1, [this](State& state) { return idle(state); })->Unit(kMillisecond);
+    if (options_.wants("strangers"))
+        add("strangers/64/lanes:1", options_.slow_rounds(),
+            [this](State& state) { return let_strangers_come(state); });
 }
 
 } // namespace rpmem::bench

@@ -1,53 +1,54 @@
-// The cases that need a pool, and those that need none.
+// The cases, each a benchmark of Google Benchmark: one of its repetitions is one round, in which
+// ours and its limit are measured in turn.
 #pragma once
 
-#include "tools/bench/limits.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/pool.hpp"
-#include "tools/bench/report.hpp"
+
+#include <benchmark/benchmark.h>
 
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace rpmem::bench {
 
 class Cases {
 public:
-    Cases(const Options& options, const Limits& limits, Report& report)
-        : options_(options), limits_(limits), report_(report) {}
-
-    [[nodiscard]] Result<> run();
+    // LIMITS: the socket to them; -1 if there is no way to the process that answers.
+    Cases(const Options& options, int limits) : options_(options), limits_(limits) {}
+    // Makes the wanted cases known to Google Benchmark, for which this object must stay.
+    void register_wanted();
+    // The first error: it ends the run.
+    [[nodiscard]] const Result<>& outcome() const { return outcome_; }
 
 private:
-    struct NamedTask {
-        std::string name;
-        LimitTask task;
-    };
-    using Measure = std::function<Result<Samples>()>;
+    // One round: the time of ours, in seconds; 0: it is left out. What else is to be told goes to
+    // the counters.
+    using MeasureRound = std::function<Result<double>(benchmark::State&)>;
 
-    [[nodiscard]] Result<> run_with_pool(const Pool& pool);
-    [[nodiscard]] Result<> persist(const Pool& pool);
-    [[nodiscard]] Result<> read(const Pool& pool);
-    [[nodiscard]] Result<> flush(const Pool& pool);
-    [[nodiscard]] Result<> transfer(const Pool& pool, OperationKind kind);
-    [[nodiscard]] Result<> idle(const Pool& pool);
-    [[nodiscard]] Result<> limits();
-    [[nodiscard]] Result<> operations(const Pool& pool, Row row, const Operation& operation);
-    // Fills in ROW in rounds and adds it to the report.
-    [[nodiscard]] Result<> in_rounds(Row row, const Measure& ours,
-                                     const std::vector<NamedTask>& tasks);
-    [[nodiscard]] Result<> measure_limit(Comparison& comparison, const LimitTask& task) const;
-    // The same with each way to wait that fits the options.
-    [[nodiscard]] std::vector<NamedTask> network_tasks(const LimitTask& task) const;
-    // Of a large range, as it is pushed or pulled.
-    [[nodiscard]] std::vector<NamedTask> stream_tasks(bool pull) const;
-    [[nodiscard]] bool has_lanes(const Pool& pool, unsigned lanes);
+    benchmark::internal::Benchmark* add(const std::string& name, unsigned rounds,
+                                        const MeasureRound& measure);
+    // NAME of a strict one and of a relaxed one; without the latter there is none.
+    void add_operations(OperationKind kind, const char* strict, const char* relaxed);
+    void add_operation(const std::string& name, const Measurement& measurement);
+    [[nodiscard]] Result<double> compare(benchmark::State& state, const Measurement& measurement);
+    [[nodiscard]] Result<double> start(benchmark::State& state, unsigned lanes) const;
+    [[nodiscard]] Result<double> connect_many(benchmark::State& state) const;
+    [[nodiscard]] Result<double> look_at_memory(benchmark::State& state, unsigned lanes);
+    [[nodiscard]] Result<double> idle(benchmark::State& state);
+    [[nodiscard]] Result<double> let_strangers_come(benchmark::State& state);
+    // Tells the reason once.
+    [[nodiscard]] double leave_out(const std::string& reason);
+    // The pool of all operations; made when the first one needs it.
+    [[nodiscard]] Result<const Pool*> pool();
 
     const Options& options_;
-    const Limits& limits_;
-    Report& report_;
-    bool without_network_ = false;
+    int limits_;
+    std::unique_ptr<Pool> pool_;
+    std::set<std::string> reasons_;
+    Result<> outcome_;
 };
 
 } // namespace rpmem::bench

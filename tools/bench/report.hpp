@@ -1,37 +1,34 @@
-// Rows for people, as they come, or for programs, at the end.
+// What Google Benchmark reports of the cases, as a table or as JSON.
 #pragma once
 
+#include "common/base/result.hpp"
 #include "tools/bench/options.hpp"
-#include "tools/bench/row.hpp"
 
-#include <nlohmann/json_fwd.hpp>
+#include <benchmark/benchmark.h>
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace rpmem::bench {
 
-// "8 B", "4 KiB", ...; empty for 0.
-[[nodiscard]] std::string size_text(std::uint64_t bytes);
+void note(const std::string& text);
 
-// Where and with what a run takes place.
-void print_machine();
-[[nodiscard]] nlohmann::ordered_json describe_run(const Options& options);
-
-class Report {
+// Of all that Google Benchmark makes of the rounds of a case it reports the median, and beside it
+// the best of them.
+class Report : public benchmark::BenchmarkReporter {
 public:
-    explicit Report(const Options& options) : options_(options) {}
-
-    void begin() const;
-    void add(Row row);
-    void note(const std::string& text); // once for each text
-    void end() const;
+    explicit Report(const Options& options);
+    bool ReportContext(const Context& context) override;
+    void ReportRuns(const std::vector<Run>& runs) override;
+    void Finalize() override { inner_->Finalize(); }
 
 private:
-    const Options& options_;
-    std::vector<Row> rows_;
-    std::vector<std::string> notes_;
+    std::unique_ptr<benchmark::BenchmarkReporter> inner_;
 };
+
+// Prints the medians of two reports side by side, as a table in Markdown. Rows that only one of
+// them has are left out.
+[[nodiscard]] Result<> compare_reports(const std::string& first, const std::string& second);
 
 } // namespace rpmem::bench

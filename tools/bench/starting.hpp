@@ -1,23 +1,27 @@
-// How long it takes to create, open and close a pool, each in a new process; and what of that is
+// How long it takes to create and to open a pool, each in a new process; and what of that is
 // nobody's to save: the login.
 #pragma once
 
-#include "tools/bench/limits.hpp"
+#include "common/base/result.hpp"
 #include "tools/bench/options.hpp"
-#include "tools/bench/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
 
 namespace rpmem::bench {
 
-[[nodiscard]] Result<> measure_starting(const Options& options, Report& report);
+// In milliseconds.
+struct Start {
+    double call = 0; // rpmem_create() or rpmem_open()
+    double use = 0;  // of each lane, once
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Start, call, use)
 
-// How much longer it takes to open a pool and to use each of its lanes with 1024 lanes than with
-// one.
-[[nodiscard]] Result<> measure_many_lanes(const Options& options, Report& report);
+// In a new process: how it makes the pool if CREATES, else opens it, uses its lanes, and closes it.
+[[nodiscard]] Result<Start> start_once(const Options& options, bool creates, unsigned lanes);
 
-// The first argument of the new process, not for users.
-inline constexpr const char* starting_worker = "--starting-worker";
-
-// What the new process does; its exit status.
-[[nodiscard]] int run_starting_worker(int argc, char** argv);
+// Milliseconds of "ssh TARGET true".
+[[nodiscard]] Result<double> log_in_once(const std::string& target);
 
 } // namespace rpmem::bench

@@ -1,60 +1,75 @@
 #include "tools/bench/strangers.hpp"
 
-#include "common/base/unique_fd.hpp"
+#include "common/base/io.hpp"
+#include "tools/bench/messages.hpp"
+#include "tools/bench/processes.hpp"
 
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
+#include <functional>
+#include <vector>
 
 namespace rpmem::bench {
 namespace {
 
-constexpr std::chrono::milliseconds pause{5}; // 200 connections a second
+constexpr milliseconds pause{5}; // 200 connections a second
 // Who says nothing stays as long as the daemon lets him: more of them than it keeps.
 constexpr std::size_t most_open = 100;
 // A little less than the first message of a lane: what is wrong with it is seen at the first byte.
 constexpr std::array<char, 64> nonsense{};
 
-socklen_t length_of(const sockaddr_storage& address) {
-    return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
-
 UniqueFd connect_once(const sockaddr_storage& address) {
+    const socklen_t length =
+        address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     UniqueFd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd ||
-        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) != 0)
+    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
         fd.reset();
     return fd;
 }
 
 } // namespace
 
-Strangers::Strangers(const sockaddr_storage& lanes_at)
-    : lanes_at_(lanes_at), thread_([this](const std::stop_token& stopped) { come(stopped); }) {}
-
-std::uint64_t Strangers::stop() {
-    thread_.request_stop();
-    thread_.join();
-    return connections_;
+std::optional<sockaddr_storage> youngest_peer() {
+    std::vector<int> descriptors = numbered_entries("/proc/self/fd");
+    std::ranges::sort(descriptors, std::greater());
+    for (const int fd : descriptors) {
+        sockaddr_storage peer{};
+        socklen_t length = sizeof(peer);
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
+            (peer.ss_family == AF_INET || peer.ss_family == AF_INET6))
+            return peer;
+    }
+    return {};
 }
 
 // Every second one says something.
-void Strangers::come(const std::stop_token& stopped) {
+void come_as_strangers(int control, const sockaddr_storage& lanes_at) {
+    // They share no processor with the thread that this process was copied from, if it has its own.
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof(all));
+    place_itself(Side::asking, false, all);
     std::array<UniqueFd, most_open> open;
+    int connections = 0;
     auto next = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; !stopped.stop_requested(); ++i) {
-        UniqueFd fd = connect_once(lanes_at_);
+    for (std::size_t i = 0;; ++i) {
+        UniqueFd fd = connect_once(lanes_at);
         if (fd) {
-            ++connections_;
+            ++connections;
             if (i % 2 == 0)
                 (void)::send(fd.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
         }
         open[i % most_open] = std::move(fd);
         next += pause;
-        std::this_thread::sleep_until(next);
+        const auto left = std::chrono::ceil<milliseconds>(next - std::chrono::steady_clock::now());
+        if (wait_readable(control, Deadline(left)).value_or(true))
+            break;
     }
+    (void)send_line(control, connections);
 }
 
 } // namespace rpmem::bench

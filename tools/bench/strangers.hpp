@@ -1,27 +1,19 @@
 // Somebody on the network who may not use the pool, and does not stop trying.
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <sys/socket.h>
 
-#include <atomic>
-#include <cstdint>
-#include <thread>
+#include <optional>
 
 namespace rpmem::bench {
 
-class Strangers {
-public:
-    // A thread of this process connects to LANES_AT again and again.
-    explicit Strangers(const sockaddr_storage& lanes_at);
-    // How many connections there were.
-    std::uint64_t stop();
+// Where the youngest TCP connection of this process leads to, which is a lane's.
+[[nodiscard]] std::optional<sockaddr_storage> youngest_peer();
 
-private:
-    void come(const std::stop_token& stopped);
-
-    sockaddr_storage lanes_at_;
-    std::atomic<std::uint64_t> connections_ = 0;
-    std::jthread thread_; // the last member: it uses the others
-};
+// Connects to LANES_AT 200 times a second, until something comes from CONTROL; then it tells how
+// many connections there were.
+void come_as_strangers(int control, const sockaddr_storage& lanes_at);
 
 } // namespace rpmem::bench

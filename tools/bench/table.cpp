@@ -1,85 +1,112 @@
 #include "tools/bench/table.hpp"
 
-#include "tools/bench/programs.hpp"
-#include "tools/bench/report.hpp"
-#include "tools/bench/table_lines.hpp"
+#include "tools/bench/messages.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace rpmem::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Words = std::vector<std::string>;
-
 constexpr int status_above_limit = 3;
+constexpr const char* plain_row = "persist/strict/4096/lanes:1"; // the same is measured with TLS
 
-// What a run of this program with these options reports. Later options go before earlier ones.
-Result<Json> rows_of(const Options& options, const Words& words) {
-    Words all{own_program, options.target, options.pool_set,
-              "--json",    "--rounds",     std::to_string(options.rounds)};
-    const auto given = [&](const std::string& name) {
-        return std::find(words.begin(), words.end(), name) != words.end();
+// One figure of a row of a report.
+struct Line {
+    std::string row;
+    std::string figure;
+    std::optional<double> allowed{}; // without it the figure is told, and not judged
+};
+
+// Lines that are measured in the same run of this program.
+struct Group {
+    std::string options;
+    std::vector<Line> lines;
+    // Threads take turns on the processors, so it takes longer until each of many had several.
+    unsigned times_longer = 1;
+};
+
+std::vector<Group> table_groups() {
+    return {
+        {"--cases persist,read,flush --lanes 1 --sizes 8,64,512,4K,64K,1M",
+         {{"persist/strict/8/lanes:1", "times_tcp", 1.10},
+          {"persist/strict/64/lanes:1", "times_tcp", 1.10},
+          {"persist/strict/512/lanes:1", "times_tcp", 1.10},
+          {plain_row, "times_tcp", 1.10},
+          {"persist/relaxed/65536/lanes:1", "times_tcp", 1.15},
+          {"persist/relaxed/1048576/lanes:1", "times_tcp", 1.15},
+          {"persist/strict/65536/lanes:1", "times_tcp", 1.35},
+          {"persist/strict/1048576/lanes:1", "times_tcp", 1.35},
+          {"read/64/lanes:1", "times_tcp", 1.10},
+          {"read/4096/lanes:1", "times_tcp", 1.10},
+          {"read/65536/lanes:1", "times_tcp", 1.10},
+          {"flush/strict/4096/lanes:1", "times_tcp", 1.30},
+          {"flush/relaxed/4096/lanes:1", "times_tcp", 1.30}}},
+        {"--no-spin --cases persist --lanes 1 --sizes 64",
+         {{"persist/strict/64/lanes:1", "times_tcp", 1.10}}},
+        {"--cases persist --lanes 4,16 --sizes 4K",
+         {{"persist/strict/4096/lanes:4", "times_tcp", 1.20},
+          {"persist/strict/4096/lanes:16", "times_tcp", 1.20}},
+         10},
+        {"--cases open,connect1024 --lanes 1,16",
+         {{"open/lanes:1", "create_above_login_ms", 30},
+          {"open/lanes:16", "create_above_login_ms", 30},
+          {"open/lanes:1", "open_above_login_ms", 30},
+          {"open/lanes:16", "open_above_login_ms", 30},
+          {"connect1024", "real_time", 500}}},
+        {"--cases memory",
+         {{"memory/lanes:1", "private_kib", 4096 + 16},
+          {"memory/lanes:256", "private_kib", 4096 + 256 * 16}}},
+        {"--tls --cases persist,read --lanes 1 --sizes 4K,32M",
+         {{plain_row, "times_plain", 1.60},
+          {"persist/strict/33554432/lanes:1", "gigabytes_per_second", 1},
+          {"read/33554432/lanes:1", "gigabytes_per_second", 1}}},
+        {"--cases strangers", {{"strangers/64/lanes:1", "times_alone"}}},
     };
-    if (!given("--time"))
-        all.insert(all.end(), {"--time", std::to_string(options.time.count())});
+}
+
+// Later options go before earlier ones.
+std::vector<std::string> words_of(const Options& options, const Group& group) {
+    std::istringstream more(group.options);
+    std::vector<std::string> words{own_program, options.target, options.pool_set, "--json"};
+    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
+    const unsigned time = std::min(options.milliseconds * group.times_longer, 60000U);
+    words.insert(words.end(), {"--time", std::to_string(time)});
     if (!options.medium.empty())
-        all.insert(all.end(), {"--medium", options.medium});
+        words.insert(words.end(), {"--medium", options.medium});
     if (!options.answer_program.empty())
-        all.insert(all.end(), {"--answer-program", options.answer_program});
-    all.insert(all.end(), words.begin(), words.end());
-    RPMEM_ASSIGN(const Ended ended, run_program(all));
-    Json report = Json::parse(ended.output, nullptr, false);
-    if (!report.is_object() || !report["rows"].is_array())
+        words.insert(words.end(), {"--answer-program", options.answer_program});
+    for (std::string word; more >> word;)
+        words.push_back(word);
+    return words;
+}
+
+// What a run of this program reports.
+Result<Json> report_of(std::vector<std::string> words) {
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const UniqueFd output(::memfd_create("report", MFD_CLOEXEC));
+    RPMEM_ASSIGN(const OtherProcess run, start_process([&](int) {
+                     if (::dup2(output.get(), STDOUT_FILENO) == STDOUT_FILENO)
+                         ::execv(own_program, arguments.data());
+                 }));
+    wait_for(run);
+    std::ifstream file(fmt::format("/proc/self/fd/{}", output.get()));
+    Json report = Json::parse(file, nullptr, false);
+    if (!report.is_object())
         return fail(ErrorClass::bug, EBADMSG, "the new process made no report");
-    return report["rows"];
-}
-
-bool belongs_to(const Json& row, const Line& line) {
-    return row.value("case", "") == line.name && row.value("variant", "") == line.variant &&
-           row.value("bytes", std::uint64_t{0}) == line.bytes &&
-           row.value("lanes", 0U) == line.lanes;
-}
-
-double number(const Json& row, const std::string& pointer) {
-    const Json value = row.value(Json::json_pointer(pointer), Json());
-    return value.is_number() ? value.get<double>() : 0;
-}
-
-std::string pointer_to(const std::string& limit, const char* figure) {
-    return "/limits/" + limit + "/" + figure;
-}
-
-// Of the limits of LINE the one that ours reaches least; empty if it has none.
-std::string hardest_limit(const Json& row, const Line& line) {
-    const auto share = [&](const std::string& limit) {
-        return number(row, pointer_to(limit, "share"));
-    };
-    const auto hardest = std::ranges::max_element(line.limits, {}, share);
-    return hardest == line.limits.end() ? "" : *hardest;
-}
-
-std::string time_text(double microseconds) {
-    return microseconds >= 1e4 ? fmt::format("{:.0f} ms", microseconds / 1e3)
-                               : fmt::format("{:.1f} us", microseconds);
-}
-
-// Of ours or of a limit. With several lanes it is the rate that counts.
-std::string measured_text(const Json& row, const std::string& pointer) {
-    const double median = number(row, pointer + "/median_us");
-    if (median == 0)
-        return "";
-    const bool rate = number(row, "/lanes") > 1 && row["case"] == "persist";
-    return rate ? fmt::format("{:.1f} k/s", number(row, pointer + "/operations_per_second") / 1e3)
-                : time_text(median);
+    return report;
 }
 
 class Table {
@@ -87,125 +114,76 @@ public:
     explicit Table(const Options& options) : options_(options) {}
 
     int run() {
-        begin();
-        for (const Group& group : table_groups(options_))
+        for (const Group& group : table_groups())
             measure(group);
-        end();
+        if (options_.json)
+            fmt::print("{}\n", table_.dump(2));
         return status_;
     }
 
 private:
     void measure(const Group& group) {
-        Result<Json> rows = rows_of(options_, group.options);
-        if (!rows)
-            fmt::print(stderr, "rpmem-bench: {}\n", rows.error().text);
+        Result<Json> report = report_of(words_of(options_, group));
+        if (!report)
+            fmt::print(stderr, "rpmem-bench: {}\n", report.error().text);
+        const Json rows = report ? report->value("benchmarks", Json::array()) : Json::array();
+        if (table_.is_null() && report)
+            table_["context"] = (*report)["context"];
         for (const Line& line : group.lines) {
             Json found = Json::object();
-            for (Json& row : rows ? *rows : Json::array())
-                if (belongs_to(row, line))
-                    found = std::move(row);
-            if (!found.empty())
-                complete(found, group.encrypted);
-            judge(line, found);
+            for (const Json& row : rows)
+                if (row.value("run_name", "") == line.row)
+                    found = row;
+            // With TLS and without it, both were measured in turn with the same limit.
+            if (line.figure == "times_plain" && plain_ > 0)
+                found["times_plain"] = found.value("times_tcp", 0.0) / plain_;
+            else if (line.row == plain_row)
+                plain_ = found.value("times_tcp", 0.0);
+            print(line, found, judge(line, found));
         }
     }
 
-    // Figures that a report does not have.
-    void complete(Json& row, bool encrypted) {
-        row["milliseconds"] = number(row, "/ours/median_us") / 1e3;
-        const double share = number(row, pointer_to("tcp_spinning", "share"));
-        // Both were measured in turn with the same limit.
-        if (encrypted)
-            row["times_plain"] = plain_share_ > 0 ? share / plain_share_ : 0;
-        else if (row["case"] == "persist" && row["variant"] == "strict" && row["bytes"] == 4096 &&
-                 row["lanes"] == 1)
-            plain_share_ = share;
-    }
-
-    void judge(const Line& line, const Json& row) {
-        const std::string limit = hardest_limit(row, line);
-        const double value =
-            number(row, line.figure == "share" ? pointer_to(limit, "share") : line.figure);
-        // Of times a login may have taken longer.
-        if (row.empty() || (value == 0 && line.unit != " ms")) {
-            add(line, row, limit, "not measured");
+    const char* judge(const Line& line, const Json& row) {
+        const double value = row.value(line.figure, 0.0);
+        if (value == 0) {
             status_ = EXIT_FAILURE;
-            return;
+            return "not measured";
         }
-        if (!line.allowed) {
-            add(line, row, limit, "told", value);
-            return;
-        }
-        const bool pass = line.at_least ? value >= *line.allowed : value <= *line.allowed;
-        if (!pass && status_ == EXIT_SUCCESS)
+        if (!line.allowed)
+            return "told";
+        if (is_least(line) ? value >= *line.allowed : value <= *line.allowed)
+            return "pass";
+        if (status_ == EXIT_SUCCESS)
             status_ = status_above_limit;
-        add(line, row, limit, pass ? "pass" : "FAIL", value);
+        return "FAIL";
     }
 
-    void begin() const {
+    static bool is_least(const Line& line) { return line.figure == "gigabytes_per_second"; }
+
+    void print(const Line& line, const Json& row, const char* verdict) {
+        Json item{{"figure", line.figure}, {"verdict", verdict}, {"row", row}};
+        std::string allowed;
+        if (line.allowed) {
+            item["allowed"] = *line.allowed;
+            allowed = fmt::format("{} {:.2f}", is_least(line) ? ">=" : "<=", *line.allowed);
+        }
+        table_["table"].push_back(std::move(item));
         if (options_.json)
             return;
-        print_machine();
-        fmt::print("\n{:<32} {:>10} {:<22} {:>10} {:>12}\n", "work", "ours", "limit", "figure",
-                   "allowed");
-    }
-
-    void add(const Line& line, const Json& row, const std::string& limit,
-             const std::string& verdict, std::optional<double> value = {}) {
-        std::string work = line.name;
-        for (const std::string& part :
-             {line.variant, size_text(line.bytes),
-              line.lanes > 1 ? fmt::format("{} lanes", line.lanes) : std::string()})
-            if (!part.empty())
-                work += " " + part;
-        Json item{{"work", work},       {"limit", limit},
-                  {"unit", line.unit},  {"at_least", line.at_least},
-                  {"verdict", verdict}, {"remark", line.remark},
-                  {"row", row}};
-        if (line.allowed)
-            item["allowed"] = *line.allowed;
-        if (value)
-            item["figure"] = *value;
-        if (!options_.json)
-            print(item);
-        items_.push_back(std::move(item));
-    }
-
-    static void print(const Json& item) {
-        const Json& row = item["row"];
-        const std::string unit = item["unit"];
-        const std::string limit = item["limit"];
-        const auto text = [&](const char* name) {
-            return fmt::format("{:.{}f}{}", item[name].get<double>(),
-                               unit == "x" || unit == " GB/s" ? 2 : 0, unit);
-        };
-        std::string remark = item["remark"].get<std::string>();
-        if (const double best = number(row, pointer_to(limit, "best_share"));
-            unit == "x" && best > 0)
-            remark += fmt::format("{}best round {:.2f}x", remark.empty() ? "" : ", ", best);
-        fmt::print("{:<32} {:>10} {:<22} {:>10} {:>12}  {}{}\n", item["work"].get<std::string>(),
-                   measured_text(row, "/ours"),
-                   limit + " " + measured_text(row, "/limits/" + limit),
-                   item.contains("figure") ? text("figure") : "",
-                   item.contains("allowed")
-                       ? (item["at_least"].get<bool>() ? ">= " : "<= ") + text("allowed")
-                       : "",
-                   item["verdict"].get<std::string>(), remark.empty() ? "" : ": " + remark);
+        fmt::print("{:<32} {:<22} {:>9.2f} {:>11}  {:<5} {:.1f} {}", line.row, line.figure,
+                   row.value(line.figure, 0.0), allowed, verdict, row.value("real_time", 0.0),
+                   row.value("time_unit", ""));
+        for (const char* const name : {"tcp_us", "best_times_tcp", "alone_us", "login_ms"})
+            if (row.contains(name))
+                fmt::print(", {} {:.2f}", name, row[name].get<double>());
+        fmt::print("\n");
         (void)std::fflush(stdout);
-    }
-
-    void end() const {
-        if (!options_.json)
-            return;
-        Json json = describe_run(options_);
-        json["table"] = items_;
-        fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     }
 
     const Options& options_;
     int status_ = EXIT_SUCCESS;
-    double plain_share_ = 0;
-    std::vector<Json> items_;
+    double plain_ = 0; // times_tcp without TLS
+    Json table_;
 };
 
 } // namespace

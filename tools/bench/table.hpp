@@ -5,8 +5,6 @@
 
 namespace rpmem::bench {
 
-inline constexpr std::uint64_t table_pool_size = std::uint64_t{64} << 20;
-
 // Runs this program once for each group of rows, because settings are read once. The exit status.
 [[nodiscard]] int run_table(const Options& options);
 

@@ -1,6 +1,6 @@
 #include "tools/bench/tcp_socket.hpp"
 
-#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <memory>
-#include <optional>
 
 namespace rpmem::bench {
 namespace {
@@ -22,16 +21,9 @@ Failure socket_failure(const char* what) {
     return fail_errno(ErrorClass::link_lost, errno, "{} a TCP socket of the limits", what);
 }
 
-Failure no_answer() {
-    return fail(ErrorClass::link_lost, ETIMEDOUT,
-                "the other process of the limits said nothing for {} s",
-                std::chrono::duration_cast<std::chrono::seconds>(exchange_timeout).count());
-}
-
 Result<Addresses> find(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
     const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
     if (status != 0)
@@ -42,53 +34,18 @@ Result<Addresses> find(const std::string& host, std::uint16_t port) {
 
 Result<> set_up(int fd) {
     const int on = 1;
-    const timeval timeout{
-        std::chrono::duration_cast<std::chrono::seconds>(exchange_timeout).count(), 0};
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0)
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
         return socket_failure("setting up");
     return {};
-}
-
-Result<> wait_for_bytes(int fd) {
-    pollfd waited{fd, POLLIN, 0};
-    while (true) {
-        const int ready = ::poll(&waited, 1, static_cast<int>(exchange_timeout.count()));
-        if (ready > 0)
-            return {};
-        if (ready == 0)
-            return no_answer();
-        if (errno != EINTR)
-            return socket_failure("waiting for");
-    }
 }
 
 int flags_of(Waiting waiting) {
     return MSG_NOSIGNAL | (waiting == Waiting::sleeping ? 0 : MSG_DONTWAIT);
 }
 
-// Of a loop that spins: looks at the time so seldom that it costs nothing.
-class Patience {
-public:
-    [[nodiscard]] bool ends() {
-        constexpr unsigned look_at_clock = 1U << 16;
-        if (++tries_ % look_at_clock != 0)
-            return false;
-        if (!deadline_)
-            deadline_.emplace(exchange_timeout);
-        return deadline_->passed();
-    }
-
-private:
-    unsigned tries_ = 0;
-    std::optional<Deadline> deadline_;
-};
-
 // As many bytes as one call took.
 template <typename Call>
 Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
-    Patience patience;
     while (true) {
         const ssize_t moved = call();
         if (moved > 0)
@@ -97,8 +54,6 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
             return fail(ErrorClass::link_lost, ECONNRESET, "a connection of the limits was closed");
         if (errno != EAGAIN && errno != EINTR)
             return socket_failure("using");
-        if (errno == EAGAIN && (waiting == Waiting::sleeping || patience.ends()))
-            return no_answer();
         if (waiting == Waiting::yielding)
             (void)::sched_yield();
     }
@@ -108,19 +63,14 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
 
 // Where there may be more threads than processors, those that only spin keep each other from them.
 Waiting waiting_of(const LimitTask& task) {
-    if (task.kind != LimitKind::tcp_spinning)
+    if (!task.spins)
         return Waiting::sleeping;
     return task.connections > 1 ? Waiting::yielding : Waiting::spinning;
 }
 
 Result<Listener> Listener::open(const std::string& address) {
-    RPMEM_ASSIGN(auto found, find(address.empty() ? "::" : address, 0));
+    RPMEM_ASSIGN(auto found, find(address, 0));
     UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd && address.empty() && errno == EAFNOSUPPORT) // no IPv6 here
-        return open("0.0.0.0");
-    const int off = 0;
-    if (address.empty())
-        (void)::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     auto* const generic = reinterpret_cast<sockaddr*>(&own);
@@ -128,37 +78,40 @@ Result<Listener> Listener::open(const std::string& address) {
         ::listen(fd.get(), SOMAXCONN) != 0 || ::getsockname(fd.get(), generic, &length) != 0)
         return socket_failure("listening on");
     // The port is at the same place for both families.
-    return Listener(std::move(fd), ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port));
+    const std::uint16_t port = ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port);
+    return Listener{std::move(fd), {.host = address, .port = port}};
 }
 
-Result<UniqueFd> Listener::accept(const Token& token) const {
+Result<UniqueFd> Listener::accept(const std::string& token) const {
     constexpr milliseconds token_timeout = std::chrono::seconds(2);
-    const Deadline deadline(exchange_timeout);
+    const Deadline deadline(start_timeout);
     while (true) {
-        RPMEM_ASSIGN(const bool ready, wait_readable(fd_.get(), deadline));
+        RPMEM_ASSIGN(const bool ready, wait_readable(fd.get(), deadline));
         if (!ready)
-            return no_answer();
-        UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!fd)
+            return fail(ErrorClass::link_lost, ETIMEDOUT, "nobody connects for the limits");
+        UniqueFd accepted(::accept4(fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!accepted)
             return socket_failure("accepting");
-        Token theirs{};
-        if (receive_bytes(fd.get(), theirs, token_timeout) && theirs == token) {
-            RPMEM_TRY(set_up(fd.get()));
-            return fd;
+        std::string theirs(token.size(), '\0');
+        if (read_fully(accepted.get(), std::as_writable_bytes(std::span(theirs)),
+                       Deadline(token_timeout)) &&
+            theirs == token) {
+            RPMEM_TRY(set_up(accepted.get()));
+            return accepted;
         }
     }
 }
 
-Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const Token& token) {
-    RPMEM_ASSIGN(auto found, find(host, port));
+Result<UniqueFd> connect_to(const Place& place, const std::string& token) {
+    RPMEM_ASSIGN(auto found, find(place.host, place.port));
     UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd)
         return socket_failure("making");
-    RPMEM_TRY(set_up(fd.get())); // the time-out is that of connecting, too
+    RPMEM_TRY(set_up(fd.get()));
     if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0)
         return fail_errno(ErrorClass::link_lost, errno,
-                          "connecting to port {} of {} for the limits", port, host);
-    RPMEM_TRY(send_bytes(fd.get(), token));
+                          "connecting to port {} of {} for the limits", place.port, place.host);
+    RPMEM_TRY(write_fully(fd.get(), std::as_bytes(std::span(token)), Deadline(start_timeout)));
     return fd;
 }
 
@@ -173,8 +126,9 @@ Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting) {
 }
 
 Result<std::size_t> receive_some(int fd, std::span<std::byte> bytes, Waiting waiting) {
-    if (waiting == Waiting::sleeping)
-        RPMEM_TRY(wait_for_bytes(fd));
+    pollfd waited{fd, POLLIN, 0};
+    if (waiting == Waiting::sleeping && ::poll(&waited, 1, -1) < 0 && errno != EINTR)
+        return socket_failure("waiting for");
     const int flags = flags_of(waiting);
     return try_until_moved(waiting, [&] { return ::recv(fd, bytes.data(), bytes.size(), flags); });
 }

@@ -3,7 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
-#include "tools/bench/limit_messages.hpp"
+#include "tools/bench/limits.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace rpmem::bench {
 
-class Listener {
-public:
-    // ADDRESS as a number; empty: all of this machine.
-    static Result<Listener> open(const std::string& address);
-    [[nodiscard]] std::uint16_t port() const { return port_; }
-    // The next connection that begins with TOKEN.
-    [[nodiscard]] Result<UniqueFd> accept(const Token& token) const;
+struct Place {
+    std::string host;
+    std::uint16_t port = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, host, port)
 
-private:
-    Listener(UniqueFd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
-    UniqueFd fd_;
-    std::uint16_t port_;
+struct Listener {
+    UniqueFd fd;
+    Place place;
+
+    static Result<Listener> open(const std::string& address);
+    // The next connection that begins with TOKEN.
+    [[nodiscard]] Result<UniqueFd> accept(const std::string& token) const;
 };
 
-Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const Token& token);
+Result<UniqueFd> connect_to(const Place& place, const std::string& token);
 
 // Who yields tries again and again, and lets others run in between.
 enum class Waiting { spinning, yielding, sleeping };
