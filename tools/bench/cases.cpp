@@ -1,15 +1,20 @@
 #include "tools/bench/cases.hpp"
 
+#include "common/base/io.hpp"
 #include "tools/bench/limits.hpp"
-#include "tools/bench/processes.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/pool.hpp"
 #include "tools/bench/report.hpp"
-#include "tools/bench/starting.hpp"
-#include "tools/bench/strangers.hpp"
+#include "tools/bench/tcp_socket.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cstring>
+#include <functional>
 #include <thread>
 
 namespace rpmem::bench {
@@ -17,215 +22,236 @@ namespace {
 
 using benchmark::State;
 
-constexpr std::size_t small_message = 8; // the other half of an exchange
-constexpr std::size_t least_of_large_ranges = std::size_t{16} << 20; // one is enough for a round
-constexpr unsigned many_lanes = 1024;
-constexpr unsigned idle_lanes = 256;
+constexpr std::size_t small_message = 8;                   // the other half of an exchange
+constexpr std::size_t large_range = std::size_t{16} << 20; // a round of one says enough
 // After the last operation, before what stays is looked at.
 constexpr milliseconds settling_time{100};
 // So long that a number of strangers comes in each round.
-constexpr milliseconds time_with_strangers{200};
+constexpr unsigned milliseconds_with_strangers = 200;
+constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
+// Who says nothing stays as long as the daemon lets him: more of them than it keeps.
+constexpr std::size_t most_open = 100;
+// A little less than the first message of a lane: what is wrong with it is seen at the first byte.
+constexpr std::array<char, 64> nonsense{};
 
-Pace pace_of(milliseconds time, std::size_t bytes) {
-    return {.nanoseconds = Nanoseconds(time).count(),
-            .least = bytes < least_of_large_ranges ? 8U : 1U};
+Pace pace_of(unsigned time, std::size_t bytes) {
+    return {.nanoseconds = Nanoseconds(milliseconds(time)).count(),
+            .least = bytes < large_range ? 8U : 1U};
 }
 
-double in_milliseconds(Nanoseconds time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-}
+double least_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }
 
-double least_of(const std::vector<double>& rounds) {
-    return *std::min_element(rounds.begin(), rounds.end());
-}
-
-} // namespace
-
-benchmark::internal::Benchmark* Cases::add(const std::string& name, unsigned rounds,
-                                           const MeasureRound& measure) {
-    const auto run = [this, name, measure](State& state) {
-        for (auto _ : state) {
-            const Result<double> seconds =
-                outcome_ ? in_context(name, measure(state)) : Failure(outcome_.error());
-            if (seconds) {
-                state.SetIterationTime(*seconds);
-            } else {
-                outcome_ = Failure(seconds.error());
-                state.SkipWithError("failed");
-            }
+// Somebody on the network who may not use the pool, and does not stop trying until something comes
+// from CONTROL; then it tells how many connections there were. Every second one says something.
+void come_as_strangers(int control, const Place& lanes_at) {
+    // They share no processor with the thread that this process was copied from, if it has its own.
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof(all));
+    place(::getpid(), Side::asking, false, all);
+    std::array<UniqueFd, most_open> open;
+    int connections = 0;
+    auto next = Clock::now();
+    for (std::size_t i = 0;; ++i) {
+        Result<UniqueFd> fd = connect_to(lanes_at);
+        if (fd) {
+            ++connections;
+            if (i % 2 == 0)
+                (void)::send(fd->get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+            open[i % most_open] = std::move(*fd);
         }
-    };
-    return benchmark::RegisterBenchmark(name.c_str(), run)
-        ->Iterations(1)
-        ->Repetitions(static_cast<int>(rounds))
-        ->ReportAggregatesOnly()
-        ->ComputeStatistics("best", least_of)
-        ->UseManualTime()
-        ->Unit(benchmark::kMicrosecond);
-}
-
-double Cases::leave_out(const std::string& reason) {
-    if (reasons_.insert(reason).second)
-        note(reason);
-    return 0;
-}
-
-Result<const Pool*> Cases::pool() {
-    if (!pool_) {
-        RPMEM_ASSIGN(pool_, Pool::create(options_, options_.most_lanes()));
-        if (pool_->daemon() == 0)
-            note("no rpmemd on this machine is the pool's: nothing is placed on a processor of its "
-                 "own");
+        next += pause_of_strangers;
+        const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
+        if (wait_readable(control, Deadline(left)).value_or(true))
+            break;
     }
-    return pool_.get();
+    (void)send_line(control, connections);
 }
 
-Result<double> Cases::compare(State& state, const Measurement& measurement) {
-    RPMEM_ASSIGN(const Round ours, pool_->measure(measurement));
-    const std::size_t bytes = measurement.operation.bytes();
-    state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
-    state.counters["p99_us"] = ours.p99;
-    state.counters["cpu_us"] = ours.cpu;
-    if (limits_ < 0)
-        return ours.time / 1e6;
-    const bool reads = measurement.operation.kind == OperationKind::read;
-    const LimitTask task{.spins = !options_.no_spin,
-                         .connections = measurement.lanes,
-                         .request = reads ? small_message : bytes,
-                         .answer = reads ? bytes : small_message,
-                         .pace = measurement.pace,
-                         .apart = pool_->places_ends(measurement.lanes),
-                         .reads = reads};
-    RPMEM_ASSIGN(const Limit limit, ask<Limit>(limits_, task, longest_measurement));
-    state.counters["tcp_us"] = limit.round.time;
-    state.counters["times_tcp"] = ours.time / limit.round.time;
-    return ours.time / 1e6;
-}
+class Cases {
+public:
+    Cases(const Options& options, int limits) : options_(options), limits_(limits) {}
 
-void Cases::add_operation(const std::string& name, const Measurement& measurement) {
-    add(fmt::format("{}/{}/lanes:{}", name, measurement.operation.size, measurement.lanes),
-        options_.rounds,
-        [this, measurement, is_first = true](State& state) mutable -> Result<double> {
+    Result<> run() {
+        register_wanted();
+        benchmark::RunSpecifiedBenchmarks(make_report(options_).get());
+        return outcome_;
+    }
+
+private:
+    // One round: the time of ours in microseconds; 0: it is left out. What else is to be told goes
+    // to the counters.
+    using MeasureRound = std::function<Result<double>(State&)>;
+
+    void add(const std::string& name, unsigned rounds, const MeasureRound& measure) {
+        const auto run = [this, name, measure](State& state) {
+            for (auto _ : state) {
+                if (outcome_)
+                    outcome_ = in_context(name, measure(state)).map([&](double time) {
+                        state.SetIterationTime(time / 1e6);
+                    });
+                if (!outcome_)
+                    state.SkipWithError("failed");
+            }
+        };
+        benchmark::RegisterBenchmark(name.c_str(), run)
+            ->Iterations(1)
+            ->Repetitions(static_cast<int>(rounds))
+            ->ReportAggregatesOnly()
+            ->ComputeStatistics("best", least_of)
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
+    }
+
+    // The pool of all operations; made when the first one needs it.
+    Result<const Pool*> pool() {
+        if (!pool_) {
+            RPMEM_ASSIGN(pool_,
+                         Pool::open(options_, Opening::creates_for_itself, options_.most_lanes()));
+        }
+        return pool_.get();
+    }
+
+    // NAME of a strict one and of a relaxed one; without the latter there is none.
+    void add_operations(OperationKind kind, const char* strict, const char* relaxed) {
+        for (const std::size_t size : options_.sizes)
+            for (const char* const name : {strict, relaxed})
+                for (const unsigned lanes : options_.lanes) {
+                    const Operation operation{kind, name == relaxed, size};
+                    const Pace pace = pace_of(options_.milliseconds, operation.bytes());
+                    if (name != nullptr && (kind != OperationKind::flush || size <= largest_flush))
+                        add_operation(name, {.operation = operation, .lanes = lanes, .pace = pace});
+                }
+    }
+
+    void add_operation(const std::string& name, const Measurement& measurement) {
+        const auto round = [this, measurement,
+                            is_first = true](State& state) mutable -> Result<double> {
             RPMEM_ASSIGN(const Pool* const pool, this->pool());
             if (pool->lanes() < measurement.lanes)
-                return leave_out(fmt::format("the pool has {} lanes, not {}: left out",
-                                             pool->lanes(), measurement.lanes));
+                return 0; // the daemon gives fewer
             // So that connecting a lane and the first touch of a page are not part of it.
             Measurement first = measurement;
             first.pace.nanoseconds = 0;
             if (std::exchange(is_first, false))
                 RPMEM_TRY(pool->measure(first));
-            return compare(state, measurement);
-        });
-}
+            RPMEM_ASSIGN(const Round ours, pool->measure(measurement));
+            tell(state, ours, measurement.operation.bytes());
+            if (limits_ >= 0)
+                RPMEM_TRY(compare(state, ours, measurement));
+            return ours.time;
+        };
+        add(fmt::format("{}/{}/lanes:{}", name, measurement.operation.size, measurement.lanes),
+            options_.rounds, round);
+    }
 
-void Cases::add_operations(OperationKind kind, const char* strict, const char* relaxed) {
-    for (const std::size_t size : options_.sizes)
-        for (const char* const name : {strict, relaxed})
-            for (const unsigned lanes : options_.lanes) {
-                const Operation operation{kind, name == relaxed, size};
-                const Pace pace = pace_of(options_.time(), operation.bytes());
-                if (name != nullptr && (kind != OperationKind::flush || size <= largest_flush))
-                    add_operation(name, {.operation = operation, .lanes = lanes, .pace = pace});
-            }
-}
+    static void tell(State& state, const Round& ours, std::size_t bytes) {
+        state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
+        state.counters["p99_us"] = ours.p99;
+        state.counters["cpu_us"] = ours.cpu;
+    }
 
-Result<double> Cases::start(State& state, unsigned lanes) const {
-    RPMEM_ASSIGN(const double login, log_in_once(options_.target));
-    RPMEM_ASSIGN(const Start created, start_once(options_, true, lanes));
-    RPMEM_ASSIGN(const Start opened, start_once(options_, false, lanes));
-    RPMEM_TRY(remove_pool(options_));
-    state.counters["login_ms"] = login;
-    state.counters["create_above_login_ms"] = created.call - login;
-    state.counters["open_above_login_ms"] = opened.call - login;
-    return opened.call / 1e3;
-}
+    Result<> compare(State& state, const Round& ours, const Measurement& measurement) const {
+        const bool reads = measurement.operation.kind == OperationKind::read;
+        const std::size_t bytes = measurement.operation.bytes();
+        const LimitTask task{.spins = !options_.no_spin,
+                             .connections = measurement.lanes,
+                             .request = reads ? small_message : bytes,
+                             .answer = reads ? bytes : small_message,
+                             .pace = measurement.pace,
+                             .apart = pool_->places_ends(measurement.lanes),
+                             .reads = reads};
+        RPMEM_ASSIGN(const Round limit, ask<Round>(limits_, task, longest_run));
+        state.counters["tcp_us"] = limit.time;
+        state.counters["times_tcp"] = ours.time / limit.time;
+        return {};
+    }
 
-Result<double> Cases::connect_many(State& state) const {
-    RPMEM_TRY(start_once(options_, true, 1));
-    RPMEM_ASSIGN(const Start one, start_once(options_, false, 1));
-    RPMEM_ASSIGN(const Start all, start_once(options_, false, many_lanes));
-    RPMEM_TRY(remove_pool(options_));
-    state.counters["first_use_ms"] = all.use;
-    // Whenever lanes are connected, it is in one of the two.
-    return std::max(all.call + all.use - one.call - one.use, 0.0) / 1e3;
-}
+    Result<double> start(State& state, unsigned lanes) const {
+        RPMEM_ASSIGN(const double login, log_in_once(options_.target));
+        RPMEM_ASSIGN(const Start created, start_once(options_, Opening::creates, lanes));
+        RPMEM_ASSIGN(const Start one, start_once(options_, Opening::opens, 1));
+        RPMEM_ASSIGN(const Start all, start_once(options_, Opening::opens, lanes));
+        RPMEM_TRY(remove_pool(options_));
+        state.counters["login_ms"] = login;
+        state.counters["create_above_login_ms"] = created.call - login;
+        state.counters["open_above_login_ms"] = all.call - login;
+        // Whenever lanes are connected, it is in one of the two.
+        state.counters["lanes_ms"] = all.call + all.use - one.call - one.use;
+        return all.call * 1e3;
+    }
 
-Result<double> Cases::look_at_memory(State& state, unsigned lanes) {
-    RPMEM_ASSIGN(const auto pool, Pool::create(options_, lanes));
-    RPMEM_TRY(use_lanes(pool->handle(), pool->lanes()));
-    std::this_thread::sleep_for(settling_time);
-    const Result<Limit> limit = ask<Limit>(limits_, LimitTask{}, start_timeout);
-    if (!limit)
-        return leave_out(limit.error().text);
-    state.counters["private_kib"] = static_cast<double>(limit->daemon_bytes) / 1024;
-    return std::chrono::duration<double>(settling_time).count();
-}
+    Result<double> idle(State& state, unsigned lanes) const {
+        constexpr std::chrono::seconds duration{1};
+        RPMEM_ASSIGN(const auto pool, Pool::open(options_, Opening::creates_for_itself, lanes));
+        RPMEM_TRY(pool->use_lanes(pool->lanes()));
+        std::this_thread::sleep_for(settling_time);
+        const Nanoseconds own = cpu_time_of(0);
+        const Nanoseconds target = cpu_time_of(pool->daemon());
+        std::this_thread::sleep_for(duration);
+        state.counters["own_cpu_ms"] = in_milliseconds(cpu_time_of(0) - own);
+        if (pool->daemon() != 0)
+            state.counters["target_cpu_ms"] = in_milliseconds(cpu_time_of(pool->daemon()) - target);
+        if (limits_ >= 0) {
+            RPMEM_ASSIGN(const double bytes, ask<double>(limits_, LimitTask{}, start_timeout));
+            state.counters["private_kib"] = bytes / 1024;
+        }
+        return in_milliseconds(duration) * 1e3;
+    }
 
-Result<double> Cases::idle(State& state) {
-    constexpr std::chrono::seconds duration{1};
-    RPMEM_ASSIGN(const Pool* const pool, this->pool());
-    std::this_thread::sleep_for(settling_time);
-    const Nanoseconds own = own_cpu_time();
-    const Nanoseconds target = cpu_time_of(pool->daemon());
-    std::this_thread::sleep_for(duration);
-    state.counters["own_cpu_ms"] = in_milliseconds(own_cpu_time() - own);
-    if (pool->daemon() != 0)
-        state.counters["target_cpu_ms"] = in_milliseconds(cpu_time_of(pool->daemon()) - target);
-    return std::chrono::duration<double>(duration).count();
-}
+    Result<double> let_strangers_come(State& state) {
+        RPMEM_ASSIGN(const Pool* const pool, this->pool());
+        const Operation operation{.kind = OperationKind::persist, .size = 64};
+        const Pace pace =
+            pace_of(std::max(options_.milliseconds, milliseconds_with_strangers), operation.size);
+        RPMEM_ASSIGN(const Round alone, pool->measure({.operation = operation, .pace = pace}));
+        const std::optional<Place> lanes_at = youngest_peer();
+        if (!lanes_at)
+            return 0; // the lanes do not go over TCP
+        RPMEM_ASSIGN(const OtherProcess strangers,
+                     start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
+        const Clock::time_point begin = Clock::now();
+        RPMEM_ASSIGN(const Round ours, pool->measure({.operation = operation, .pace = pace}));
+        const double elapsed = in_milliseconds(Clock::now() - begin);
+        RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
+        wait_for(strangers);
+        tell(state, ours, operation.size);
+        state.counters["alone_us"] = alone.time;
+        state.counters["times_alone"] = ours.time / alone.time;
+        state.counters["connections_per_second"] = came / elapsed * 1e3;
+        return ours.time;
+    }
 
-Result<double> Cases::let_strangers_come(State& state) {
-    RPMEM_ASSIGN(const Pool* const pool, this->pool());
-    const std::optional<sockaddr_storage> lanes_at = youngest_peer();
-    if (!lanes_at)
-        return leave_out("the lanes do not go over TCP: strangers are left out");
-    const Measurement measurement{.operation = {.kind = OperationKind::persist, .size = 64},
-                                  .pace =
-                                      pace_of(std::max(options_.time(), time_with_strangers), 64)};
-    RPMEM_ASSIGN(const Round alone, pool->measure(measurement));
-    RPMEM_ASSIGN(const OtherProcess strangers,
-                 start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
-    const Clock::time_point begin = Clock::now();
-    RPMEM_ASSIGN(const Round ours, pool->measure(measurement));
-    const double elapsed = in_milliseconds(Clock::now() - begin);
-    RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
-    wait_for(strangers);
-    state.counters["alone_us"] = alone.time;
-    state.counters["times_alone"] = ours.time / alone.time;
-    state.counters["connections_per_second"] = came / elapsed * 1e3;
-    return ours.time / 1e6;
-}
-
-// What starts processes of its own comes first, and may have the pool set.
-void Cases::register_wanted() {
-    using benchmark::kMillisecond;
-    if (options_.wants("open"))
+    // What starts processes of its own comes first, and may have the pool set.
+    void register_wanted() {
         for (const unsigned lanes : options_.lanes)
-            add(fmt::format("open/lanes:{}", lanes), options_.slow_rounds(),
-                [=, this](State& state) { return start(state, lanes); })
-                ->Unit(kMillisecond);
-    if (options_.wants("connect1024"))
-        add("connect1024", options_.slow_rounds(), [this](State& state) {
-            return connect_many(state);
-        })->Unit(kMillisecond);
-    if (options_.wants("memory") && limits_ >= 0)
-        for (const unsigned lanes : {1U, idle_lanes})
-            add(fmt::format("memory/lanes:{}", lanes), 1,
-                [=, this](State& state) { return look_at_memory(state, lanes); });
-    if (options_.wants("persist"))
-        add_operations(OperationKind::persist, "persist/strict", "persist/relaxed");
-    if (options_.wants("deep_persist"))
-        add_operations(OperationKind::deep_persist, "deep_persist", nullptr);
-    if (options_.wants("read"))
-        add_operations(OperationKind::read, "read", nullptr);
-    if (options_.wants("flush"))
-        add_operations(OperationKind::flush, "flush/strict", "flush/relaxed");
-    if (options_.wants("idle"))
-        add("idle", 1, [this](State& state) { return idle(state); })->Unit(kMillisecond);
-    if (options_.wants("strangers"))
-        add("strangers/64/lanes:1", options_.slow_rounds(),
-            [this](State& state) { return let_strangers_come(state); });
-}
+            if (options_.wants("open"))
+                add(fmt::format("open/lanes:{}", lanes), options_.slow_rounds(),
+                    [=, this](State& state) { return start(state, lanes); });
+        for (const unsigned lanes : options_.lanes)
+            if (options_.wants("idle"))
+                add(fmt::format("idle/lanes:{}", lanes), 1,
+                    [=, this](State& state) { return idle(state, lanes); });
+        if (options_.wants("persist"))
+            add_operations(OperationKind::persist, "persist/strict", "persist/relaxed");
+        if (options_.wants("deep_persist"))
+            add_operations(OperationKind::deep_persist, "deep_persist", nullptr);
+        if (options_.wants("read"))
+            add_operations(OperationKind::read, "read", nullptr);
+        if (options_.wants("flush"))
+            add_operations(OperationKind::flush, "flush/strict", "flush/relaxed");
+        if (options_.wants("strangers"))
+            add("strangers/64/lanes:1", options_.slow_rounds(),
+                [this](State& state) { return let_strangers_come(state); });
+    }
+
+    const Options& options_;
+    int limits_;
+    std::unique_ptr<Pool> pool_;
+    Result<> outcome_;
+};
+
+} // namespace
+
+Result<> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
 
 } // namespace rpmem::bench

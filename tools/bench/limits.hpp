@@ -26,14 +26,9 @@ struct LimitTask {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LimitTask, spins, connections, request, answer, pace, apart,
                                    reads)
 
-struct Limit {
-    Round round;
-    std::uint64_t daemon_bytes = 0; // private pages of the only daemon of this run on the target
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Limit, round, daemon_bytes)
-
-// Starts both processes, and comes back when tasks may be sent to the one that asks: each is
-// answered by a Limit. They end with this one.
+// Starts both processes, and comes back when tasks may be sent to the one that asks. It answers
+// with a Round; if nothing is exchanged, with the bytes of the private pages of the only daemon of
+// this run on the target. They end with this one.
 [[nodiscard]] Result<OtherProcess> start_limits(const Options& options);
 
 // The argument with which the process that answers is started, not for users.
@@ -44,9 +39,8 @@ struct AnsweringSetup {
     std::string listen_at; // empty: the address that ssh reached
     std::size_t pool_size = 0;
     std::string medium; // file that is its pool; empty: its memory is
-    std::string token;  // what a connection begins with, so that nobody else's is taken for ours
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnsweringSetup, listen_at, pool_size, medium, token)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnsweringSetup, listen_at, pool_size, medium)
 
 // Serves tasks that come from INPUT until its end; what comes of them goes to OUTPUT.
 void serve_answers(int input, int output);

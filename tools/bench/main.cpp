@@ -1,11 +1,9 @@
 // rpmem-bench: see rpmem-bench(1).
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"
-#include "tools/bench/report.hpp"
-#include "tools/bench/table.hpp"
+#include "tools/bench/processes.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,25 +42,12 @@ Result<> run(const Options& options, char** argv) {
     // First of all, so that these processes inherit nothing.
     const Result<OtherProcess> limits = start_limits(options);
     if (!limits)
-        note("no limits of the network to " + options.target + ": " + limits.error().text);
-    Cases cases(options, limits ? limits->socket.get() : -1);
-    cases.register_wanted();
-    Report report(options);
-    benchmark::RunSpecifiedBenchmarks(&report);
-    return cases.outcome();
-}
-
-// A lane takes a descriptor, and so may a connection of the limits.
-void allow_many_descriptors() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+        fmt::print(stderr, "rpmem-bench: note: no limits of the network to {}: {}\n",
+                   options.target, limits.error().text);
+    return run_cases(options, limits ? limits->socket.get() : -1);
 }
 
 int start(int argc, char** argv) {
-    allow_many_descriptors();
     if (argc == 2 && std::string_view(argv[1]) == answering_half) {
         serve_answers(STDIN_FILENO, STDOUT_FILENO);
         return EXIT_SUCCESS;
@@ -76,9 +61,7 @@ int start(int argc, char** argv) {
     }
     if (options.table)
         return run_table(options);
-    const Result<> done = options.compared.empty()
-                              ? run(options, argv)
-                              : compare_reports(options.compared[0], options.compared[1]);
+    const Result<> done = run(options, argv);
     if (done)
         return EXIT_SUCCESS;
     fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);
@@ -88,11 +71,9 @@ int start(int argc, char** argv) {
 } // namespace
 } // namespace rpmem::bench
 
-int main(int argc, char** argv) {
-    try {
-        return rpmem::bench::start(argc, argv);
-    } catch (const std::exception& error) { // out of memory, of threads
-        (void)std::fprintf(stderr, "rpmem-bench: %s\n", error.what());
-        return EXIT_FAILURE;
-    }
+int main(int argc, char** argv) try {
+    return rpmem::bench::start(argc, argv);
+} catch (const std::exception& error) { // out of memory, of threads
+    (void)std::fprintf(stderr, "rpmem-bench: %s\n", error.what());
+    return EXIT_FAILURE;
 }

@@ -4,11 +4,15 @@
 #include "common/base/result.hpp"
 
 #include <nlohmann/json.hpp>
+#include <sys/types.h>
 
+#include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -37,11 +41,38 @@ struct Samples {
     Nanoseconds elapsed{};
 };
 
-// Of all threads of this process, those that have ended too.
-[[nodiscard]] Nanoseconds own_cpu_time();
+[[nodiscard]] inline double in_milliseconds(Nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+}
 
-// The threads of a round started together.
-[[nodiscard]] Round summarise(const std::vector<Samples>& of_each, Nanoseconds cpu);
+// Processor time of all threads of PROCESS, those that have ended too. 0 is this process.
+[[nodiscard]] inline Nanoseconds cpu_time_of(pid_t process) {
+    clockid_t clock{};
+    timespec time{};
+    if (clock_getcpuclockid(process, &clock) == 0)
+        (void)clock_gettime(clock, &time);
+    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
+
+// The threads of a round started together. Some operation was done.
+[[nodiscard]] inline Round summarise(const std::vector<Samples>& of_each, Nanoseconds cpu) {
+    std::vector<std::uint64_t> all;
+    Nanoseconds elapsed{}; // of the slowest thread
+    for (const Samples& samples : of_each) {
+        all.insert(all.end(), samples.nanoseconds.begin(), samples.nanoseconds.end());
+        elapsed = std::max(elapsed, samples.elapsed);
+    }
+    std::sort(all.begin(), all.end());
+    const auto count = static_cast<double>(all.size());
+    const auto quantile = [&](double part) {
+        return static_cast<double>(all[static_cast<std::size_t>(std::ceil(part * count)) - 1]);
+    };
+    const double time =
+        of_each.size() == 1 ? quantile(0.5) : static_cast<double>(elapsed.count()) / count;
+    return {.time = time / 1e3,
+            .p99 = quantile(0.99) / 1e3,
+            .cpu = static_cast<double>(cpu.count()) / count / 1e3};
+}
 
 // One operation after the other. OPERATION returns a Result<>.
 template <typename Operation>
@@ -86,13 +117,13 @@ Result<> in_threads(unsigned count, Work work) {
 template <typename Work>
 Result<Round> measure_round(unsigned threads, Work work) {
     std::vector<Samples> of_each(threads);
-    const Nanoseconds cpu = own_cpu_time();
+    const Nanoseconds cpu = cpu_time_of(0);
     const Result<> done = in_threads(threads, [&](unsigned i) -> Result<> {
         RPMEM_ASSIGN(of_each[i], work(i));
         return {};
     });
     RPMEM_TRY(done);
-    return summarise(of_each, own_cpu_time() - cpu);
+    return summarise(of_each, cpu_time_of(0) - cpu);
 }
 
 } // namespace rpmem::bench

@@ -19,9 +19,7 @@ using Json = nlohmann::json;
 
 // A login, and the start of a program behind it.
 inline constexpr milliseconds start_timeout = std::chrono::seconds(60);
-// --time has a minute at most, and a large range on a slow network its own.
-inline constexpr milliseconds longest_measurement = std::chrono::minutes(30);
-// Between two tasks. If the other process ends, the wait does.
+// A measurement, or between two. If the other process ends, the wait does.
 inline constexpr milliseconds longest_run = std::chrono::hours(24 * 7);
 
 [[nodiscard]] Result<> send_line(int fd, const Json& line);

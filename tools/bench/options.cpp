@@ -9,12 +9,9 @@ namespace rpmem::bench {
 namespace {
 
 constexpr const char* introduction =
-    R"(Measures librpmem and rpmemd, and in the same run what the network itself can do.
-
-rpmem-bench makes the pool POOL_SET on TARGET, measures, and removes it. Every measurement is
-repeated in rounds, in turn with raw TCP between two processes that stand where the program and the
-daemon stand: a noisy machine disturbs both alike, and what counts is the quotient. tools/bench/run
-sets up a target on this machine; examples are in rpmem-bench(1).)";
+    R"(Makes the pool POOL_SET on TARGET, measures librpmem and rpmemd, and removes it. Everything is
+measured in rounds, in turn with raw TCP between two processes that stand where the program and the
+daemon stand: what counts is the quotient. tools/bench/run sets up a target on this machine.)";
 
 constexpr const char* explanation = R"text(
 Cases:
@@ -24,36 +21,20 @@ Cases:
   read      rpmem_read(), the same
   flush     64 times rpmem_flush() of each of --sizes up to 64K, then rpmem_drain(), the same
   open      rpmem_create() and rpmem_open() with each of --lanes, each in a new process
-  connect1024
-            how much longer it takes to open and to use each lane once with 1024 lanes than with one
-  memory    private pages of the daemon, with one and with 256 idle lanes
-  idle      processor time that an open pool costs in a second
+  idle      the daemon's private pages, and processor time of a second, with each of --lanes
   strangers persist of 64 B while somebody connects to the lanes' port 200 times a second, and alone
-
-Of each case there is the median of the rounds, and the best of them. tcp_us is the time of raw TCP,
-times_tcp how many times that ours is; CPU is processor time of one operation on this side. With
-several lanes a time is that of all operations by their number.)text";
+)text";
 
 const std::set<std::string>& all_cases() {
-    static const std::set<std::string> names{"persist", "deep_persist", "read",
-                                             "flush",   "open",         "connect1024",
-                                             "memory",  "idle",         "strangers"};
+    static const std::set<std::string> names{"persist", "deep_persist", "read",     "flush",
+                                             "open",    "idle",         "strangers"};
     return names;
-}
-
-// Of the elements of a list, so that blanks may follow a comma.
-CLI::Validator trimmed() {
-    return {[](std::string& text) {
-                CLI::detail::trim(text);
-                return std::string();
-            },
-            ""};
 }
 
 void add_measurements(CLI::App& app, Options& options) {
     CLI::Option* const some =
         app.add_option("--cases", options.cases, "what to measure, see below; default: all");
-    some->delimiter(',')->check(CLI::IsMember(all_cases()))->transform(trimmed());
+    some->delimiter(',')->check(CLI::IsMember(all_cases()));
     app.add_flag("--table", options.table,
                  "what is to be within which limit, and whether it is; see rpmem-bench(1)")
         ->excludes(some);
@@ -61,12 +42,10 @@ void add_measurements(CLI::App& app, Options& options) {
         ->delimiter(',')
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
-        ->transform(trimmed()) // what is added last comes first
         ->capture_default_str();
     app.add_option("--lanes", options.lanes, "lanes at the same time, a thread for each")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024))
-        ->transform(trimmed())
         ->capture_default_str();
     app.add_option("--rounds", options.rounds, "how often everything is measured in turn")
         ->check(CLI::Range(1, 1000))
@@ -85,11 +64,8 @@ void add_others(CLI::App& app, Options& options) {
                  "RPMEM_SPIN_TIME=0, and the same for the daemon and for raw TCP: waits sleep");
     app.add_flag("--tls", options.tls,
                  "RPMEM_TLS=require, and --tls=on for the daemon: all lanes are encrypted");
-    app.add_flag("--json", options.json, "print JSON instead of a table");
-    app.add_option("--compare", options.compared,
-                   "print the times of two reports of --json side by side, and measure nothing")
-        ->expected(2)
-        ->check(CLI::ExistingFile);
+    app.add_flag("--json", options.json, "print JSON instead of a table")
+        ->excludes(app.get_option("--table"));
     app.add_flag("--show-pool-size", options.show_pool_size,
                  "print how many bytes the pool has with these options, and exit");
     app.set_version_flag("--version,-V", "rpmem-bench 1.3.0");
@@ -123,7 +99,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
         app.parse(argc, argv);
         if (options.cases.empty() && !options.table)
             options.cases = all_cases();
-        if (options.pool_set.empty() && !options.show_pool_size && options.compared.empty())
+        if (options.pool_set.empty() && !options.show_pool_size)
             throw CLI::RequiredError("TARGET and POOL_SET");
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -32,12 +31,8 @@ struct Options {
     bool tls = false;
     bool json = false;
     bool show_pool_size = false;
-    std::vector<std::string> compared; // two reports; nothing is measured then
 
     [[nodiscard]] bool wants(const std::string& name) const { return cases.contains(name); }
-    [[nodiscard]] std::chrono::milliseconds time() const {
-        return std::chrono::milliseconds(milliseconds);
-    }
     // Of what takes long by itself.
     [[nodiscard]] unsigned slow_rounds() const { return std::min(rounds, 5U); }
     [[nodiscard]] unsigned most_lanes() const { return *std::ranges::max_element(lanes); }

@@ -8,20 +8,12 @@
 #include "tools/bench/processes.hpp"
 
 #include <librpmem.h>
-#include <sys/types.h>
+#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
 namespace rpmem::bench {
-
-[[nodiscard]] rpmem_pool_attr pool_attributes();
-// What the library said last, with WHAT before it.
-[[nodiscard]] Failure library_failure(const std::string& what);
-[[nodiscard]] Result<> remove_pool(const Options& options);
-// The least that can be made durable on each of LANES once, so that they are connected.
-[[nodiscard]] Result<> use_lanes(RPMEMpool* pool, unsigned lanes);
 
 enum class OperationKind { persist, deep_persist, flush, read };
 
@@ -42,32 +34,50 @@ struct Measurement {
     Pace pace;
 };
 
+enum class Opening { creates_for_itself, creates, opens };
+
 class Pool {
 public:
-    // Makes it. It is closed and removed when the object goes.
-    static Result<std::unique_ptr<Pool>> create(const Options& options, unsigned lanes);
+    // It is closed when the object goes, and removed if it was created for itself.
+    static Result<std::unique_ptr<Pool>> open(const Options& options, Opening opening,
+                                              unsigned lanes);
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
     ~Pool();
 
-    [[nodiscard]] RPMEMpool* handle() const { return handle_; }
     [[nodiscard]] unsigned lanes() const { return lanes_; } // in force
     [[nodiscard]] pid_t daemon() const { return daemon_; }  // 0 if it is not on this machine
+    [[nodiscard]] Nanoseconds opening_time() const { return opening_time_; }
     // Each end has a processor of its own.
     [[nodiscard]] bool places_ends(unsigned lanes) const { return lanes == 1 && daemon_ != 0; }
     [[nodiscard]] Result<Round> measure(const Measurement& measurement) const;
+    // Each of LANES once, with the least that can be made durable, so that they are connected.
+    [[nodiscard]] Result<> use_lanes(unsigned lanes) const;
 
 private:
-    explicit Pool(const Options& options) : options_(options) {}
+    Pool(const Options& options, Opening opening) : options_(options), opening_(opening) {}
     [[nodiscard]] Result<> perform(const Operation& operation, unsigned lane) const;
 
     const Options& options_;
+    Opening opening_;
     Mapping memory_;
-    Mapping read_; // where reads go
     RPMEMpool* handle_ = nullptr;
     unsigned lanes_ = 0;
     pid_t daemon_ = 0;
+    Nanoseconds opening_time_{};
     cpu_set_t allowed_ = allowed_processors();
 };
+
+[[nodiscard]] Result<> remove_pool(const Options& options);
+
+// In milliseconds.
+struct Start {
+    double call = 0; // rpmem_create() or rpmem_open()
+    double use = 0;  // of each lane, once
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Start, call, use)
+
+// How long it takes in a new process.
+[[nodiscard]] Result<Start> start_once(const Options& options, Opening opening, unsigned lanes);
 
 } // namespace rpmem::bench

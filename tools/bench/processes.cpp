@@ -5,29 +5,24 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 
 namespace rpmem::bench {
 namespace {
 
-bool is_daemon(pid_t pid) {
-    std::ifstream file(fmt::format("/proc/{}/comm", pid));
-    std::string name;
-    // A wrapper's name may go on behind that.
-    return std::getline(file, name) && name.starts_with("rpmemd");
-}
-
-bool has_mark(pid_t pid, std::string_view mark) {
-    std::ifstream file(fmt::format("/proc/{}/environ", pid));
-    for (std::string variable; std::getline(file, variable, '\0');)
-        if (variable == mark)
-            return true;
-    return false;
+// A wrapper's name may go on behind that.
+bool is_daemon(pid_t pid, const std::string& mark) {
+    std::ifstream name(fmt::format("/proc/{}/comm", pid));
+    std::ifstream variables(fmt::format("/proc/{}/environ", pid));
+    std::string text;
+    if (!std::getline(name, text) || !text.starts_with("rpmemd"))
+        return false;
+    while (text != mark && std::getline(variables, text, '\0')) {
+    }
+    return text == mark;
 }
 
 // LINE of /proc/PID/smaps, "ADDRESSES PERMISSIONS ...", begins the mapping of a file that others
@@ -70,7 +65,7 @@ std::set<pid_t> daemons_now() {
     const std::string mark = fmt::format("{}={}", run_mark, value != nullptr ? value : "");
     std::set<pid_t> daemons;
     for (const pid_t pid : numbered_entries("/proc"))
-        if (is_daemon(pid) && has_mark(pid, mark))
+        if (is_daemon(pid, mark))
             daemons.insert(pid);
     return daemons;
 }
@@ -102,14 +97,6 @@ Result<std::uint64_t> private_memory_of(pid_t pid) {
     return kibibytes << 10;
 }
 
-Nanoseconds cpu_time_of(pid_t pid) {
-    clockid_t clock{};
-    timespec time{};
-    if (pid != 0 && clock_getcpuclockid(pid, &clock) == 0)
-        (void)clock_gettime(clock, &time);
-    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
-
 cpu_set_t allowed_processors() {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -117,14 +104,9 @@ cpu_set_t allowed_processors() {
     return allowed;
 }
 
-void place_itself(Side side, bool apart, const cpu_set_t& allowed) {
+void place(pid_t process, Side side, bool apart, const cpu_set_t& allowed) {
     const cpu_set_t chosen = apart ? processor_of(side, allowed) : allowed;
-    (void)sched_setaffinity(0, sizeof(chosen), &chosen);
-}
-
-void place_daemon(pid_t daemon, bool apart, const cpu_set_t& allowed) {
-    const cpu_set_t chosen = apart ? processor_of(Side::answering, allowed) : allowed;
-    for (const pid_t thread : numbered_entries(fmt::format("/proc/{}/task", daemon)))
+    for (const pid_t thread : numbered_entries(fmt::format("/proc/{}/task", process)))
         (void)sched_setaffinity(thread, sizeof(chosen), &chosen);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "tools/bench/measuring.hpp"
 
 #include <sched.h>
 #include <sys/types.h>
@@ -26,9 +25,6 @@ inline constexpr const char* run_mark = "RPMEM_BENCH_RUN";
 // Bytes of the private pages of PID, without those of the files that it shares: its pool.
 [[nodiscard]] Result<std::uint64_t> private_memory_of(pid_t pid);
 
-// 0 if it is gone, or for PID 0.
-[[nodiscard]] Nanoseconds cpu_time_of(pid_t pid);
-
 // The files of DIRECTORY that are named by a number, as those of processes, threads, descriptors.
 [[nodiscard]] std::vector<pid_t> numbered_entries(const std::string& directory);
 
@@ -38,9 +34,9 @@ enum class Side { asking, answering };
 // Of the calling thread.
 [[nodiscard]] cpu_set_t allowed_processors();
 
-// If APART on the processor of its SIDE, else where the scheduler wants it among ALLOWED. What
-// cannot be done is left: then a figure says less, but it is none the worse for it.
-void place_itself(Side side, bool apart, const cpu_set_t& allowed); // the calling thread
-void place_daemon(pid_t daemon, bool apart, const cpu_set_t& allowed);
+// All threads of PROCESS: if APART on the processor of their SIDE, else where the scheduler wants
+// them among ALLOWED. What cannot be done is left: then a figure says less, but it is none the
+// worse for it.
+void place(pid_t process, Side side, bool apart, const cpu_set_t& allowed);
 
 } // namespace rpmem::bench

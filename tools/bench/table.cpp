@@ -1,16 +1,15 @@
-#include "tools/bench/table.hpp"
-
+#include "tools/bench/cases.hpp"
+#include "tools/bench/login.hpp"
 #include "tools/bench/messages.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <map>
+#include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,7 @@ struct Group {
 
 std::vector<Group> table_groups() {
     return {
-        {"--cases persist,read,flush --lanes 1 --sizes 8,64,512,4K,64K,1M",
+        {"--cases persist,read,flush --lanes 1 --sizes 4K,8,64,512,64K,1M",
          {{"persist/strict/8/lanes:1", "times_tcp", 1.10},
           {"persist/strict/64/lanes:1", "times_tcp", 1.10},
           {"persist/strict/512/lanes:1", "times_tcp", 1.10},
@@ -57,15 +56,15 @@ std::vector<Group> table_groups() {
          {{"persist/strict/4096/lanes:4", "times_tcp", 1.20},
           {"persist/strict/4096/lanes:16", "times_tcp", 1.20}},
          10},
-        {"--cases open,connect1024 --lanes 1,16",
+        {"--cases open --lanes 1,16,1024 --sizes 8",
          {{"open/lanes:1", "create_above_login_ms", 30},
           {"open/lanes:16", "create_above_login_ms", 30},
           {"open/lanes:1", "open_above_login_ms", 30},
           {"open/lanes:16", "open_above_login_ms", 30},
-          {"connect1024", "real_time", 500}}},
-        {"--cases memory",
-         {{"memory/lanes:1", "private_kib", 4096 + 16},
-          {"memory/lanes:256", "private_kib", 4096 + 256 * 16}}},
+          {"open/lanes:1024", "lanes_ms", 500}}},
+        {"--cases idle --lanes 1,256 --sizes 8",
+         {{"idle/lanes:1", "private_kib", 4096 + 16},
+          {"idle/lanes:256", "private_kib", 4096 + 256 * 16}}},
         {"--tls --cases persist,read --lanes 1 --sizes 4K,32M",
          {{plain_row, "times_plain", 1.60},
           {"persist/strict/33554432/lanes:1", "gigabytes_per_second", 1},
@@ -74,120 +73,71 @@ std::vector<Group> table_groups() {
     };
 }
 
-// Later options go before earlier ones.
-std::vector<std::string> words_of(const Options& options, const Group& group) {
-    std::istringstream more(group.options);
-    std::vector<std::string> words{own_program, options.target, options.pool_set, "--json"};
-    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
-    const unsigned time = std::min(options.milliseconds * group.times_longer, 60000U);
-    words.insert(words.end(), {"--time", std::to_string(time)});
+// What a run of this program reports. If it fails, it says why, and there are no rows.
+Json rows_of(const Options& options, const Group& group) {
+    std::string command = fmt::format("exec /proc/{}/exe", ::getpid());
+    command += fmt::format(
+        " {} {} --json --rounds {} --time {} {}", quoted(options.target), quoted(options.pool_set),
+        options.rounds, std::min(options.milliseconds * group.times_longer, 60000U), group.options);
     if (!options.medium.empty())
-        words.insert(words.end(), {"--medium", options.medium});
+        command += " --medium " + quoted(options.medium);
     if (!options.answer_program.empty())
-        words.insert(words.end(), {"--answer-program", options.answer_program});
-    for (std::string word; more >> word;)
-        words.push_back(word);
-    return words;
-}
-
-// What a run of this program reports.
-Result<Json> report_of(std::vector<std::string> words) {
-    std::vector<char*> arguments;
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    const UniqueFd output(::memfd_create("report", MFD_CLOEXEC));
-    RPMEM_ASSIGN(const OtherProcess run, start_process([&](int) {
-                     if (::dup2(output.get(), STDOUT_FILENO) == STDOUT_FILENO)
-                         ::execv(own_program, arguments.data());
-                 }));
-    wait_for(run);
-    std::ifstream file(fmt::format("/proc/self/fd/{}", output.get()));
-    Json report = Json::parse(file, nullptr, false);
-    if (!report.is_object())
-        return fail(ErrorClass::bug, EBADMSG, "the new process made no report");
-    return report;
+        command += " --answer-program " + quoted(options.answer_program);
+    const std::unique_ptr<FILE, decltype(&::pclose)> output(::popen(command.c_str(), "re"),
+                                                            &::pclose);
+    const Json report = output ? Json::parse(output.get(), nullptr, false) : Json();
+    return report.is_object() ? report.value("benchmarks", Json::array()) : Json::array();
 }
 
 class Table {
 public:
-    explicit Table(const Options& options) : options_(options) {}
-
-    int run() {
-        for (const Group& group : table_groups())
-            measure(group);
-        if (options_.json)
-            fmt::print("{}\n", table_.dump(2));
+    // The exit status.
+    int run(const Options& options) {
+        for (const Group& group : table_groups()) {
+            std::map<std::string, Json> rows;
+            for (const Json& row : rows_of(options, group))
+                rows[row.value("run_name", "")] = row;
+            for (const Line& line : group.lines)
+                add(line, rows.contains(line.row) ? rows[line.row] : Json::object());
+        }
         return status_;
     }
 
 private:
-    void measure(const Group& group) {
-        Result<Json> report = report_of(words_of(options_, group));
-        if (!report)
-            fmt::print(stderr, "rpmem-bench: {}\n", report.error().text);
-        const Json rows = report ? report->value("benchmarks", Json::array()) : Json::array();
-        if (table_.is_null() && report)
-            table_["context"] = (*report)["context"];
-        for (const Line& line : group.lines) {
-            Json found = Json::object();
-            for (const Json& row : rows)
-                if (row.value("run_name", "") == line.row)
-                    found = row;
-            // With TLS and without it, both were measured in turn with the same limit.
-            if (line.figure == "times_plain" && plain_ > 0)
-                found["times_plain"] = found.value("times_tcp", 0.0) / plain_;
-            else if (line.row == plain_row)
-                plain_ = found.value("times_tcp", 0.0);
-            print(line, found, judge(line, found));
-        }
-    }
-
-    const char* judge(const Line& line, const Json& row) {
+    void add(const Line& line, Json row) {
+        // With TLS and without it, both were measured in turn with the same limit.
+        if (line.figure == "times_plain" && plain_ > 0)
+            row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
+        else if (line.row == plain_row)
+            plain_ = row.value("times_tcp", 0.0);
+        const bool is_least = line.figure == "gigabytes_per_second";
         const double value = row.value(line.figure, 0.0);
+        const char* verdict = "told";
         if (value == 0) {
+            verdict = "not measured";
             status_ = EXIT_FAILURE;
-            return "not measured";
+        } else if (line.allowed) {
+            const bool pass = is_least ? value >= *line.allowed : value <= *line.allowed;
+            verdict = pass ? "pass" : "FAIL";
+            status_ = pass || status_ != EXIT_SUCCESS ? status_ : status_above_limit;
         }
-        if (!line.allowed)
-            return "told";
-        if (is_least(line) ? value >= *line.allowed : value <= *line.allowed)
-            return "pass";
-        if (status_ == EXIT_SUCCESS)
-            status_ = status_above_limit;
-        return "FAIL";
-    }
-
-    static bool is_least(const Line& line) { return line.figure == "gigabytes_per_second"; }
-
-    void print(const Line& line, const Json& row, const char* verdict) {
-        Json item{{"figure", line.figure}, {"verdict", verdict}, {"row", row}};
-        std::string allowed;
-        if (line.allowed) {
-            item["allowed"] = *line.allowed;
-            allowed = fmt::format("{} {:.2f}", is_least(line) ? ">=" : "<=", *line.allowed);
-        }
-        table_["table"].push_back(std::move(item));
-        if (options_.json)
-            return;
-        fmt::print("{:<32} {:<22} {:>9.2f} {:>11}  {:<5} {:.1f} {}", line.row, line.figure,
-                   row.value(line.figure, 0.0), allowed, verdict, row.value("real_time", 0.0),
-                   row.value("time_unit", ""));
-        for (const char* const name : {"tcp_us", "best_times_tcp", "alone_us", "login_ms"})
+        fmt::print("{:<32} {:<22} {:>9.2f} {:>11}  {:<4}", line.row, line.figure, value,
+                   line.allowed ? fmt::format("{} {:.2f}", is_least ? ">=" : "<=", *line.allowed)
+                                : "",
+                   verdict);
+        for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms"})
             if (row.contains(name))
-                fmt::print(", {} {:.2f}", name, row[name].get<double>());
+                fmt::print(" {} {:.2f}", name, row[name].get<double>());
         fmt::print("\n");
         (void)std::fflush(stdout);
     }
 
-    const Options& options_;
     int status_ = EXIT_SUCCESS;
     double plain_ = 0; // times_tcp without TLS
-    Json table_;
 };
 
 } // namespace
 
-int run_table(const Options& options) { return Table(options).run(); }
+int run_table(const Options& options) { return Table().run(options); }
 
 } // namespace rpmem::bench

@@ -1,6 +1,7 @@
 #include "tools/bench/tcp_socket.hpp"
 
 #include "common/base/io.hpp"
+#include "tools/bench/processes.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,8 +10,11 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
+#include <vector>
 
 namespace rpmem::bench {
 namespace {
@@ -32,11 +36,13 @@ Result<Addresses> find(const std::string& host, std::uint16_t port) {
     return Addresses(found, &::freeaddrinfo);
 }
 
-Result<> set_up(int fd) {
+// What it accepts is set up as it is.
+Result<UniqueFd> make_socket(int family) {
+    UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
-        return socket_failure("setting up");
-    return {};
+    if (!fd || ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
+        return socket_failure("making");
+    return fd;
 }
 
 int flags_of(Waiting waiting) {
@@ -68,51 +74,53 @@ Waiting waiting_of(const LimitTask& task) {
     return task.connections > 1 ? Waiting::yielding : Waiting::spinning;
 }
 
-Result<Listener> Listener::open(const std::string& address) {
-    RPMEM_ASSIGN(auto found, find(address, 0));
-    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<UniqueFd> listen_at(const std::string& host, Place& place) {
+    RPMEM_ASSIGN(auto found, find(host, 0));
+    RPMEM_ASSIGN(UniqueFd fd, make_socket(found->ai_family));
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     auto* const generic = reinterpret_cast<sockaddr*>(&own);
-    if (!fd || ::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+    if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
         ::listen(fd.get(), SOMAXCONN) != 0 || ::getsockname(fd.get(), generic, &length) != 0)
         return socket_failure("listening on");
     // The port is at the same place for both families.
-    const std::uint16_t port = ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port);
-    return Listener{std::move(fd), {.host = address, .port = port}};
+    place = {host, ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port)};
+    return fd;
 }
 
-Result<UniqueFd> Listener::accept(const std::string& token) const {
-    constexpr milliseconds token_timeout = std::chrono::seconds(2);
-    const Deadline deadline(start_timeout);
-    while (true) {
-        RPMEM_ASSIGN(const bool ready, wait_readable(fd.get(), deadline));
-        if (!ready)
-            return fail(ErrorClass::link_lost, ETIMEDOUT, "nobody connects for the limits");
-        UniqueFd accepted(::accept4(fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!accepted)
-            return socket_failure("accepting");
-        std::string theirs(token.size(), '\0');
-        if (read_fully(accepted.get(), std::as_writable_bytes(std::span(theirs)),
-                       Deadline(token_timeout)) &&
-            theirs == token) {
-            RPMEM_TRY(set_up(accepted.get()));
-            return accepted;
-        }
-    }
-}
-
-Result<UniqueFd> connect_to(const Place& place, const std::string& token) {
-    RPMEM_ASSIGN(auto found, find(place.host, place.port));
-    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<UniqueFd> accept_from(int listener) {
+    RPMEM_ASSIGN(const bool ready, wait_readable(listener, Deadline(start_timeout)));
+    errno = ETIMEDOUT;
+    UniqueFd fd(ready ? ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1);
     if (!fd)
-        return socket_failure("making");
-    RPMEM_TRY(set_up(fd.get()));
+        return socket_failure("accepting");
+    return fd;
+}
+
+Result<UniqueFd> connect_to(const Place& place) {
+    RPMEM_ASSIGN(auto found, find(place.host, place.port));
+    RPMEM_ASSIGN(UniqueFd fd, make_socket(found->ai_family));
     if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0)
         return fail_errno(ErrorClass::link_lost, errno,
                           "connecting to port {} of {} for the limits", place.port, place.host);
-    RPMEM_TRY(write_fully(fd.get(), std::as_bytes(std::span(token)), Deadline(start_timeout)));
     return fd;
+}
+
+std::optional<Place> youngest_peer() {
+    std::vector<int> descriptors = numbered_entries("/proc/self/fd");
+    std::ranges::sort(descriptors, std::greater());
+    for (const int fd : descriptors) {
+        sockaddr_storage peer{};
+        auto* const generic = reinterpret_cast<sockaddr*>(&peer);
+        socklen_t length = sizeof(peer);
+        std::array<char, 64> host{};
+        std::array<char, 8> port{};
+        if (::getpeername(fd, generic, &length) == 0 && peer.ss_family != AF_UNIX &&
+            ::getnameinfo(generic, length, host.data(), host.size(), port.data(), port.size(),
+                          NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+            return Place{host.data(), static_cast<std::uint16_t>(std::stoul(port.data()))};
+    }
+    return {};
 }
 
 Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,16 +19,13 @@ struct Place {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, host, port)
 
-struct Listener {
-    UniqueFd fd;
-    Place place;
+// Listens at HOST; PLACE is where that is.
+Result<UniqueFd> listen_at(const std::string& host, Place& place);
+Result<UniqueFd> accept_from(int listener);
+Result<UniqueFd> connect_to(const Place& place);
 
-    static Result<Listener> open(const std::string& address);
-    // The next connection that begins with TOKEN.
-    [[nodiscard]] Result<UniqueFd> accept(const std::string& token) const;
-};
-
-Result<UniqueFd> connect_to(const Place& place, const std::string& token);
+// Where the youngest TCP connection of this process leads to.
+std::optional<Place> youngest_peer();
 
 // Who yields tries again and again, and lets others run in between.
 enum class Waiting { spinning, yielding, sleeping };
