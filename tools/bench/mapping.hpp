@@ -29,8 +29,7 @@ public:
         void* const address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (address == MAP_FAILED)
-            return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes of memory",
-                              size);
+            return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes", size);
         return Mapping(address, size, true); // it is flushed as persistent memory is
     }
 

@@ -13,7 +13,7 @@
 namespace rpmem::bench {
 namespace {
 
-// A wrapper's name may go on behind that.
+// It has MARK in its environment. A wrapper's name may go on behind the daemon's.
 bool is_daemon(pid_t pid, const std::string& mark) {
     std::ifstream name(fmt::format("/proc/{}/comm", pid));
     std::ifstream variables(fmt::format("/proc/{}/environ", pid));

@@ -75,10 +75,10 @@ std::vector<Group> table_groups() {
 
 // What a run of this program reports. If it fails, it says why, and there are no rows.
 Json rows_of(const Options& options, const Group& group) {
-    std::string command = fmt::format("exec /proc/{}/exe", ::getpid());
-    command += fmt::format(
-        " {} {} --json --rounds {} --time {} {}", quoted(options.target), quoted(options.pool_set),
-        options.rounds, std::min(options.milliseconds * group.times_longer, 60000U), group.options);
+    std::string command =
+        fmt::format("exec /proc/{}/exe {} {} --json --rounds {} --time {} {}", ::getpid(),
+                    quoted(options.target), quoted(options.pool_set), options.rounds,
+                    std::min(options.milliseconds * group.times_longer, 60000U), group.options);
     if (!options.medium.empty())
         command += " --medium " + quoted(options.medium);
     if (!options.answer_program.empty())

@@ -29,10 +29,8 @@ Result<Addresses> find(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (status != 0)
-        return fail(ErrorClass::caller_fault, EADDRNOTAVAIL, "no address of {} for the limits: {}",
-                    host, ::gai_strerror(status));
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+        return fail(ErrorClass::caller_fault, EADDRNOTAVAIL, "no address of {}", host);
     return Addresses(found, &::freeaddrinfo);
 }
 
