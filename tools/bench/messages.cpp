@@ -26,8 +26,7 @@ Result<Json> receive_line(int fd, milliseconds timeout) {
         RPMEM_ASSIGN(const std::size_t got,
                      read_fully(fd, std::as_writable_bytes(std::span(&next, 1)), deadline));
         if (got == 0)
-            return fail(ErrorClass::link_lost, ECONNRESET,
-                        "a second process of rpmem-bench has ended");
+            return fail(ErrorClass::link_lost, ECONNRESET, "a process of rpmem-bench has ended");
         text += next;
     }
     Json line = Json::parse(text, nullptr, false);

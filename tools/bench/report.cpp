@@ -48,9 +48,8 @@ public:
     explicit Report(std::unique_ptr<BenchmarkReporter> inner) : inner_(std::move(inner)) {}
 
     bool ReportContext(const Context& context) override {
-        constexpr std::size_t longest_name = sizeof("persist/relaxed/1048576/lanes:1024_median");
         Context narrow = context;
-        narrow.name_field_width = longest_name;
+        narrow.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
         inner_->SetErrorStream(&std::cout); // what is said of the machine
         return inner_->ReportContext(narrow);
     }
