@@ -78,9 +78,11 @@ void check_row(const Json& row, const std::string& name) {
         return check_idle(row);
     if (name == "open")
         return check_start(row);
-    check_operation(row);
-    if (name != "strangers")
+    if (name != "strangers") {
+        check_operation(row);
         return check_limit(row);
+    }
+    check_rounds(row);
     expect(number(row, "times_alone") > 0, "no quotient", row);
     expect(number(row, "connections_per_second") > 0, "no stranger came", row);
 }

@@ -191,10 +191,12 @@ private:
         state.counters["own_cpu_ms"] = in_milliseconds(cpu_time_of(0) - own);
         if (pool->daemon() != 0)
             state.counters["target_cpu_ms"] = in_milliseconds(cpu_time_of(pool->daemon()) - target);
-        if (limits_ >= 0) {
-            RPMEM_ASSIGN(const double bytes, ask<double>(limits_, LimitTask{}, start_timeout));
-            state.counters["private_kib"] = bytes / 1024;
-        }
+        if (limits_ < 0)
+            return in_milliseconds(duration) * 1e3;
+        if (const auto bytes = ask<double>(limits_, LimitTask{}, start_timeout))
+            state.counters["private_kib"] = *bytes / 1024;
+        else
+            fmt::print(stderr, "rpmem-bench: note: {}\n", bytes.error().text);
         return in_milliseconds(duration) * 1e3;
     }
 
@@ -214,7 +216,6 @@ private:
         const double elapsed = in_milliseconds(Clock::now() - begin);
         RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
         wait_for(strangers);
-        tell(state, ours, operation.size);
         state.counters["alone_us"] = alone.time;
         state.counters["times_alone"] = ours.time / alone.time;
         state.counters["connections_per_second"] = came / elapsed * 1e3;
