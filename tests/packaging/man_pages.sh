@@ -21,11 +21,9 @@ check_text() {
     done
 }
 
-# Lines of rpmem-bench(1) are too long for mandoc(1)'s style.
 check_style() {
-    local page=$1 level=style messages
-    [ "${page##*/}" != rpmem-bench.1 ] || level=warning
-    messages=$(mandoc -Tlint -W "$level" "$page" 2>&1) || true
+    local page=$1 messages
+    messages=$(mandoc -Tlint -W style "$page" 2>&1) || true
     [ -z "$messages" ] || fault "$messages"
 }
 
