@@ -37,14 +37,13 @@ rpmem_require_package(tl-expected libexpected-dev)
 rpmem_require_package(CLI11 libcli11-dev)
 rpmem_require_package(nlohmann_json nlohmann-json3-dev)
 find_package(Threads REQUIRED)
-
+find_package(benchmark QUIET) # rpmem-bench and a test; without it both are left out
 
 # rpmem_with_tests: whether the tests are built. Who only wants to install needs none of their packages.
 set(rpmem_with_tests ${RPMEM_BUILD_TESTS})
 if(RPMEM_BUILD_TESTS STREQUAL "AUTO")
     set(rpmem_with_tests ON)
     find_package(GTest QUIET)
-    find_package(benchmark QUIET)
     pkg_check_modules(LIBPMEMOBJ QUIET IMPORTED_TARGET "libpmemobj>=1.12")
     find_program(RPMEM_PMEMPOOL pmempool)
     if(NOT (GTest_FOUND AND benchmark_FOUND AND LIBPMEMOBJ_FOUND AND RPMEM_PMEMPOOL))

@@ -112,10 +112,14 @@ int rpmem_close(RPMEMpool* rpp);
  * RPMEM_PERSIST_RELAXED. The first 4096 bytes of a pool with headers are not writable. LENGTH 0
  * does nothing. 0, or -1 with errno:
  *   EINVAL       flags, lane or range; the pool remains usable
- *   ECONNRESET   the connection is lost, for this and every later call
- *   ETIMEDOUT    the target did not answer within RPMEM_OPERATION_TIMEOUT
- *   EREMOTEIO    the target reported an error
- *   EMFILE       no file descriptors for a lane used first; it can be tried again
+ *   EACCES       the target serves the pool for reading only
+ *   ECONNRESET   the session is over, for this and every later call
+ *   EIO          the target's medium failed, for this and every later call
+ *   ETIMEDOUT    the target sent nothing for RPMEM_OPERATION_TIMEOUT; the session is over
+ *   EPERM        this process is a child of the one that opened the pool
+ *   EMFILE, ENOMEM, EACCES, ECONNREFUSED, EPROTO, ETIMEDOUT
+ *                a lane that is used for the first time cannot be connected; the call can be
+ *                repeated. rpmem_persist(3) tells the causes
  */
 int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 
@@ -124,9 +128,9 @@ int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned la
 
 /*
  * Starts to make a range durable; rpmem_drain() of the same lane completes it. The memory must
- * not change in between. A range of up to 4096 bytes may wait for others to share a message, until
- * one of the other calls is made for the lane, or the pool closed. Flags and errors as
- * rpmem_persist().
+ * not change in between. A small range (up to 16 KiB over TCP) may wait for others to share a
+ * message, until one of the other calls is made for the lane, or the pool closed. Flags and errors
+ * as rpmem_persist().
  */
 int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
 

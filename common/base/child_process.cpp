@@ -18,29 +18,22 @@ extern char** environ;
 namespace rpmem {
 namespace {
 
-class FileActions {
+// What posix_spawn(3) is told in objects of the C library.
+template <typename T, auto init, auto destroy>
+class SpawnObject {
 public:
-    FileActions() { posix_spawn_file_actions_init(&actions_); }
-    ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-    FileActions(const FileActions&) = delete;
-    FileActions& operator=(const FileActions&) = delete;
-    posix_spawn_file_actions_t* get() { return &actions_; }
+    SpawnObject() { init(&object_); }
+    ~SpawnObject() { destroy(&object_); }
+    SpawnObject(const SpawnObject&) = delete;
+    SpawnObject& operator=(const SpawnObject&) = delete;
+    T* get() { return &object_; }
 
 private:
-    posix_spawn_file_actions_t actions_{};
+    T object_{};
 };
-
-class Attributes {
-public:
-    Attributes() { posix_spawnattr_init(&attributes_); }
-    ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-    Attributes(const Attributes&) = delete;
-    Attributes& operator=(const Attributes&) = delete;
-    posix_spawnattr_t* get() { return &attributes_; }
-
-private:
-    posix_spawnattr_t attributes_{};
-};
+using FileActions = SpawnObject<posix_spawn_file_actions_t, &posix_spawn_file_actions_init,
+                                &posix_spawn_file_actions_destroy>;
+using Attributes = SpawnObject<posix_spawnattr_t, &posix_spawnattr_init, &posix_spawnattr_destroy>;
 
 int set_up(FileActions& actions, Attributes& attributes, int input, int output, int error) {
     // Descriptors of the application may lie anywhere: none but the three may pass.

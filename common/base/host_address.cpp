@@ -1,12 +1,12 @@
 #include "common/base/host_address.hpp"
 
 #include <arpa/inet.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
-#include <memory>
 
 namespace rpmem {
 namespace {
@@ -49,6 +49,30 @@ Reach reach_of_ipv6(const in6_addr& address) {
 
 } // namespace
 
+HostAddress address_of(const sockaddr* address) {
+    HostAddress made;
+    if (address->sa_family == AF_INET) {
+        std::memcpy(made.bytes.data(), &reinterpret_cast<const sockaddr_in*>(address)->sin_addr,
+                    ipv4_size);
+    } else {
+        made.family = HostAddress::Family::ipv6;
+        std::memcpy(made.bytes.data(), &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr,
+                    made.bytes.size());
+    }
+    return made;
+}
+
+Result<AddressList> look_up(const std::string& host, const std::string& port, int flags) {
+    addrinfo hints{};
+    hints.ai_flags = flags;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const char* const service = port.empty() ? nullptr : port.c_str();
+    if (const int code = ::getaddrinfo(host.c_str(), service, &hints, &list); code != 0)
+        return fail(ErrorClass::caller_fault, EINVAL, "{}", ::gai_strerror(code));
+    return AddressList(list);
+}
+
 Reach reach_of(const HostAddress& given) {
     const HostAddress address = unmapped(given);
     if (address.family == HostAddress::Family::ipv4)
@@ -77,14 +101,10 @@ std::string text_of(const HostAddress& address) {
 }
 
 std::vector<std::string> resolve(const std::string& host) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0)
-        return {};
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+    const auto found = look_up(host, "", 0);
     std::vector<std::string> addresses;
-    for (const addrinfo* one = list; one && addresses.size() < most_addresses; one = one->ai_next) {
+    for (const addrinfo* one = found ? found->get() : nullptr;
+         one && addresses.size() < most_addresses; one = one->ai_next) {
         std::array<char, NI_MAXHOST> text{};
         if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
                           NI_NUMERICHOST) == 0)

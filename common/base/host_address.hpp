@@ -1,8 +1,13 @@
 // Addresses of hosts, as numbers.
 #pragma once
 
+#include "common/base/result.hpp"
+
+#include <netdb.h>
+
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +21,17 @@ struct HostAddress {
 
     bool operator==(const HostAddress&) const = default;
 };
+
+// ADDRESS is one of IPv4 or of IPv6.
+[[nodiscard]] HostAddress address_of(const sockaddr* address);
+
+struct FreeAddresses {
+    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
+// As getaddrinfo(3), with its FLAGS. PORT: "" for none. EINVAL, with the words for why.
+[[nodiscard]] Result<AddressList> look_up(const std::string& host, const std::string& port,
+                                          int flags);
 
 // From where an address leads to the host that has it.
 enum class Reach {

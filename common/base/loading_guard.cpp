@@ -1,8 +1,10 @@
 #include "common/base/loading_guard.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace rpmem {
 namespace {
@@ -69,6 +71,20 @@ void LoadingGuard::put_back(int signal) const {
     struct sigaction replaced {};
     if (::sigaction(signal, &before, &replaced) == 0 && handler_of(replaced) != handler_of(now))
         ::sigaction(signal, &replaced, nullptr);
+}
+
+std::string load_library(const char* file, std::initializer_list<LibrarySymbol> symbols) {
+    const LoadingGuard guard;
+    void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return ::dlerror();
+    for (const LibrarySymbol& symbol : symbols) {
+        void* const address = ::dlvsym(library, symbol.name, symbol.version);
+        if (!address)
+            return ::dlerror();
+        std::memcpy(symbol.function, &address, sizeof(address));
+    }
+    return {};
 }
 
 } // namespace rpmem

@@ -7,6 +7,8 @@
 #include <cfenv>
 #include <csignal>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace rpmem {
@@ -28,5 +30,17 @@ private:
     std::vector<std::uintptr_t> objects_; // loaded before: their addresses, sorted
     std::fenv_t floating_point_{};
 };
+
+// A function of a library, pinned to the VERSION whose structures the headers describe.
+struct LibrarySymbol {
+    const char* name;
+    const char* version;
+    void* function; // the pointer that is set to it
+};
+
+// Loads the library FILE for good: it has threads, and destructors that run when the process ends.
+// Returns why it, or one of its functions, cannot be had; empty: they are there.
+[[nodiscard]] std::string load_library(const char* file,
+                                       std::initializer_list<LibrarySymbol> symbols);
 
 } // namespace rpmem

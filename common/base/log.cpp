@@ -77,55 +77,39 @@ void write_line(int fd, std::string_view line) {
     static_cast<void>(!::write(fd, line.data(), line.size()));
 }
 
-class FileSink : public spdlog::sinks::base_sink<std::mutex> {
+// Writes to a file, or to standard error while that is open on the file that it was.
+class DescriptorSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
-    explicit FileSink(UniqueFd file) : file_(std::move(file)) {}
+    explicit DescriptorSink(UniqueFd file) : file_(std::move(file)) {}
+    explicit DescriptorSink(std::optional<FileIdentity> expected) : expected_(expected) {}
 
 private:
     void sink_it_(const spdlog::details::log_msg& message) override {
+        if (!file_ && (!expected_ || identity_of(STDERR_FILENO) != expected_))
+            return;
         spdlog::memory_buf_t line;
         formatter_->format(message, line);
-        write_line(file_.get(), {line.data(), line.size()});
+        if (!file_ && line.size() > longest_line) {
+            line.resize(longest_line);
+            line[longest_line - 1] = '\n';
+        }
+        write_line(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()});
     }
     void flush_() override {}
 
     const UniqueFd file_;
-};
-
-class StandardErrorSink : public spdlog::sinks::base_sink<std::mutex> {
-public:
-    explicit StandardErrorSink(std::optional<FileIdentity> expected) : expected_(expected) {}
-
-private:
-    void sink_it_(const spdlog::details::log_msg& message) override {
-        if (!expected_ || identity_of(STDERR_FILENO) != expected_)
-            return;
-        spdlog::memory_buf_t line;
-        formatter_->format(message, line);
-        if (line.size() > longest_line) {
-            line.resize(longest_line);
-            line[longest_line - 1] = '\n';
-        }
-        write_line(STDERR_FILENO, {line.data(), line.size()});
-    }
-    void flush_() override {}
-
     const std::optional<FileIdentity> expected_;
 };
-
-spdlog::logger make_logger(spdlog::sink_ptr sink, const std::string& pattern) {
-    spdlog::logger logger("rpmem", std::move(sink));
-    logger.set_pattern(pattern);
-    logger.set_level(spdlog::level::trace);
-    return logger;
-}
 
 } // namespace
 
 class Log::Destination {
 public:
     Destination(spdlog::sink_ptr sink, const std::string& pattern)
-        : logger_(make_logger(std::move(sink), pattern)) {}
+        : logger_("rpmem", std::move(sink)) {
+        logger_.set_pattern(pattern);
+        logger_.set_level(spdlog::level::trace);
+    }
     ~Destination() {
         limit_.for_each_dropped(
             [this](std::string_view kind, unsigned dropped) { tell_dropped(kind, dropped); });
@@ -173,7 +157,7 @@ Result<Log> Log::to_file(const std::string& path, LogLevel level) {
                     path);
     if (!file)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot open the log file {}", path);
-    return Log(std::make_shared<Destination>(std::make_shared<FileSink>(std::move(file)),
+    return Log(std::make_shared<Destination>(std::make_shared<DescriptorSink>(std::move(file)),
                                              "%Y-%m-%d %H:%M:%S.%e [%P] %l: %v"),
                level);
 }
@@ -187,7 +171,7 @@ Log Log::to_syslog(const std::string& identity, LogLevel level) {
 
 Log Log::to_stderr(const std::string& prefix, LogLevel level,
                    std::optional<FileIdentity> expected) {
-    return Log(std::make_shared<Destination>(std::make_shared<StandardErrorSink>(expected),
+    return Log(std::make_shared<Destination>(std::make_shared<DescriptorSink>(expected),
                                              prefix + "[%P]: %l: %v"),
                level);
 }

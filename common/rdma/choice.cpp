@@ -1,5 +1,7 @@
 #include "common/rdma/choice.hpp"
 
+#include "common/base/setting.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -16,14 +18,6 @@ bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= longest_name &&
            std::all_of(text.begin(), text.end(),
                        [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' '))
-        text.remove_prefix(1);
-    while (text.ends_with(' '))
-        text.remove_suffix(1);
-    return text;
 }
 
 std::optional<AllowedDevice> parse_device(std::string_view text) {

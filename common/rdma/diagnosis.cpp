@@ -1,9 +1,10 @@
 #include "common/rdma/diagnosis.hpp"
 
+#include "common/rdma/environment_switch.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace rpmem::rdma {
 namespace {
@@ -11,14 +12,6 @@ namespace {
 template <typename... Args>
 Diagnosis found(Fault fault, fmt::format_string<Args...> format, Args&&... args) {
     return {fault, fmt::format(format, std::forward<Args>(args)...)};
-}
-
-// See fabric(7): a list of names, or after a ^ of those that are not wanted.
-bool are_verbs_excluded(std::string_view providers) {
-    if (providers.empty())
-        return false;
-    const bool negated = providers.starts_with('^');
-    return (providers.find("verbs") != std::string_view::npos) == negated;
 }
 
 Diagnosis diagnose_setting(const RdmaFacts& facts) {
@@ -145,7 +138,7 @@ Diagnosis diagnose_device(const Device& device, const RdmaFacts& facts) {
 
 Diagnosis diagnose_devices(const RdmaFacts& facts) {
     const Devices& devices = facts.devices;
-    if (are_verbs_excluded(facts.providers))
+    if (!facts.providers.empty() && excludes(facts.providers, "verbs"))
         return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it", facts.providers);
     if (!devices.has_subsystem)
         return found(Fault::no_subsystem,

@@ -1,29 +1,20 @@
 #include "common/rdma/local_end.hpp"
 
+#include "common/base/host_address.hpp"
 #include "common/base/unique_fd.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if_arp.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <optional>
 
 namespace rpmem::rdma {
 namespace {
-
-struct AddressInfoDeleter {
-    void operator()(addrinfo* info) const { ::freeaddrinfo(info); }
-};
-using AddressInfo = std::unique_ptr<addrinfo, AddressInfoDeleter>;
 
 struct InterfacesDeleter {
     void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -39,58 +30,30 @@ bool is_ip(const sockaddr* address) {
     return address && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
 }
 
-const in6_addr& ipv6(const sockaddr* address) {
-    return reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-}
-
-// The address in numbers; without a scope.
-std::string text_of(const sockaddr* address) {
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const void* const bytes =
-        address->sa_family == AF_INET
-            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr)
-            : static_cast<const void*>(&ipv6(address));
-    return ::inet_ntop(address->sa_family, bytes, text.data(), text.size()) ? text.data() : "";
-}
-
-bool is_loopback(const sockaddr* address) {
-    if (address->sa_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&ipv6(address));
-    const auto number = ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);
-    return number >> 24 == 127;
-}
-
 bool is_link_local(const sockaddr* address) {
-    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&ipv6(address));
+    return address->sa_family == AF_INET6 && reach_of(address_of(address)) == Reach::same_link;
 }
 
-bool same(const sockaddr* one, const sockaddr* other) {
-    return one->sa_family == other->sa_family && text_of(one) == text_of(other);
-}
-
-AddressInfo look_up(const std::string& host, int flags, std::string& problem) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_DGRAM;
-    hints.ai_flags = flags;
-    addrinfo* found = nullptr;
-    const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-    if (status != 0)
-        problem = fmt::format("{} has no address: {}", host, ::gai_strerror(status));
-    return AddressInfo(found);
+// Null: PROBLEM says why.
+AddressList find(const std::string& host, int flags, std::string& problem) {
+    auto found = look_up(host, "", flags);
+    if (!found)
+        problem = fmt::format("{} has no address: {}", host, found.error().text);
+    return std::move(found).value_or(nullptr);
 }
 
 std::string interface_with(const sockaddr* address) {
     const Interfaces list = interfaces();
     for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next)
-        if (is_ip(entry->ifa_addr) && same(entry->ifa_addr, address))
+        if (is_ip(entry->ifa_addr) && address_of(entry->ifa_addr) == address_of(address))
             return entry->ifa_name;
     return {};
 }
 
 LocalEnd describe_end(const sockaddr* address, const std::filesystem::path& root) {
     LocalEnd end;
-    end.address = text_of(address);
-    end.loopback = is_loopback(address);
+    end.address = text_of(address_of(address));
+    end.loopback = reach_of(address_of(address)) == Reach::same_machine;
     end.interface = interface_with(address);
     int type = 0;
     std::ifstream(root / "sys/class/net" / end.interface / "type") >> type;
@@ -104,7 +67,7 @@ LocalEnd describe_end(const sockaddr* address, const std::filesystem::path& root
 
 LocalEnd local_end_to(const std::string& host, const std::filesystem::path& root) {
     LocalEnd unknown;
-    const AddressInfo found = look_up(host, 0, unknown.problem);
+    const AddressList found = find(host, 0, unknown.problem);
     if (!found)
         return unknown;
     // The port does not matter: connecting a datagram socket only asks for the route.
@@ -128,7 +91,7 @@ LocalEnd local_end_to(const std::string& host, const std::filesystem::path& root
 
 LocalEnd local_end_at(const std::string& address, const std::filesystem::path& root) {
     LocalEnd unknown;
-    const AddressInfo found = look_up(address, AI_NUMERICHOST, unknown.problem);
+    const AddressList found = find(address, AI_NUMERICHOST, unknown.problem);
     return found ? describe_end(found->ai_addr, root) : unknown;
 }
 
@@ -137,19 +100,19 @@ std::vector<std::string> addresses_of(std::string_view interface) {
     const Interfaces list = interfaces();
     for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next)
         if (is_ip(entry->ifa_addr) && interface == entry->ifa_name)
-            addresses.push_back(text_of(entry->ifa_addr));
+            addresses.push_back(text_of(address_of(entry->ifa_addr)));
     return addresses;
 }
 
 std::string address_like(std::string_view interface, const std::string& peer) {
     std::string problem;
-    const AddressInfo found = look_up(peer, 0, problem);
+    const AddressList found = find(peer, 0, problem);
     const Interfaces list = interfaces();
     for (const ifaddrs* entry = list.get(); found && entry; entry = entry->ifa_next)
         if (is_ip(entry->ifa_addr) && interface == entry->ifa_name &&
             entry->ifa_addr->sa_family == found->ai_family &&
             is_link_local(entry->ifa_addr) == is_link_local(found->ai_addr))
-            return text_of(entry->ifa_addr);
+            return text_of(address_of(entry->ifa_addr));
     return {};
 }
 

@@ -1,7 +1,6 @@
 #include "common/rdma/verbs_library.hpp"
 
 #include "common/base/loading_guard.hpp"
-#include "common/base/shared_symbol.hpp"
 
 #include <cerrno>
 #include <string>
@@ -17,29 +16,21 @@ struct Loaded {
 };
 
 Loaded load_verbs() {
-    const LoadingGuard guard;
     Loaded loaded;
-    // Never closed: its drivers, and libfabric, keep what it gave them.
-    void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        loaded.problem = ::dlerror();
-        return loaded;
-    }
+    VerbsFunctions& verbs = loaded.functions;
     constexpr const char* version = "IBVERBS_1.1";
-    VerbsFunctions& functions = loaded.functions;
-    find_symbol(library, "ibv_get_device_list", version, functions.get_device_list, loaded.problem);
-    find_symbol(library, "ibv_free_device_list", version, functions.free_device_list,
-                loaded.problem);
-    find_symbol(library, "ibv_get_device_name", version, functions.get_device_name, loaded.problem);
-    find_symbol(library, "ibv_open_device", version, functions.open_device, loaded.problem);
-    find_symbol(library, "ibv_close_device", version, functions.close_device, loaded.problem);
-    find_symbol(library, "ibv_alloc_pd", version, functions.alloc_pd, loaded.problem);
-    find_symbol(library, "ibv_dealloc_pd", version, functions.dealloc_pd, loaded.problem);
-    find_symbol(library, "ibv_reg_mr", version, functions.reg_mr, loaded.problem);
-    find_symbol(library, "ibv_dereg_mr", version, functions.dereg_mr, loaded.problem);
-    find_symbol(library, "ibv_fork_init", version, functions.fork_init, loaded.problem);
-    find_symbol(library, "ibv_is_fork_initialized", "IBVERBS_1.13", functions.is_fork_initialized,
-                loaded.problem);
+    loaded.problem = load_library(
+        library_name, {{"ibv_get_device_list", version, &verbs.get_device_list},
+                       {"ibv_free_device_list", version, &verbs.free_device_list},
+                       {"ibv_get_device_name", version, &verbs.get_device_name},
+                       {"ibv_open_device", version, &verbs.open_device},
+                       {"ibv_close_device", version, &verbs.close_device},
+                       {"ibv_alloc_pd", version, &verbs.alloc_pd},
+                       {"ibv_dealloc_pd", version, &verbs.dealloc_pd},
+                       {"ibv_reg_mr", version, &verbs.reg_mr},
+                       {"ibv_dereg_mr", version, &verbs.dereg_mr},
+                       {"ibv_fork_init", version, &verbs.fork_init},
+                       {"ibv_is_fork_initialized", "IBVERBS_1.13", &verbs.is_fork_initialized}});
     return loaded;
 }
 

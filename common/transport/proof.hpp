@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/transport/crypto.hpp"
+#include "common/transport/random.hpp"
 #include "common/transport/refusal.hpp"
 #include "common/transport/secret.hpp"
 #include "common/wire/control_messages.hpp"

@@ -19,23 +19,25 @@ Refused without_random_numbers(const Error& error) {
 
 } // namespace
 
+ProofStep TargetProof::enter(ProofState next, std::size_t taken, Bytes send) {
+    if (state_ != next)
+        filled_ = 0;
+    state_ = next;
+    return {.taken = taken, .send = send, .state = next};
+}
+
 ProofStep TargetProof::advance(Bytes in) {
-    if (state_ == ProofState::first) {
-        const std::size_t taken = collect(in_, filled_, in);
-        // Who speaks something else is told at once, and leaves its slot.
-        if (!may_be(lane_magic, Bytes(in_).first(filled_)))
-            return end({.why = Refusal::another_format, .number = newest_proof_format}, taken);
-        if (filled_ == first_message_size)
-            return took_first(taken);
-        return {.taken = taken, .send = {}, .state = state_};
-    }
-    if (state_ == ProofState::third) {
-        const std::size_t taken = collect(std::span(in_).first(third_message_size), filled_, in);
-        if (filled_ == third_message_size)
-            return took_third(taken);
-        return {.taken = taken, .send = {}, .state = state_};
-    }
-    return {.taken = 0, .send = {}, .state = state_};
+    if (state_ != ProofState::first && state_ != ProofState::third)
+        return enter(state_);
+    const bool is_first = state_ == ProofState::first;
+    const auto message = std::span(in_).first(is_first ? first_message_size : third_message_size);
+    const std::size_t taken = collect(message, filled_, in);
+    // Who speaks something else is told at once, and leaves its slot.
+    if (is_first && !may_be(lane_magic, message.first(filled_)))
+        return end({.why = Refusal::another_format, .number = newest_proof_format}, taken);
+    if (filled_ < message.size())
+        return enter(state_, taken);
+    return is_first ? took_first(taken) : took_third(taken);
 }
 
 ProofStep TargetProof::took_first(std::size_t taken) {
@@ -43,61 +45,59 @@ ProofStep TargetProof::took_first(std::size_t taken) {
     if (!facts)
         return end(facts.error(), taken);
     facts_ = *facts;
-    state_ = ProofState::known;
-    return {.taken = taken, .send = {}, .state = state_};
+    return enter(ProofState::known, taken);
 }
 
 ProofStep TargetProof::accept(Random& random, const Exporter& exporter) {
     if (state_ != ProofState::known)
-        return {.taken = 0, .send = {}, .state = state_};
+        return enter(state_);
     facts_.exporter = exporter;
     if (const auto filled = random.fill(facts_.target); !filled)
-        return end(without_random_numbers(filled.error()), 0);
+        return end(without_random_numbers(filled.error()));
     const auto message = make_second(session_, facts_);
     if (!message)
-        return end(message.error(), 0);
+        return end(message.error());
     out_ = *message;
-    filled_ = 0;
-    state_ = ProofState::third;
-    return {.taken = 0, .send = out_, .state = state_};
+    return enter(ProofState::third, 0, out_);
 }
 
 ProofStep TargetProof::took_third(std::size_t taken) {
-    if (const auto right = check_third(session_, facts_, Bytes(in_).first(third_message_size));
-        !right)
-        return end(right.error(), taken);
-    state_ = ProofState::proven;
-    return {.taken = taken, .send = {}, .state = state_};
+    const auto right = check_third(session_, facts_, Bytes(in_).first(third_message_size));
+    return right ? enter(ProofState::proven, taken) : end(right.error(), taken);
 }
 
 ProofStep TargetProof::refuse(Refusal why, std::uint32_t number) {
-    return end({.why = why, .number = number}, 0);
+    return end({.why = why, .number = number});
 }
 
 ProofStep TargetProof::end(const Refused& why, std::size_t taken) {
     refused_ = why;
-    state_ = ProofState::refused;
     out_ = make_refusal(why.why, why.number);
-    return {.taken = taken, .send = out_, .state = state_};
+    return enter(ProofState::refused, taken, out_);
+}
+
+ProofStep InitiatorProof::enter(ProofState next, std::size_t taken, Bytes send) {
+    if (state_ != next)
+        filled_ = 0;
+    state_ = next;
+    return {.taken = taken, .send = send, .state = next};
 }
 
 ProofStep InitiatorProof::start(Random& random) {
     if (const auto filled = random.fill(facts_.initiator); !filled)
-        return end(without_random_numbers(filled.error()), 0);
+        return end(without_random_numbers(filled.error()));
     const auto message = make_first(session_, facts_.identity, facts_.initiator);
     if (!message)
-        return end(message.error(), 0);
+        return end(message.error());
     out_ = *message;
-    return {.taken = 0, .send = out_, .state = state_};
+    return enter(state_, 0, out_);
 }
 
 ProofStep InitiatorProof::secured(const Exporter& exporter) {
-    if (state_ == ProofState::securing) {
-        facts_.exporter = exporter;
-        filled_ = 0;
-        state_ = ProofState::second;
-    }
-    return {.taken = 0, .send = {}, .state = state_};
+    if (state_ != ProofState::securing)
+        return enter(state_);
+    facts_.exporter = exporter;
+    return enter(ProofState::second);
 }
 
 // Whether BEGIN may be that of a message which this state knows.
@@ -109,19 +109,14 @@ bool InitiatorProof::may_follow(Bytes begin) const {
 ProofStep InitiatorProof::advance(Bytes in) {
     const bool others_may_follow = state_ == ProofState::securing || state_ == ProofState::welcome;
     if (in.empty() || (!others_may_follow && state_ != ProofState::second))
-        return {.taken = 0, .send = {}, .state = state_};
+        return enter(state_);
     // No record of TLS and no frame of a target begins as a refusal does.
-    if (others_may_follow && filled_ == 0 && in.front() != bytes_of(refusal_magic).front()) {
-        if (state_ == ProofState::welcome)
-            state_ = ProofState::proven;
-        return {.taken = 0, .send = {}, .state = state_};
-    }
+    if (others_may_follow && filled_ == 0 && in.front() != bytes_of(refusal_magic).front())
+        return enter(state_ == ProofState::welcome ? ProofState::proven : state_);
     const std::size_t taken = collect(in_, filled_, in);
     if (!may_follow(Bytes(in_).first(filled_)))
         return end({.why = Refusal::another_format}, taken);
-    if (filled_ == second_message_size)
-        return took_message(taken);
-    return {.taken = taken, .send = {}, .state = state_};
+    return filled_ == second_message_size ? took_message(taken) : enter(state_, taken);
 }
 
 ProofStep InitiatorProof::took_message(std::size_t taken) {
@@ -132,16 +127,13 @@ ProofStep InitiatorProof::took_message(std::size_t taken) {
     if (!message)
         return end(message.error(), taken);
     std::ranges::copy(*message, out_.begin());
-    filled_ = 0;
-    state_ = ProofState::welcome;
-    return {.taken = taken, .send = Bytes(out_).first(third_message_size), .state = state_};
+    return enter(ProofState::welcome, taken, Bytes(out_).first(third_message_size));
 }
 
 // The target is told by the end of the connection: an initiator has no refusals.
 ProofStep InitiatorProof::end(const Refused& why, std::size_t taken) {
     refused_ = why;
-    state_ = ProofState::refused;
-    return {.taken = taken, .send = {}, .state = state_};
+    return enter(ProofState::refused, taken);
 }
 
 } // namespace rpmem::transport

@@ -1,5 +1,17 @@
 // Both ends of one connection while the lane proves itself. They decide, and their callers move the
 // bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
+//
+//   target     | next      | when
+//   first      | known     | the first message is right
+//   known      | third     | accept() was called, and has made the second message
+//   third      | proven    | the third message is right
+//   each       | refused   | a message is wrong, or refuse() was called
+//
+//   initiator  | next      | when
+//   securing   | second    | secured() was called: TLS has begun
+//   second     | welcome   | the second message is right, and the third has been made
+//   welcome    | proven    | the first byte of a frame has come
+//   each       | refused   | a refusal has come, or what is none of these messages
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -47,7 +59,8 @@ public:
 private:
     ProofStep took_first(std::size_t taken);
     ProofStep took_third(std::size_t taken);
-    ProofStep end(const Refused& why, std::size_t taken);
+    ProofStep end(const Refused& why, std::size_t taken = 0);
+    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
 
     const ProofSession& session_;
     wire::Provider transport_;
@@ -81,7 +94,8 @@ public:
 private:
     bool may_follow(Bytes begin) const;
     ProofStep took_message(std::size_t taken);
-    ProofStep end(const Refused& why, std::size_t taken);
+    ProofStep end(const Refused& why, std::size_t taken = 0);
+    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
 
     const ProofSession& session_;
     ProofState state_;

@@ -8,15 +8,28 @@
 
 namespace rpmem::transport {
 
+void* take_secret_pages(std::size_t size) noexcept {
+    const std::size_t mapped = std::max<std::size_t>(size, 1);
+    void* const pages =
+        ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return nullptr;
+    // A kernel that dumps it all the same still has it wiped.
+    static_cast<void>(::madvise(pages, mapped, MADV_DONTDUMP));
+    return pages;
+}
+
+void wipe_secret_pages(void* pages, std::size_t size) noexcept {
+    ::OPENSSL_cleanse(pages, size);
+    static_cast<void>(::munmap(pages, std::max<std::size_t>(size, 1)));
+}
+
 Result<Secret> Secret::make() {
-    void* const page =
-        ::mmap(nullptr, secret_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+    Secret secret(static_cast<std::byte*>(take_secret_pages(secret_size)));
+    if (!secret.page_)
         return fail_errno(ErrorClass::resource_limit, errno,
                           "cannot get a page of memory for a key of the lanes");
-    // A kernel that dumps it all the same still has it wiped.
-    static_cast<void>(::madvise(page, secret_size, MADV_DONTDUMP));
-    return Secret(static_cast<std::byte*>(page));
+    return secret;
 }
 
 Result<Secret> Secret::copy_of(std::span<const std::byte, secret_size> bytes) {
@@ -24,20 +37,6 @@ Result<Secret> Secret::copy_of(std::span<const std::byte, secret_size> bytes) {
     if (secret)
         std::ranges::copy(bytes, secret->bytes().begin());
     return secret;
-}
-
-Result<Secret> Secret::random(Random& source) {
-    auto secret = make();
-    if (secret)
-        RPMEM_TRY(source.fill(secret->bytes()));
-    return secret;
-}
-
-Secret::~Secret() {
-    if (!page_)
-        return;
-    ::OPENSSL_cleanse(page_, secret_size);
-    static_cast<void>(::munmap(page_, secret_size));
 }
 
 } // namespace rpmem::transport

@@ -1,45 +1,42 @@
-// 32 bytes that nobody else may see.
+// Memory that nobody else may see: in no core dump, and wiped when it is given back.
 #pragma once
 
 #include "common/base/result.hpp"
-#include "common/transport/random.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <utility>
 
 namespace rpmem::transport {
 
+// SIZE bytes, zeros, in pages of their own; null: there is no memory.
+void* take_secret_pages(std::size_t size) noexcept;
+void wipe_secret_pages(void* pages, std::size_t size) noexcept;
+
 inline constexpr std::size_t secret_size = 32; // 256 bits
 
-// Has a page of its own, which is kept out of core dumps, and is wiped before it goes. It moves and
-// is never copied.
+// A key in such a page. It moves and is never copied.
 class Secret {
 public:
     // Zeros, to be filled in place.
     [[nodiscard]] static Result<Secret> make();
     [[nodiscard]] static Result<Secret> copy_of(std::span<const std::byte, secret_size> bytes);
-    [[nodiscard]] static Result<Secret> random(Random& source);
-
-    ~Secret();
-    Secret(Secret&& from) noexcept : page_(std::exchange(from.page_, nullptr)) {}
-    Secret& operator=(Secret&& from) noexcept {
-        std::swap(page_, from.page_);
-        return *this;
-    }
 
     // Not of one that was moved from.
     [[nodiscard]] std::span<const std::byte, secret_size> bytes() const {
-        return std::span<const std::byte, secret_size>(page_, secret_size);
+        return std::span<const std::byte, secret_size>(page_.get(), secret_size);
     }
     [[nodiscard]] std::span<std::byte, secret_size> bytes() {
-        return std::span<std::byte, secret_size>(page_, secret_size);
+        return std::span<std::byte, secret_size>(page_.get(), secret_size);
     }
 
 private:
+    struct Wipe {
+        void operator()(std::byte* page) const { wipe_secret_pages(page, secret_size); }
+    };
     explicit Secret(std::byte* page) : page_(page) {}
 
-    std::byte* page_;
+    std::unique_ptr<std::byte, Wipe> page_;
 };
 
 } // namespace rpmem::transport

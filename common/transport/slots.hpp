@@ -3,11 +3,11 @@
 // over a clock that the caller gives; ids are the caller's, each is used once at a time.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rpmem::transport {
 
@@ -25,6 +25,8 @@ class Slots {
 public:
     using Id = std::uint64_t;
     using Time = std::chrono::steady_clock::time_point;
+
+    Slots();
 
     // A connection was accepted. Returns the silent one that has to make room, if any: end it at
     // once, by RST. Receive what has come before the next accept(2): honest ones are known then.
@@ -49,8 +51,8 @@ public:
     // When expired() will next have one, if nothing else happens.
     [[nodiscard]] std::optional<Time> deadline() const;
 
-    [[nodiscard]] std::size_t silent() const { return silent_.size; }
-    [[nodiscard]] std::size_t known() const { return known_.size; }
+    [[nodiscard]] std::size_t silent() const { return silent_.size(); }
+    [[nodiscard]] std::size_t known() const { return known_.size(); }
 
 private:
     struct Slot {
@@ -58,21 +60,11 @@ private:
         Time arrived;
         Time since; // it is in this line
     };
-    // The longest in it comes first.
-    template <std::size_t Most>
-    struct Queue {
-        std::array<Slot, Most> slots{};
-        std::size_t size = 0;
+    // The longest in it comes first; memory for all of them is taken once.
+    using Queue = std::vector<Slot>;
 
-        [[nodiscard]] bool full() const { return size == Most; }
-        void append(const Slot& slot) { slots[size++] = slot; }
-        Slot take(std::size_t place);
-        [[nodiscard]] std::size_t find(Id id) const;     // SIZE: it is not here
-        [[nodiscard]] std::size_t longest_alive() const; // SIZE: nobody is here
-    };
-
-    Queue<most_silent> silent_;
-    Queue<most_known> known_;
+    Queue silent_;
+    Queue known_;
 };
 
 } // namespace rpmem::transport

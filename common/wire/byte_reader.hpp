@@ -4,9 +4,9 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace rpmem::wire {
 
@@ -27,6 +27,24 @@ public:
         T value = 0;
         raw(std::as_writable_bytes(std::span<T, 1>(&value, 1)));
         return value;
+    }
+
+    // The same, into a field of a message. ByteWriter has functions of these names, so that one
+    // description of a message does for both directions.
+    template <typename T>
+    void number(T& field) {
+        if constexpr (std::is_enum_v<T>)
+            field = T{big_endian<std::underlying_type_t<T>>()};
+        else
+            field = big_endian<T>();
+    }
+    template <typename T>
+    void number_in_host_order(T& field) {
+        field = host_order<T>();
+    }
+    template <typename T>
+    void bytes(T& field) {
+        raw(std::as_writable_bytes(std::span(field)));
     }
 
     void raw(std::span<std::byte> destination) {

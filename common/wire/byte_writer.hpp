@@ -3,9 +3,9 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +24,23 @@ public:
     template <std::unsigned_integral T>
     void host_order(T value) {
         raw(std::as_bytes(std::span<const T, 1>(&value, 1)));
+    }
+
+    // As the functions of ByteReader.
+    template <typename T>
+    void number(T field) {
+        if constexpr (std::is_enum_v<T>)
+            big_endian(static_cast<std::underlying_type_t<T>>(field));
+        else
+            big_endian(field);
+    }
+    template <typename T>
+    void number_in_host_order(T field) {
+        host_order(field);
+    }
+    template <typename T>
+    void bytes(const T& field) {
+        raw(std::as_bytes(std::span(field)));
     }
 
     void raw(std::span<const std::byte> data) {

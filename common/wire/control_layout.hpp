@@ -71,4 +71,10 @@ inline constexpr MessageKind message_kinds[] = {
     return kind.response != kind.type;
 }
 
+// Null: no type of a request.
+[[nodiscard]] constexpr const MessageKind* find_request(MessageType type) {
+    const MessageKind* const kind = find_kind(type);
+    return kind && is_request(*kind) ? kind : nullptr;
+}
+
 } // namespace rpmem::wire::layout

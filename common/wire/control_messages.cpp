@@ -1,60 +1,156 @@
-// Encoding. Decoding is in control_decoding.cpp.
 #include "common/wire/control_messages.hpp"
 
+#include "common/wire/byte_reader.hpp"
 #include "common/wire/byte_writer.hpp"
 #include "common/wire/control_layout.hpp"
+
+#include <cerrno>
 
 namespace rpmem::wire {
 namespace {
 
 using layout::raw;
 
-void put_request_header(ByteWriter& writer, MessageType type, std::size_t size) {
-    writer.big_endian(raw(type));
+template <typename... Args>
+Failure malformed(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorClass::target_refused, EBADMSG, format, std::forward<Args>(args)...);
+}
+
+Result<> check_size(const layout::MessageKind& kind, std::uint64_t size) {
+    if (size >= kind.smallest && size <= kind.largest)
+        return {};
+    if (kind.smallest == kind.largest)
+        return malformed("malformed {} message: its size field is {}, it must be {}", kind.name,
+                         size, kind.smallest);
+    return malformed("malformed {} message: its size field is {}, it must be {} to {}", kind.name,
+                     size, kind.smallest, kind.largest);
+}
+
+// The header may have been made elsewhere: checked again, so that no decoder trusts its caller.
+Result<> check_body(const layout::MessageKind& kind, std::uint64_t size, std::size_t header_size,
+                    std::span<const std::byte> body) {
+    RPMEM_TRY(check_size(kind, size));
+    if (body.size() != size - header_size)
+        return malformed("malformed {} message: {} bytes follow its header, its size field {} "
+                         "asks for {}",
+                         kind.name, body.size(), size, size - header_size);
+    return {};
+}
+
+template <typename Message>
+constexpr bool has_pool_set = requires(Message message) {
+    message.pool_set;
+};
+template <typename Message>
+constexpr bool has_in_band = requires(Message message) {
+    message.in_band;
+};
+template <typename Message>
+constexpr bool has_flags = requires(Message message) {
+    message.remove;
+};
+
+// What a message has between its version and its pool set name, in the order of the wire; BYTES is
+// a ByteReader or a ByteWriter.
+template <typename Message>
+void fields(auto& bytes, Message& message) {
+    if constexpr (has_pool_set<Message>) {
+        bytes.number(message.pool_size);
+        bytes.number(message.lanes);
+        bytes.number(message.provider);
+        bytes.number(message.inline_size);
+    }
+    if constexpr (has_in_band<Message>) {
+        auto& in_band = message.in_band;
+        bytes.number(in_band.port);
+        bytes.number(in_band.method);
+        bytes.number(in_band.rkey);
+        bytes.number(in_band.raddr);
+        bytes.number_in_host_order(in_band.lanes);
+    }
+    if constexpr (requires { message.attributes; }) {
+        auto& attributes = message.attributes;
+        bytes.bytes(attributes.signature);
+        bytes.number(attributes.major);
+        bytes.number(attributes.compat_features);
+        bytes.number(attributes.incompat_features);
+        bytes.number(attributes.ro_compat_features);
+        bytes.bytes(attributes.poolset_uuid);
+        bytes.bytes(attributes.uuid);
+        bytes.bytes(attributes.next_uuid);
+        bytes.bytes(attributes.prev_uuid);
+        bytes.bytes(attributes.user_flags);
+    }
+}
+
+void put_header(ByteWriter& writer, MessageType type, std::size_t size) {
+    writer.number(type);
     writer.big_endian(static_cast<std::uint64_t>(size));
 }
 
-void put_response_header(ByteWriter& writer, Status status, MessageType type, std::size_t size) {
-    writer.big_endian(raw(status));
-    writer.big_endian(raw(type));
-    writer.big_endian(static_cast<std::uint64_t>(size));
+void put_header(ByteWriter& writer, Status status, MessageType type, std::size_t size) {
+    writer.number(status);
+    put_header(writer, type, size);
 }
 
-template <typename CreateOrOpen>
-void put_common(ByteWriter& writer, const CreateOrOpen& request) {
-    writer.big_endian(protocol_major);
-    writer.big_endian(protocol_minor);
-    writer.big_endian(request.pool_size);
-    writer.big_endian(request.lanes);
-    writer.big_endian(raw(request.provider));
-    writer.big_endian(request.inline_size);
+Result<> check_version(ByteReader& reader, const char* name) {
+    const auto major = reader.big_endian<std::uint16_t>();
+    const auto minor = reader.big_endian<std::uint16_t>();
+    if (major == protocol_major && minor == protocol_minor)
+        return {};
+    return fail(ErrorClass::target_refused, EPROTONOSUPPORT,
+                "{} message of protocol version {}.{}: only {}.{} is known here; use versions of "
+                "librpmem and rpmemd that fit together",
+                name, major, minor, protocol_major, protocol_minor);
 }
 
-void put_attributes(ByteWriter& writer, const PoolAttributes& attributes) {
-    writer.text({attributes.signature, sizeof(attributes.signature)});
-    writer.big_endian(attributes.major);
-    writer.big_endian(attributes.compat_features);
-    writer.big_endian(attributes.incompat_features);
-    writer.big_endian(attributes.ro_compat_features);
-    writer.raw(std::as_bytes(std::span(attributes.poolset_uuid)));
-    writer.raw(std::as_bytes(std::span(attributes.uuid)));
-    writer.raw(std::as_bytes(std::span(attributes.next_uuid)));
-    writer.raw(std::as_bytes(std::span(attributes.prev_uuid)));
-    writer.raw(std::as_bytes(std::span(attributes.user_flags)));
+// The pool set name is the last field: all that is left must be it.
+Result<std::string> get_pool_set(ByteReader& reader, const char* name) {
+    const auto size = reader.big_endian<std::uint32_t>();
+    const auto bytes = reader.rest();
+    if (size != bytes.size())
+        return malformed("malformed {} message: the size of its pool set name is {}, but {} bytes "
+                         "of it are there",
+                         name, size, bytes.size());
+    if (bytes.empty() || bytes.back() != std::byte{0})
+        return malformed("malformed {} message: its pool set name of {} bytes does not end with "
+                         "a NUL byte",
+                         name, size);
+    std::string pool_set(reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1);
+    if (pool_set.empty())
+        return malformed("malformed {} message: its pool set name is empty", name);
+    if (const auto position = pool_set.find('\0'); position != std::string::npos)
+        return malformed("malformed {} message: its pool set name has a NUL byte at {}, only its "
+                         "last byte may be one ({})",
+                         name, position, pool_set.size());
+    return pool_set;
 }
 
-void put_pool_set(ByteWriter& writer, const std::string& pool_set) {
-    writer.big_endian(static_cast<std::uint32_t>(pool_set.size() + 1));
-    writer.text(pool_set);
-    writer.zeros(1);
+// What follows the header.
+template <typename Message>
+Result<Message> decode_body(ByteReader reader, const char* name) {
+    Message message;
+    if constexpr (has_pool_set<Message>)
+        RPMEM_TRY(check_version(reader, name));
+    fields(reader, message);
+    if constexpr (has_flags<Message>) // Others are ignored: 1.12.1 does so, and a client may send
+                                      // them.
+        message.remove = (reader.host_order<std::uint32_t>() & layout::close_flag_remove) != 0;
+    if constexpr (has_pool_set<Message>) {
+        RPMEM_ASSIGN(message.pool_set, get_pool_set(reader, name));
+    }
+    return message;
 }
 
-void put_in_band(ByteWriter& writer, const InBandAttributes& in_band) {
-    writer.big_endian(in_band.port);
-    writer.big_endian(raw(in_band.method));
-    writer.big_endian(in_band.rkey);
-    writer.big_endian(in_band.raddr);
-    writer.host_order(in_band.lanes);
+Result<> check_in_band(const char* name, const InBandAttributes& in_band) {
+    if (in_band.port == 0 || in_band.port > 65535)
+        return malformed("malformed {}: its port is {}, it must be 1 to 65535", name, in_band.port);
+    if (raw(in_band.method) < 1 || raw(in_band.method) > 2)
+        return malformed("malformed {}: its persist method is {}, it must be 1 or 2", name,
+                         raw(in_band.method));
+    if (in_band.lanes == 0)
+        return malformed("malformed {}: its number of lanes is 0, it must be at least 1", name);
+    return {};
 }
 
 } // namespace
@@ -77,85 +173,142 @@ Bytes encode_initial_status(std::int32_t status) {
     return writer.take();
 }
 
-Bytes encode(const CreateRequest& request) {
-    const std::size_t size = layout::create_fixed_size + request.pool_set.size() + 1;
+Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes) {
+    if (bytes.size() != initial_status_size)
+        return malformed("malformed initial status: {} bytes, it must be {}", bytes.size(),
+                         initial_status_size);
+    ByteReader reader(bytes);
+    return static_cast<std::int32_t>(reader.host_order<std::uint32_t>());
+}
+
+template <ControlMessage Message>
+Bytes encode(const Message& message) {
+    const layout::MessageKind& kind = *layout::find_kind(Message::type);
+    std::size_t size = kind.largest;
+    if constexpr (has_pool_set<Message>) // with its NUL
+        size = kind.smallest + message.pool_set.size();
     ByteWriter writer(size);
-    put_request_header(writer, MessageType::create, size);
-    put_common(writer, request);
-    put_attributes(writer, request.attributes);
-    put_pool_set(writer, request.pool_set);
+    if constexpr (requires { message.status; })
+        put_header(writer, message.status, kind.type, size);
+    else
+        put_header(writer, kind.type, size);
+    if constexpr (has_pool_set<Message>) {
+        writer.number(protocol_major);
+        writer.number(protocol_minor);
+    }
+    fields(writer, message);
+    if constexpr (has_flags<Message>)
+        writer.host_order(message.remove ? layout::close_flag_remove : std::uint32_t{0});
+    if constexpr (has_pool_set<Message>) {
+        writer.big_endian(static_cast<std::uint32_t>(message.pool_set.size() + 1));
+        writer.text(message.pool_set);
+        writer.zeros(1);
+    }
     return writer.take();
 }
 
-Bytes encode(const OpenRequest& request) {
-    const std::size_t size = layout::open_fixed_size + request.pool_set.size() + 1;
-    ByteWriter writer(size);
-    put_request_header(writer, MessageType::open, size);
-    put_common(writer, request);
-    put_pool_set(writer, request.pool_set);
-    return writer.take();
-}
-
-Bytes encode(const CloseRequest& request) {
-    ByteWriter writer(layout::close_size);
-    put_request_header(writer, MessageType::close, layout::close_size);
-    writer.host_order(request.remove ? layout::close_flag_remove : std::uint32_t{0});
-    return writer.take();
-}
-
-Bytes encode(const SetAttributesRequest& request) {
-    ByteWriter writer(layout::set_attributes_size);
-    put_request_header(writer, MessageType::set_attributes, layout::set_attributes_size);
-    put_attributes(writer, request.attributes);
-    return writer.take();
-}
-
-Bytes encode(const CreateResponse& response) {
-    ByteWriter writer(layout::create_response_size);
-    put_response_header(writer, response.status, MessageType::create_response,
-                        layout::create_response_size);
-    put_in_band(writer, response.in_band);
-    return writer.take();
-}
-
-Bytes encode(const OpenResponse& response) {
-    ByteWriter writer(layout::open_response_size);
-    put_response_header(writer, response.status, MessageType::open_response,
-                        layout::open_response_size);
-    put_in_band(writer, response.in_band);
-    put_attributes(writer, response.attributes);
-    return writer.take();
-}
-
-Bytes encode(const CloseResponse& response) {
-    ByteWriter writer(response_header_size);
-    put_response_header(writer, response.status, MessageType::close_response, response_header_size);
-    return writer.take();
-}
-
-Bytes encode(const SetAttributesResponse& response) {
-    ByteWriter writer(response_header_size);
-    put_response_header(writer, response.status, MessageType::set_attributes_response,
-                        response_header_size);
-    return writer.take();
-}
+template Bytes encode(const CreateRequest&);
+template Bytes encode(const OpenRequest&);
+template Bytes encode(const CloseRequest&);
+template Bytes encode(const SetAttributesRequest&);
+template Bytes encode(const CreateResponse&);
+template Bytes encode(const OpenResponse&);
+template Bytes encode(const CloseResponse&);
+template Bytes encode(const SetAttributesResponse&);
 
 Bytes encode_refusal(MessageType request, Status status) {
-    switch (response_to(request)) {
-    case MessageType::create_response:
-        return encode(CreateResponse{status, {}});
-    case MessageType::open_response:
-        return encode(OpenResponse{status, {}, {}});
-    case MessageType::close_response:
-        return encode(CloseResponse{status});
-    default:
-        return encode(SetAttributesResponse{status});
-    }
+    const layout::MessageKind& kind = *layout::find_kind(response_to(request));
+    ByteWriter writer(kind.largest);
+    put_header(writer, status, kind.type, kind.largest);
+    writer.zeros(kind.largest - response_header_size);
+    return writer.take();
 }
 
 MessageType response_to(MessageType request) {
     const layout::MessageKind* kind = layout::find_kind(request);
     return kind ? kind->response : request;
 }
+
+std::optional<MessageType> request_type(std::span<const std::byte> header) {
+    if (header.size() < sizeof(std::uint32_t))
+        return std::nullopt;
+    ByteReader reader(header);
+    const MessageType type{reader.big_endian<std::uint32_t>()};
+    return layout::find_request(type) ? std::optional(type) : std::nullopt;
+}
+
+Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes) {
+    if (bytes.size() != request_header_size)
+        return malformed("malformed request header: {} bytes, it must be {}", bytes.size(),
+                         request_header_size);
+    ByteReader reader(bytes);
+    const MessageType type{reader.big_endian<std::uint32_t>()};
+    const auto size = reader.big_endian<std::uint64_t>();
+    const layout::MessageKind* const kind = layout::find_request(type);
+    if (!kind)
+        return malformed("malformed request header: its type field is {}, it must be 1 (CREATE), "
+                         "3 (OPEN), 5 (CLOSE) or 7 (SET_ATTR)",
+                         raw(type));
+    RPMEM_TRY(check_size(*kind, size));
+    return RequestHeader{type, size};
+}
+
+Result<Request> decode_request(const RequestHeader& header, std::span<const std::byte> body) {
+    const layout::MessageKind* const kind = layout::find_request(header.type);
+    if (!kind)
+        return malformed("message type {} is not a request", raw(header.type));
+    RPMEM_TRY(check_body(*kind, header.size, request_header_size, body));
+    const ByteReader reader(body);
+    switch (header.type) {
+    case MessageType::create:
+        return decode_body<CreateRequest>(reader, kind->name);
+    case MessageType::open:
+        return decode_body<OpenRequest>(reader, kind->name);
+    case MessageType::close:
+        return decode_body<CloseRequest>(reader, kind->name);
+    default:
+        return decode_body<SetAttributesRequest>(reader, kind->name);
+    }
+}
+
+Result<ResponseHeader> decode_response_header(std::span<const std::byte> bytes,
+                                              MessageType expected) {
+    const layout::MessageKind* kind = layout::find_kind(expected);
+    if (!kind || layout::is_request(*kind))
+        return fail(ErrorClass::bug, EINVAL, "message type {} is not a response", raw(expected));
+    if (bytes.size() != response_header_size)
+        return malformed("malformed header of a {}: {} bytes, it must be {}", kind->name,
+                         bytes.size(), response_header_size);
+    ByteReader reader(bytes);
+    const Status status{reader.big_endian<std::uint32_t>()};
+    const MessageType type{reader.big_endian<std::uint32_t>()};
+    const auto size = reader.big_endian<std::uint64_t>();
+    if (type != expected)
+        return malformed("malformed {}: its type field is {}, it must be {}", kind->name, raw(type),
+                         raw(expected));
+    RPMEM_TRY(check_size(*kind, size));
+    return ResponseHeader{status, type, size};
+}
+
+template <ControlMessage Response>
+Result<Response> decode_response(const ResponseHeader& header, std::span<const std::byte> body) {
+    const layout::MessageKind& kind = *layout::find_kind(Response::type);
+    if (header.type != kind.type)
+        return malformed("malformed {}: its type field is {}, it must be {}", kind.name,
+                         raw(header.type), raw(kind.type));
+    RPMEM_TRY(check_body(kind, header.size, response_header_size, body));
+    RPMEM_ASSIGN(auto response, decode_body<Response>(ByteReader(body), kind.name));
+    response.status = header.status;
+    if constexpr (has_in_band<Response>)
+        if (response.status == Status::success)
+            RPMEM_TRY(check_in_band(kind.name, response.in_band));
+    return response;
+}
+
+template Result<CreateResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
+template Result<OpenResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
+template Result<CloseResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
+template Result<SetAttributesResponse> decode_response(const ResponseHeader&,
+                                                       std::span<const std::byte>);
 
 } // namespace rpmem::wire

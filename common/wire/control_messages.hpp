@@ -11,6 +11,7 @@
 
 #include <librpmem.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,6 +63,7 @@ struct ResponseHeader {
 };
 
 struct CreateRequest {
+    static constexpr MessageType type = MessageType::create;
     std::uint64_t pool_size = 0;
     std::uint32_t lanes = 0;
     Provider provider{};
@@ -71,6 +73,7 @@ struct CreateRequest {
 };
 
 struct OpenRequest {
+    static constexpr MessageType type = MessageType::open;
     std::uint64_t pool_size = 0;
     std::uint32_t lanes = 0;
     Provider provider{};
@@ -79,10 +82,12 @@ struct OpenRequest {
 };
 
 struct CloseRequest {
+    static constexpr MessageType type = MessageType::close;
     bool remove = false; // remove the pool that this session created
 };
 
 struct SetAttributesRequest {
+    static constexpr MessageType type = MessageType::set_attributes;
     PoolAttributes attributes{};
 };
 
@@ -98,23 +103,31 @@ struct InBandAttributes {
 };
 
 struct CreateResponse {
+    static constexpr MessageType type = MessageType::create_response;
     Status status{};
     InBandAttributes in_band;
 };
 
 struct OpenResponse {
+    static constexpr MessageType type = MessageType::open_response;
     Status status{};
     InBandAttributes in_band;
     PoolAttributes attributes{};
 };
 
 struct CloseResponse {
+    static constexpr MessageType type = MessageType::close_response;
     Status status{};
 };
 
 struct SetAttributesResponse {
+    static constexpr MessageType type = MessageType::set_attributes_response;
     Status status{};
 };
+
+// Of those above.
+template <typename Message>
+concept ControlMessage = std::same_as<decltype(Message::type), const MessageType>;
 
 using Bytes = std::vector<std::byte>;
 
@@ -123,14 +136,8 @@ using Bytes = std::vector<std::byte>;
 [[nodiscard]] Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes);
 
 // Encoding never fails; a pool set name that the other side will not take is for it to refuse.
-[[nodiscard]] Bytes encode(const CreateRequest& request);
-[[nodiscard]] Bytes encode(const OpenRequest& request);
-[[nodiscard]] Bytes encode(const CloseRequest& request);
-[[nodiscard]] Bytes encode(const SetAttributesRequest& request);
-[[nodiscard]] Bytes encode(const CreateResponse& response);
-[[nodiscard]] Bytes encode(const OpenResponse& response);
-[[nodiscard]] Bytes encode(const CloseResponse& response);
-[[nodiscard]] Bytes encode(const SetAttributesResponse& response);
+template <ControlMessage Message>
+[[nodiscard]] Bytes encode(const Message& message);
 
 // The whole response, all fields zero, that tells STATUS to the sender of a request of this type.
 [[nodiscard]] Bytes encode_refusal(MessageType request, Status status);
@@ -156,13 +163,8 @@ using Bytes = std::vector<std::byte>;
 
 // BODY is all that follows the header. With a status other than success the fields are as they
 // came (zero from a well-behaved target) and nothing but the length is checked. EBADMSG.
-[[nodiscard]] Result<CreateResponse> decode_create_response(const ResponseHeader& header,
-                                                            std::span<const std::byte> body);
-[[nodiscard]] Result<OpenResponse> decode_open_response(const ResponseHeader& header,
-                                                        std::span<const std::byte> body);
-[[nodiscard]] Result<CloseResponse> decode_close_response(const ResponseHeader& header,
-                                                          std::span<const std::byte> body);
-[[nodiscard]] Result<SetAttributesResponse>
-decode_set_attributes_response(const ResponseHeader& header, std::span<const std::byte> body);
+template <ControlMessage Response>
+[[nodiscard]] Result<Response> decode_response(const ResponseHeader& header,
+                                               std::span<const std::byte> body);
 
 } // namespace rpmem::wire

@@ -2,7 +2,9 @@
 
 #include "common/base/hot.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -139,6 +141,30 @@ decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
                        credits.reads > 0;
     return works ? std::optional(credits) : std::nullopt;
+}
+
+std::array<std::byte, welcome_size> encode_welcome(const LaneCredits& credits) {
+    const auto header = encode({.type = FrameType::welcome, .length = lane_credits_size});
+    const auto payload = encode(credits);
+    std::array<std::byte, welcome_size> frame;
+    std::ranges::copy(payload, std::ranges::copy(header, frame.begin()).out);
+    return frame;
+}
+
+Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes) {
+    const auto malformed = [](const char* what) {
+        return fail(ErrorClass::link_lost, EBADMSG, "the target broke the protocol: {}", what);
+    };
+    if (bytes.size() != welcome_size)
+        return malformed("its credits make no sense");
+    const auto header = decode_frame_header(bytes.first<frame_header_size>());
+    if (!header || header->type != FrameType::welcome || header->length != lane_credits_size ||
+        header->number != 0)
+        return malformed("its first frame is no welcome");
+    const auto credits = decode_lane_credits(bytes.last<lane_credits_size>());
+    if (!credits)
+        return malformed("its credits make no sense");
+    return *credits;
 }
 
 } // namespace rpmem::wire

@@ -2,6 +2,8 @@
 // Little-endian. See docs/transport.md, and rpmem-protocol(7) for every byte.
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +85,12 @@ inline constexpr std::size_t lane_credits_size = 16;
 // Nothing: a lane could not work with them.
 [[nodiscard]] std::optional<LaneCredits>
 decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes);
+
+// The first frame of a target.
+inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_size;
+[[nodiscard]] std::array<std::byte, welcome_size> encode_welcome(const LaneCredits& credits);
+// EBADMSG: it is none, or a lane could not work with its credits.
+[[nodiscard]] Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes);
 
 // What a frame takes of the credits: a receive buffer of Linux is charged for a small packet as for
 // one of this size, header and all.

@@ -2,7 +2,6 @@
 
 #include "common/wire/byte_reader.hpp"
 #include "common/wire/byte_writer.hpp"
-#include "common/wire/control_layout.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,8 +31,8 @@ Bytes encode(const MediumFailure& failure) {
     const auto text = std::string_view(failure.text).substr(0, most_medium_failure_text);
     const std::size_t size = least_size + part.size() + text.size();
     ByteWriter writer(size);
-    writer.big_endian(layout::raw(Status::medium_failed));
-    writer.big_endian(layout::raw(MessageType::medium_failure));
+    writer.number(Status::medium_failed);
+    writer.number(MessageType::medium_failure);
     writer.big_endian(static_cast<std::uint64_t>(size));
     writer.big_endian(failure.offset);
     writer.big_endian(failure.length);

@@ -202,8 +202,8 @@ Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request)
     RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::create_response));
     if (response.header.status != wire::Status::success)
         return refused(response.header.status, "to create the pool");
-    RPMEM_ASSIGN(auto answer,
-                 understood(wire::decode_create_response(response.header, response.body())));
+    RPMEM_ASSIGN(auto answer, understood(wire::decode_response<wire::CreateResponse>(
+                                  response.header, response.body())));
     if (transcript_)
         transcript_->add(bytes, response.bytes);
     return answer;
@@ -215,8 +215,8 @@ Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
     RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::open_response));
     if (response.header.status != wire::Status::success)
         return refused(response.header.status, "to open the pool");
-    RPMEM_ASSIGN(auto answer,
-                 understood(wire::decode_open_response(response.header, response.body())));
+    RPMEM_ASSIGN(auto answer, understood(wire::decode_response<wire::OpenResponse>(
+                                  response.header, response.body())));
     if (transcript_)
         transcript_->add(bytes, response.bytes);
     return answer;

@@ -12,6 +12,7 @@ namespace rpmem::target {
 namespace {
 
 using transport::FabricConnection;
+using transport::FabricPhase;
 using EventKind = fabric::ConnectionEvent::Kind;
 
 // More under way on a lane gains nothing, and there is a buffer for each.
@@ -125,7 +126,7 @@ Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds
     else if (!ready())
         limit = std::min(limit, connecting_tick);
     for (const LaneSlot& slot : slots_)
-        if (slot.state && !slot.state->is_open && !slot.state->has_ended)
+        if (slot.state && slot.state->phase() == FabricPhase::handshake)
             limit = std::clamp(
                 std::chrono::ceil<std::chrono::milliseconds>(slot.deadline - Clock::now()),
                 std::chrono::milliseconds(0), limit);
@@ -157,7 +158,7 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
             continue;
         if (is_0_1_ && event.kind != EventKind::failed)
             note_connected(slot); // the end may be seen before the beginning is told
-        if (slot.state->has_ended)
+        if (slot.state->phase() == FabricPhase::ended)
             continue;
         if (event.kind == EventKind::connected)
             slot.is_connected = true;
@@ -174,7 +175,7 @@ void FabricLaneServer::note_connected(LaneSlot& slot) {
 
 // Its worker ends it.
 void FabricLaneServer::lose(LaneSlot& slot, unsigned lane) {
-    slot.state->is_lost.store(true, std::memory_order_release);
+    slot.state->advance(FabricPhase::lost);
     workers_[lane % workers_.size()].frames->look();
 }
 
@@ -182,8 +183,7 @@ void FabricLaneServer::end_unproven() {
     const auto now = Clock::now();
     for (unsigned lane = 0; lane < lane_count_; ++lane) {
         LaneSlot& slot = slots_[lane];
-        if (!slot.state || slot.state->is_open || slot.state->has_ended || slot.state->is_lost ||
-            now < slot.deadline)
+        if (!slot.state || slot.state->phase() != FabricPhase::handshake || now < slot.deadline)
             continue;
         log_.warning("lane {} did not prove itself in time", lane);
         lose(slot, lane);
@@ -204,10 +204,10 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
     if (data.lane >= lane_count_)
         return refuse(fmt::format("lane {}: there is no such lane", data.lane));
     const auto& state = slots_[data.lane].state;
-    if (state && state->is_open && !state->has_ended && !state->is_lost)
+    if (state && state->phase() == FabricPhase::open)
         return refuse(fmt::format("lane {}: it is connected already", data.lane));
     const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
-        return each.state && !each.state->is_open && !each.state->has_ended;
+        return each.state && each.state->phase() == FabricPhase::handshake;
     });
     if (static_cast<std::size_t>(unproven) >= most_unproven_)
         return refuse(
@@ -222,7 +222,7 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
         return listener_->reject(request.info);
     }
     LaneSlot& slot = slots_[*lane];
-    if (slot.state && !slot.state->has_ended)
+    if (slot.state && slot.state->phase() != FabricPhase::ended)
         lose(slot, *lane); // the peer has given up an earlier attempt
     auto connection = open_connection(*lane, request.info.get());
     if (!connection) { // the lanes that there are go on

@@ -68,7 +68,7 @@ constexpr SettingRow<Configuration> rows[] = {
       .kind = choice,
       .default_value = "warn",
       .help = "a pool whose deep flush this user may not ask for: tell it in the log, or refuse "
-              "rpmem_deep_persist()",
+              "the pool",
       .words = "warn|require",
       .placeholder = "WHAT"},
      into<&Configuration::deep_flush>},

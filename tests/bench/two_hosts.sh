@@ -9,7 +9,7 @@ trap 'rm -rf "$output"' EXIT
 
 # between OPTION...: 77 where there are no networks to be made.
 between() {
-    "$1/tools/bench/run" --two-hosts --rounds 2 --time 1 --sizes 64 --lanes 1 --cases persist,memory \
+    "$1/tools/bench/run" --two-hosts --rounds 2 --time 1 --sizes 64 --lanes 1 --cases persist,idle \
         "${@:2}" >"$output/table" 2>"$output/error"
 }
 
@@ -32,10 +32,13 @@ between "$1" || status=$?
     cat "$output/error"
     exit "$status"
 }
-expect 2 '^persist .* tcp_spinning [0-9.]+ us \(.*, medium [0-9.]+ us' table
-expect 2 '^memory .* private_kib [1-9]' table
+expect 2 '^persist/(strict|relaxed)/64/lanes:1_median .*[0-9]$' table
+expect 1 '^Benchmark .* tcp_us .* times_tcp$' table
+expect 1 '^Benchmark .* private_kib' table
+expect 1 '^idle/lanes:1 ' table
 expect 0 'note' error
 
 between "$1" --answer-program "$output/nothing"
-expect 2 '^persist [^|]*$' table
+expect 2 '^persist/(strict|relaxed)/64/lanes:1_median ' table
+expect 0 'tcp_us|private_kib' table
 expect 1 'note: no limits of the network to .*@203\.0\.113\.2:[0-9]+: .*/nothing.*--answer-program' error

@@ -23,10 +23,10 @@ void check(const wire::OpenResponse& response) { check_in_band(response.status, 
 void check(const wire::CloseResponse& /*response*/) {}
 void check(const wire::SetAttributesResponse& /*response*/) {}
 
-template <typename Decode>
-void check_response(fuzz::Input& input, wire::MessageType type, const Decode& decode) {
+template <typename Response>
+void check_response(fuzz::Input& input) {
     fuzz::Bytes message = input.take(wire::response_header_size);
-    const auto header = wire::decode_response_header(message, type);
+    const auto header = wire::decode_response_header(message, Response::type);
     if (fuzz::is_refused(header, {EBADMSG}))
         return;
     require(header->size >= wire::response_header_size && header->size <= wire::max_message_size,
@@ -35,7 +35,7 @@ void check_response(fuzz::Input& input, wire::MessageType type, const Decode& de
                 (wire::errno_of(header->status) == 0) == (header->status == wire::Status::success),
             "each status has a text, and each but success an errno value");
     const fuzz::Bytes body = input.take(header->size - wire::response_header_size);
-    const auto response = decode(*header, body);
+    const auto response = wire::decode_response<Response>(*header, body);
     if (fuzz::is_refused(response, {EBADMSG}))
         return;
     check(*response);
@@ -62,17 +62,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             check_initial_status(input);
             break;
         case 1:
-            check_response(input, wire::MessageType::create_response, wire::decode_create_response);
+            check_response<wire::CreateResponse>(input);
             break;
         case 2:
-            check_response(input, wire::MessageType::open_response, wire::decode_open_response);
+            check_response<wire::OpenResponse>(input);
             break;
         case 3:
-            check_response(input, wire::MessageType::close_response, wire::decode_close_response);
+            check_response<wire::CloseResponse>(input);
             break;
         default:
-            check_response(input, wire::MessageType::set_attributes_response,
-                           wire::decode_set_attributes_response);
+            check_response<wire::SetAttributesResponse>(input);
         }
     return 0;
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# man_pages.sh DIRECTORY: every page formats without a warning, has the parts that a reader looks
-# for, links lead to a page, and every function and option has its page.
+# man_pages.sh DIRECTORY: man(1) and mandoc(1) have nothing to say against a page, every page has the
+# parts that a reader looks for, in the order of man-pages(7), links lead to a page, and every function
+# and option has its page.
 set -eu
 
 directory=$1
@@ -20,6 +21,35 @@ check_text() {
     done
 }
 
+check_style() {
+    local page=$1 messages
+    messages=$(mandoc -Tlint -W style "$page" 2>&1) || true
+    [ -z "$messages" ] || fault "$messages"
+}
+
+order='NAME|LIBRARY|SYNOPSIS|DESCRIPTION|OPTIONS|EXIT STATUS|RETURN VALUE|ERRORS|ENVIRONMENT|FILES'
+order+='|ATTRIBUTES|VERSIONS|NOTES|EXAMPLES|SOURCES|SEE ALSO'
+check_order() {
+    local page=$1 misplaced section
+    misplaced=$(awk -v order="$order" '
+        BEGIN {
+            count = split(order, names, "|")
+            for (i = 1; i <= count; i++)
+                rank[names[i]] = i
+        }
+        sub(/^\.SH /, "") && ($0 in rank) {
+            if (rank[$0] < last)
+                print
+            last = rank[$0]
+        }' "$page")
+    [ -z "$misplaced" ] || fault "${page##*/}: stands too late: $misplaced"
+    ! grep -qx '\.SH EXAMPLE' "$page" || fault "${page##*/}: the section is called EXAMPLES"
+    [[ $page == *.3 ]] || return 0
+    for section in LIBRARY 'RETURN VALUE' ERRORS ATTRIBUTES VERSIONS; do
+        grep -qx "\.SH $section" "$page" || fault "${page##*/}: no section $section"
+    done
+}
+
 # Pages of ours that SEE ALSO and text name must exist.
 check_references() {
     local page=$1 name section
@@ -28,6 +58,7 @@ check_references() {
     done < <(grep -oE '(lib)?rpmem[a-z_.-]*(\\fP)? ?\([1-8]\)' "$page" | sed -E 's/\\fP//; s/ ?\(([1-8])\)/ \1/')
 }
 
+command -v mandoc >/dev/null || fault "mandoc is not installed"
 pages=0
 for page in "$directory"/*.[1-8]; do
     pages=$((pages + 1))
@@ -35,6 +66,8 @@ for page in "$directory"/*.[1-8]; do
         [ -s "$directory/${linked#man?/}" ] || fault "${page##*/}: no page $linked"
     else
         check_text "$page"
+        check_style "$page"
+        check_order "$page"
         check_references "$page"
     fi
 done

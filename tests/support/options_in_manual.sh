@@ -16,7 +16,7 @@ text_of() {
 
 check_names() {
     local heading=$1 least=$2 indent=$3 program=$4 page=$5 names name text
-    names=$("$program" --help | sed -n "/^$heading:/,/^\$/p" | grep -oE '^ {2}[a-z][a-z0-9]*' | tr -d ' ')
+    names=$("$program" --help | sed -n "/^$heading:/,/^\$/p" | grep -oE '^ {2}[a-z][a-z0-9_]*' | tr -d ' ')
     [ "$(wc -w <<<"$names")" -ge "$least" ] || fault "--help lists under $heading only: $names"
     text=$(text_of "$page")
     for name in $names; do

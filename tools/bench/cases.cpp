@@ -1,249 +1,258 @@
 #include "tools/bench/cases.hpp"
 
-#include "tools/bench/disturbance.hpp"
-#include "tools/bench/memory.hpp"
-#include "tools/bench/replicas.hpp"
-#include "tools/bench/starting.hpp"
+#include "common/base/io.hpp"
+#include "tools/bench/limits.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/pool.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/tcp_socket.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
 #include <thread>
 
 namespace rpmem::bench {
 namespace {
 
-constexpr std::uint64_t small_message = 8; // the other half of an exchange
+using benchmark::State;
+
+constexpr std::size_t small_message = 8;                   // the other half of an exchange
+constexpr std::size_t large_range = std::size_t{16} << 20; // a round of one says enough
+// After the last operation, before what stays is looked at.
+constexpr milliseconds settling_time{100};
+// So long that a number of strangers comes in each round.
+constexpr unsigned milliseconds_with_strangers = 200;
+constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
+// Who says nothing stays as long as the daemon lets him: more of them than it keeps.
+constexpr std::size_t most_open = 100;
+// A little less than the first message of a lane: what is wrong with it is seen at the first byte.
+constexpr std::array<char, 64> nonsense{};
+
+Pace pace_of(unsigned time, std::size_t bytes) {
+    return {.nanoseconds = Nanoseconds(milliseconds(time)).count(),
+            .least = bytes < large_range ? 8U : 1U};
+}
+
+double least_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }
+
+// Somebody on the network who may not use the pool, and does not stop trying until something comes
+// from CONTROL; then it tells how many connections there were. Every second one says something.
+void come_as_strangers(int control, const Place& lanes_at) {
+    // They share no processor with the thread that this process was copied from, if it has its own.
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof(all));
+    place(::getpid(), Side::asking, false, all);
+    std::array<UniqueFd, most_open> open;
+    int connections = 0;
+    auto next = Clock::now();
+    for (std::size_t i = 0;; ++i) {
+        Result<UniqueFd> fd = connect_to(lanes_at);
+        if (fd) {
+            ++connections;
+            if (i % 2 == 0)
+                (void)::send(fd->get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+            open[i % most_open] = std::move(*fd);
+        }
+        next += pause_of_strangers;
+        const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
+        if (wait_readable(control, Deadline(left)).value_or(true))
+            break;
+    }
+    (void)send_line(control, connections);
+}
+
+class Cases {
+public:
+    Cases(const Options& options, int limits) : options_(options), limits_(limits) {}
+
+    Result<> run() {
+        register_wanted();
+        benchmark::RunSpecifiedBenchmarks(make_report(options_).get());
+        return outcome_;
+    }
+
+private:
+    // One round: the time of ours in microseconds; 0: it is left out. What else is to be told goes
+    // to the counters.
+    using MeasureRound = std::function<Result<double>(State&)>;
+
+    void add(const std::string& name, unsigned rounds, const MeasureRound& measure) {
+        const auto run = [this, name, measure](State& state) {
+            for (auto _ : state) {
+                if (outcome_)
+                    outcome_ = in_context(name, measure(state)).map([&](double time) {
+                        state.SetIterationTime(time / 1e6);
+                    });
+                if (!outcome_)
+                    state.SkipWithError("failed");
+            }
+        };
+        benchmark::RegisterBenchmark(name.c_str(), run)
+            ->Iterations(1)
+            ->Repetitions(static_cast<int>(rounds))
+            ->ReportAggregatesOnly()
+            ->ComputeStatistics("best", least_of)
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
+    }
+
+    // The pool of all operations; made when the first one needs it.
+    Result<const Pool*> pool() {
+        if (!pool_) {
+            RPMEM_ASSIGN(pool_,
+                         Pool::open(options_, Opening::creates_for_itself, options_.most_lanes()));
+        }
+        return pool_.get();
+    }
+
+    // NAME of a strict one and of a relaxed one; without the latter there is none.
+    void add_operations(OperationKind kind, const char* strict, const char* relaxed) {
+        for (const std::size_t size : options_.sizes)
+            for (const char* const name : {strict, relaxed})
+                for (const unsigned lanes : options_.lanes) {
+                    const Operation operation{kind, name == relaxed, size};
+                    const Pace pace = pace_of(options_.milliseconds, operation.bytes());
+                    if (name != nullptr && (kind != OperationKind::flush || size <= largest_flush))
+                        add_operation(name, {.operation = operation, .lanes = lanes, .pace = pace});
+                }
+    }
+
+    void add_operation(const std::string& name, const Measurement& measurement) {
+        const auto round = [this, measurement,
+                            is_first = true](State& state) mutable -> Result<double> {
+            RPMEM_ASSIGN(const Pool* const pool, this->pool());
+            if (pool->lanes() < measurement.lanes)
+                return 0; // the daemon gives fewer
+            // So that connecting a lane and the first touch of a page are not part of it.
+            Measurement first = measurement;
+            first.pace.nanoseconds = 0;
+            if (std::exchange(is_first, false))
+                RPMEM_TRY(pool->measure(first));
+            RPMEM_ASSIGN(const Round ours, pool->measure(measurement));
+            tell(state, ours, measurement.operation.bytes());
+            if (limits_ >= 0)
+                RPMEM_TRY(compare(state, ours, measurement));
+            return ours.time;
+        };
+        add(fmt::format("{}/{}/lanes:{}", name, measurement.operation.size, measurement.lanes),
+            options_.rounds, round);
+    }
+
+    static void tell(State& state, const Round& ours, std::size_t bytes) {
+        state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
+        state.counters["p99_us"] = ours.p99;
+        state.counters["cpu_us"] = ours.cpu;
+    }
+
+    Result<> compare(State& state, const Round& ours, const Measurement& measurement) const {
+        const bool reads = measurement.operation.kind == OperationKind::read;
+        const std::size_t bytes = measurement.operation.bytes();
+        const LimitTask task{.spins = !options_.no_spin,
+                             .connections = measurement.lanes,
+                             .request = reads ? small_message : bytes,
+                             .answer = reads ? bytes : small_message,
+                             .pace = measurement.pace,
+                             .apart = pool_->places_ends(measurement.lanes),
+                             .reads = reads};
+        RPMEM_ASSIGN(const Round limit, ask<Round>(limits_, task, longest_run));
+        state.counters["tcp_us"] = limit.time;
+        state.counters["times_tcp"] = ours.time / limit.time;
+        return {};
+    }
+
+    Result<double> start(State& state, unsigned lanes) const {
+        RPMEM_ASSIGN(const double login, log_in_once(options_.target));
+        RPMEM_ASSIGN(const Start created, start_once(options_, Opening::creates, lanes));
+        RPMEM_ASSIGN(const Start one, start_once(options_, Opening::opens, 1));
+        RPMEM_ASSIGN(const Start all, start_once(options_, Opening::opens, lanes));
+        RPMEM_TRY(remove_pool(options_));
+        state.counters["login_ms"] = login;
+        state.counters["create_above_login_ms"] = created.call - login;
+        state.counters["open_above_login_ms"] = all.call - login;
+        // Whenever lanes are connected, it is in one of the two.
+        state.counters["lanes_ms"] = all.call + all.use - one.call - one.use;
+        return all.call * 1e3;
+    }
+
+    Result<double> idle(State& state, unsigned lanes) const {
+        constexpr std::chrono::seconds duration{1};
+        RPMEM_ASSIGN(const auto pool, Pool::open(options_, Opening::creates_for_itself, lanes));
+        RPMEM_TRY(pool->use_lanes(pool->lanes()));
+        std::this_thread::sleep_for(settling_time);
+        const Nanoseconds own = cpu_time_of(0);
+        const Nanoseconds target = cpu_time_of(pool->daemon());
+        std::this_thread::sleep_for(duration);
+        state.counters["own_cpu_ms"] = in_milliseconds(cpu_time_of(0) - own);
+        if (pool->daemon() != 0)
+            state.counters["target_cpu_ms"] = in_milliseconds(cpu_time_of(pool->daemon()) - target);
+        if (limits_ < 0)
+            return in_milliseconds(duration) * 1e3;
+        if (const auto bytes = ask<double>(limits_, LimitTask{}, start_timeout))
+            state.counters["private_kib"] = *bytes / 1024;
+        else
+            fmt::print(stderr, "rpmem-bench: note: {}\n", bytes.error().text);
+        return in_milliseconds(duration) * 1e3;
+    }
+
+    Result<double> let_strangers_come(State& state) {
+        RPMEM_ASSIGN(const Pool* const pool, this->pool());
+        const Operation operation{.kind = OperationKind::persist, .size = 64};
+        const Pace pace =
+            pace_of(std::max(options_.milliseconds, milliseconds_with_strangers), operation.size);
+        RPMEM_ASSIGN(const Round alone, pool->measure({.operation = operation, .pace = pace}));
+        const std::optional<Place> lanes_at = youngest_peer();
+        if (!lanes_at)
+            return 0; // the lanes do not go over TCP
+        RPMEM_ASSIGN(const OtherProcess strangers,
+                     start_process([&](int control) { come_as_strangers(control, *lanes_at); }));
+        const Clock::time_point begin = Clock::now();
+        RPMEM_ASSIGN(const Round ours, pool->measure({.operation = operation, .pace = pace}));
+        const double elapsed = in_milliseconds(Clock::now() - begin);
+        RPMEM_ASSIGN(const int came, ask<int>(strangers.socket.get(), 0, start_timeout));
+        wait_for(strangers);
+        state.counters["alone_us"] = alone.time;
+        state.counters["times_alone"] = ours.time / alone.time;
+        state.counters["connections_per_second"] = came / elapsed * 1e3;
+        return ours.time;
+    }
+
+    // What starts processes of its own comes first, and may have the pool set.
+    void register_wanted() {
+        for (const unsigned lanes : options_.lanes)
+            if (options_.wants("open"))
+                add(fmt::format("open/lanes:{}", lanes), options_.slow_rounds(),
+                    [=, this](State& state) { return start(state, lanes); });
+        for (const unsigned lanes : options_.lanes)
+            if (options_.wants("idle"))
+                add(fmt::format("idle/lanes:{}", lanes), 1,
+                    [=, this](State& state) { return idle(state, lanes); });
+        if (options_.wants("persist"))
+            add_operations(OperationKind::persist, "persist/strict", "persist/relaxed");
+        if (options_.wants("deep_persist"))
+            add_operations(OperationKind::deep_persist, "deep_persist", nullptr);
+        if (options_.wants("read"))
+            add_operations(OperationKind::read, "read", nullptr);
+        if (options_.wants("flush"))
+            add_operations(OperationKind::flush, "flush/strict", "flush/relaxed");
+        if (options_.wants("strangers"))
+            add("strangers/64/lanes:1", options_.slow_rounds(),
+                [this](State& state) { return let_strangers_come(state); });
+    }
+
+    const Options& options_;
+    int limits_;
+    std::unique_ptr<Pool> pool_;
+    Result<> outcome_;
+};
 
 } // namespace
 
-std::vector<Cases::NamedTask> Cases::network_tasks(const LimitTask& task) const {
-    std::vector<NamedTask> tasks;
-    if (without_network_)
-        return tasks;
-    if (!options_.no_spin)
-        tasks.push_back({"tcp_spinning", task});
-    // Which is the quicker one depends on how many processors there are.
-    if (options_.no_spin || task.connections > 1) {
-        tasks.push_back({"tcp_sleeping", task});
-        tasks.back().task.kind = LimitKind::tcp_sleeping;
-    }
-    return tasks;
-}
-
-Result<> Cases::measure_limit(Comparison& comparison, const LimitTask& task) const {
-    RPMEM_ASSIGN(Samples samples, limits_.measure(task));
-    comparison.rounds.push_back(std::move(samples));
-    return {};
-}
-
-Result<> Cases::in_rounds(Row row, const Measure& ours, const std::vector<NamedTask>& tasks) {
-    for (const NamedTask& task : tasks)
-        row.limits.push_back({task.name, {}});
-    for (unsigned round = 0; round < (row.bandwidth ? options_.slow_rounds() : options_.rounds);
-         ++round) {
-        if (ours) {
-            RPMEM_ASSIGN(Samples samples, ours());
-            row.ours.push_back(std::move(samples));
-        }
-        for (std::size_t i = 0; i < tasks.size(); ++i)
-            RPMEM_TRY(measure_limit(row.limits[i], tasks[i].task));
-    }
-    report_.add(std::move(row));
-    return {};
-}
-
-bool Cases::has_lanes(const Pool& pool, unsigned lanes) {
-    if (lanes <= pool.lanes())
-        return true;
-    report_.note(fmt::format("the pool has {} lanes, not {}: left out", pool.lanes(), lanes));
-    return false;
-}
-
-Result<> Cases::operations(const Pool& pool, Row row, const Operation& operation) {
-    for (const unsigned lanes : options_.lanes) {
-        if (!has_lanes(pool, lanes))
-            continue;
-        // As those that it is compared with. Where the daemon is another machine's, nothing is
-        // placed.
-        const bool apart = lanes == 1 && pool.daemon() != 0;
-        const Measurement measurement{.operation = operation,
-                                      .lanes = lanes,
-                                      .apart = apart,
-                                      .duration = options_.time,
-                                      .least = least_operations};
-        // So that connecting a lane and the first touch of a page are not part of it.
-        Measurement first = measurement;
-        first.duration = Nanoseconds::zero();
-        RPMEM_TRY(pool.measure(first));
-        const std::uint64_t bytes = operation.size * operation.flushes;
-        const bool reads = operation.kind == OperationKind::read;
-        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
-                                                      .connections = lanes,
-                                                      .request = reads ? small_message : bytes,
-                                                      .answer = reads ? bytes : small_message,
-                                                      .duration = options_.time,
-                                                      .least = least_operations,
-                                                      .apart = apart,
-                                                      .reads = reads});
-        if (!options_.medium.empty() && !without_network_ && !reads && lanes == 1)
-            tasks.push_back({"medium",
-                             {.kind = LimitKind::medium,
-                              .request = bytes,
-                              .duration = options_.time / 4,
-                              .least = least_operations}});
-        row.lanes = lanes;
-        RPMEM_TRY(in_rounds(
-            row, [&] { return pool.measure(measurement); }, tasks));
-    }
-    return {};
-}
-
-Result<> Cases::persist(const Pool& pool) {
-    for (const std::uint64_t size : options_.sizes)
-        for (const bool relaxed : {false, true})
-            RPMEM_TRY(operations(
-                pool, {.name = "persist", .variant = relaxed ? "relaxed" : "strict", .bytes = size},
-                {OperationKind::persist, relaxed, size}));
-    return {};
-}
-
-Result<> Cases::read(const Pool& pool) {
-    for (const std::uint64_t size : options_.sizes)
-        RPMEM_TRY(operations(pool, {.name = "read", .variant = "", .bytes = size},
-                             {OperationKind::read, false, size}));
-    return {};
-}
-
-Result<> Cases::flush(const Pool& pool) {
-    for (const bool relaxed : {false, true})
-        RPMEM_TRY(
-            operations(pool,
-                       {.name = fmt::format("flush{}", options_.flushes),
-                        .variant = relaxed ? "relaxed" : "strict",
-                        .bytes = options_.flush_size * options_.flushes},
-                       {OperationKind::flush, relaxed, options_.flush_size, options_.flushes}));
-    return {};
-}
-
-std::vector<Cases::NamedTask> Cases::stream_tasks(bool pull) const {
-    const std::uint64_t range = options_.range;
-    std::vector<NamedTask> tasks;
-    if (!without_network_)
-        tasks.push_back({"tcp_stream",
-                         {.kind = LimitKind::tcp_sleeping,
-                          .request = pull ? small_message : range,
-                          .answer = pull ? range : small_message,
-                          .least = 1,
-                          .reads = pull}});
-    tasks.push_back({"memcpy", {.kind = LimitKind::memory_copy, .request = range, .least = 1}});
-    return tasks;
-}
-
-Result<> Cases::transfer(const Pool& pool, OperationKind kind) {
-    const bool pull = kind == OperationKind::read;
-    const std::uint64_t range = options_.range;
-    const std::vector<NamedTask> tasks = stream_tasks(pull);
-    for (const unsigned lanes : options_.lanes) {
-        if (!has_lanes(pool, lanes))
-            continue;
-        const Measurement measurement{
-            .operation = {.kind = kind, .size = range}, .lanes = lanes, .divided = true};
-        const auto ours = [&] { return pool.measure(measurement); };
-        RPMEM_TRY(ours());
-        RPMEM_TRY(in_rounds({.name = pull ? "pull" : "push",
-                             .variant = pull ? "" : "strict",
-                             .bytes = range,
-                             .lanes = lanes,
-                             .bandwidth = true},
-                            ours, tasks));
-    }
-    return {};
-}
-
-Result<> Cases::idle(const Pool& pool) {
-    const auto in_milliseconds = [](Nanoseconds time) {
-        return std::chrono::duration<double, std::milli>(time).count();
-    };
-    // What the last operation left to be done is not part of it.
-    std::this_thread::sleep_for(settling_time);
-    const Nanoseconds own = own_cpu_time();
-    const Nanoseconds other = cpu_time_of(pool.daemon());
-    std::this_thread::sleep_for(std::chrono::seconds(options_.idle));
-    Row row{.name = "idle", .variant = "", .lanes = pool.lanes()};
-    row.facts = {{"seconds", static_cast<double>(options_.idle)},
-                 {"own_cpu_ms", in_milliseconds(own_cpu_time() - own)}};
-    if (pool.daemon() != 0)
-        row.facts.push_back({"target_cpu_ms", in_milliseconds(cpu_time_of(pool.daemon()) - other)});
-    report_.add(std::move(row));
-    return {};
-}
-
-Result<> Cases::limits() {
-    for (const std::uint64_t size : options_.sizes) {
-        std::vector<NamedTask> tasks = network_tasks({.kind = LimitKind::tcp_spinning,
-                                                      .request = size,
-                                                      .answer = small_message,
-                                                      .duration = options_.time,
-                                                      .least = least_operations,
-                                                      .apart = true});
-        tasks.push_back({"memcpy",
-                         {.kind = LimitKind::memory_copy,
-                          .request = size,
-                          .duration = options_.time / 4,
-                          .least = least_operations}});
-        RPMEM_TRY(in_rounds({.name = "limits", .variant = "", .bytes = size}, nullptr, tasks));
-    }
-    return in_rounds(
-        {.name = "limits", .variant = "stream", .bytes = options_.range, .bandwidth = true},
-        nullptr, stream_tasks(false));
-}
-
-Result<> Cases::run_with_pool(const Pool& pool) {
-    if (options_.wants("persist"))
-        RPMEM_TRY(persist(pool));
-    if (options_.wants("read"))
-        RPMEM_TRY(read(pool));
-    if (options_.wants("flush"))
-        RPMEM_TRY(flush(pool));
-    if (options_.wants("push"))
-        RPMEM_TRY(transfer(pool, OperationKind::persist));
-    if (options_.wants("pull"))
-        RPMEM_TRY(transfer(pool, OperationKind::read));
-    if (options_.wants("idle"))
-        RPMEM_TRY(idle(pool));
-    if (options_.wants("replicas") && !options_.second_pool_set.empty())
-        RPMEM_TRY(measure_replicas(pool, options_, report_));
-    if (options_.wants("strangers") && !without_network_)
-        RPMEM_TRY(measure_disturbance(pool, options_, limits_, report_));
-    return {};
-}
-
-Result<> Cases::run() {
-    const auto wants_other_than = [&](const std::set<std::string>& names) {
-        return !std::ranges::includes(names, options_.cases);
-    };
-    if (wants_other_than({"open", "connect1024", "idle", "replicas"}))
-        if (const Result<> connected = limits_.connect(); !connected) {
-            without_network_ = true;
-            report_.note(connected.error().text);
-        }
-    if (options_.wants("limits"))
-        RPMEM_TRY(limits());
-    if (options_.wants("open"))
-        RPMEM_TRY(measure_starting(options_, report_));
-    if (options_.wants("connect1024"))
-        RPMEM_TRY(measure_many_lanes(options_, report_));
-    if (options_.wants("memory") && !without_network_)
-        RPMEM_TRY(measure_memory(options_, limits_, report_));
-    if (!wants_other_than({"limits", "open", "connect1024", "memory"}))
-        return {};
-    RPMEM_ASSIGN(const auto pool,
-                 Pool::create({options_.target, options_.pool_set, options_.pool_size()},
-                              options_.most_lanes()));
-    if (pool->daemon() == 0)
-        report_.note(
-            "no rpmemd on this machine is the pool's: its processor time is not known, and "
-            "nothing is placed on a processor of its own");
-    return run_with_pool(*pool);
-}
+Result<> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
 
 } // namespace rpmem::bench

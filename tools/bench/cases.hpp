@@ -1,53 +1,18 @@
-// The cases that need a pool, and those that need none.
+// The cases, each a benchmark of Google Benchmark: one of its repetitions is one round, in which
+// ours and its limit are measured in turn.
 #pragma once
 
-#include "tools/bench/limits.hpp"
+#include "common/base/result.hpp"
 #include "tools/bench/options.hpp"
-#include "tools/bench/pool.hpp"
-#include "tools/bench/report.hpp"
-
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace rpmem::bench {
 
-class Cases {
-public:
-    Cases(const Options& options, const Limits& limits, Report& report)
-        : options_(options), limits_(limits), report_(report) {}
+// Measures and reports the wanted cases. LIMITS: the socket to those of the network; -1 if there
+// are none. The first error ends the run.
+[[nodiscard]] Result<> run_cases(const Options& options, int limits);
 
-    [[nodiscard]] Result<> run();
-
-private:
-    struct NamedTask {
-        std::string name;
-        LimitTask task;
-    };
-    using Measure = std::function<Result<Samples>()>;
-
-    [[nodiscard]] Result<> run_with_pool(const Pool& pool);
-    [[nodiscard]] Result<> persist(const Pool& pool);
-    [[nodiscard]] Result<> read(const Pool& pool);
-    [[nodiscard]] Result<> flush(const Pool& pool);
-    [[nodiscard]] Result<> transfer(const Pool& pool, OperationKind kind);
-    [[nodiscard]] Result<> idle(const Pool& pool);
-    [[nodiscard]] Result<> limits();
-    [[nodiscard]] Result<> operations(const Pool& pool, Row row, const Operation& operation);
-    // Fills in ROW in rounds and adds it to the report.
-    [[nodiscard]] Result<> in_rounds(Row row, const Measure& ours,
-                                     const std::vector<NamedTask>& tasks);
-    [[nodiscard]] Result<> measure_limit(Comparison& comparison, const LimitTask& task) const;
-    // The same with each way to wait that fits the options.
-    [[nodiscard]] std::vector<NamedTask> network_tasks(const LimitTask& task) const;
-    // Of a large range, as it is pushed or pulled.
-    [[nodiscard]] std::vector<NamedTask> stream_tasks(bool pull) const;
-    [[nodiscard]] bool has_lanes(const Pool& pool, unsigned lanes);
-
-    const Options& options_;
-    const Limits& limits_;
-    Report& report_;
-    bool without_network_ = false;
-};
+// The preset --table: what is to be within which limit, and whether it is. Runs this program once
+// for each group of rows, because settings are read once. The exit status.
+[[nodiscard]] int run_table(const Options& options);
 
 } // namespace rpmem::bench

@@ -1,45 +1,215 @@
 #include "tools/bench/limits.hpp"
 
-#include "tools/bench/asking.hpp"
-#include "tools/bench/limit_messages.hpp"
+#include "common/base/child_process.hpp"
+#include "common/base/io.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/mapping.hpp"
+#include "tools/bench/processes.hpp"
+#include "tools/bench/tcp_socket.hpp"
 
-#include <cerrno>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <vector>
 
 namespace rpmem::bench {
+namespace {
 
-Result<Limits> Limits::start(const Options& options) {
-    RPMEM_ASSIGN(UniqueFd control,
-                 start_process([&](const UniqueFd& asked) { serve_limits(asked.get(), options); }));
-    return Limits(std::move(control));
+// Of one connection. What fits comes with one call; what does not is copied, and its cache lines
+// flushed, as it comes, which is quicker than to wait for all of it. The size makes no difference
+// from 64 KiB to 512 KiB.
+constexpr std::size_t receive_buffer = std::size_t{128} << 10;
+
+// The address that ssh reached, as sshd tells it.
+std::string own_address() {
+    const char* const connection = std::getenv("SSH_CONNECTION");
+    std::istringstream fields(connection != nullptr ? connection : "");
+    std::string address; // the third field
+    fields >> address >> address >> address;
+    return address;
 }
 
-Result<std::uint64_t> Limits::ask(const LimitTask& task) const {
-    RPMEM_TRY(send_message(control_.get(), task));
-    RPMEM_ASSIGN(const Reply reply, receive_reply(control_.get(), longest_measurement));
-    return reply.value;
+class Answering {
+public:
+    explicit Answering(int output) : output_(output) {}
+
+    Result<Place> begin(const AnsweringSetup& setup) {
+        RPMEM_ASSIGN(pool_, setup.medium.empty() ? Mapping::memory(setup.pool_size)
+                                                 : Mapping::file(setup.medium, setup.pool_size));
+        Place place;
+        RPMEM_ASSIGN(listener_,
+                     listen_at(setup.listen_at.empty() ? own_address() : setup.listen_at, place));
+        return place;
+    }
+
+    // What it says first tells that it is ready.
+    Result<std::uint64_t> run(const LimitTask& task) {
+        if (task.request == 0)
+            return private_memory_of(only_new_since({}));
+        while (connections_.size() < task.connections) {
+            RPMEM_ASSIGN(UniqueFd fd, accept_from(listener_.get()));
+            connections_.push_back(std::move(fd));
+        }
+        place(::getpid(), Side::answering, task.apart, allowed_);
+        RPMEM_TRY(send_line(output_, 0));
+        const std::size_t space = std::max(task.request, task.answer);
+        RPMEM_TRY(in_threads(task.connections, [&](unsigned i) {
+            return answer_until_last(connections_[i].get(), task, pool_header_size + i * space);
+        }));
+        return 0;
+    }
+
+private:
+    // The asking end marks the last request by its first byte.
+    Result<> answer_until_last(int fd, const LimitTask& task, std::size_t offset) const {
+        const Waiting waiting = waiting_of(task);
+        RPMEM_ASSIGN(const Mapping memory, Mapping::memory(receive_buffer));
+        const auto buffer = memory.bytes();
+        const auto reply = pool_.bytes().subspan(offset, task.answer);
+        for (bool last = false; !last;) {
+            for (std::size_t done = 0; done < task.request;) {
+                const auto part = buffer.first(std::min(buffer.size(), task.request - done));
+                RPMEM_ASSIGN(const auto got, receive_some(fd, part, waiting));
+                if (done == 0)
+                    last = buffer[0] != std::byte{0};
+                if (!task.reads)
+                    pool_.copy(offset + done, buffer.first(got));
+                done += got;
+            }
+            if (!task.reads)
+                RPMEM_TRY(pool_.drain(offset, task.request));
+            RPMEM_TRY(send_all(fd, reply, waiting));
+        }
+        return {};
+    }
+
+    int output_;
+    cpu_set_t allowed_ = allowed_processors();
+    UniqueFd listener_;
+    std::vector<UniqueFd> connections_;
+    Mapping pool_;
+};
+
+// What must be the same for all that stand on the target: the mark of its daemons, and settings of
+// libpmem. ssh hands on none.
+constexpr std::array handed_on{run_mark, "PMEM_IS_PMEM_FORCE", "PMEM_NO_FLUSH"};
+
+std::string answering_command(const Options& options) {
+    std::string command = "env";
+    for (const char* const name : handed_on)
+        if (const char* const value = std::getenv(name))
+            command += fmt::format(" {}={}", name, quoted(value));
+    const std::string program = options.answer_program.empty()
+                                    ? std::filesystem::read_symlink(own_program).string()
+                                    : options.answer_program;
+    return fmt::format("{} {} {}", command, quoted(program), answering_half);
 }
 
-Result<> Limits::connect() const {
-    RPMEM_TRY(ask({.kind = LimitKind::connection}));
-    return {};
+class Asking {
+public:
+    explicit Asking(const Options& options) : options_(options) {}
+
+    Result<int> start_answering() {
+        const std::string loopback = loopback_address_of(options_.target);
+        AnsweringSetup setup{
+            .listen_at = loopback, .pool_size = options_.pool_size(), .medium = options_.medium};
+        if (!loopback.empty())
+            return start_program({own_program, answering_half}, setup);
+        if (const char* const address = std::getenv("RPMEM_ADDRESS"))
+            setup.listen_at = address;
+        const std::string command = answering_command(options_);
+        return in_context(
+            fmt::format("'{}' through ssh, which says above what it has to say (install "
+                        "rpmem-bench there, or name it by --answer-program)",
+                        command),
+            start_program(ssh_words(options_.target, command), setup));
+    }
+
+    Result<Json> serve(const LimitTask& task) {
+        if (task.request == 0)
+            return ask<Json>(answering_.get(), task, start_timeout);
+        RPMEM_TRY(send_line(answering_.get(), task));
+        while (connections_.size() < task.connections) {
+            RPMEM_ASSIGN(UniqueFd fd, connect_to(place_));
+            connections_.push_back(std::move(fd));
+        }
+        RPMEM_TRY(receive_line(answering_.get(), start_timeout));
+        place(::getpid(), Side::asking, task.apart, allowed_);
+        RPMEM_ASSIGN(const Round round, measure_round(task.connections, [&](unsigned i) {
+                         return exchange(connections_[i].get(), task);
+                     }));
+        RPMEM_TRY(receive_line(answering_.get(), start_timeout));
+        return round;
+    }
+
+private:
+    Result<int> start_program(const std::vector<std::string>& words, const AnsweringSetup& setup) {
+        RPMEM_ASSIGN(SocketPair pair, make_socket_pair());
+        const int theirs = pair.theirs.get();
+        RPMEM_ASSIGN(ChildProcess child, ChildProcess::start(words, theirs, theirs, STDERR_FILENO));
+        program_.emplace(std::move(child));
+        answering_ = std::move(pair.ours);
+        pair.theirs.reset(); // so that the end of the program is seen
+        RPMEM_ASSIGN(place_, ask<Place>(answering_.get(), setup, start_timeout));
+        return 0;
+    }
+
+    // The first byte of a request tells the other end which is the last; that one is not measured.
+    static Result<Samples> exchange(int fd, const LimitTask& task) {
+        const Waiting waiting = waiting_of(task);
+        RPMEM_ASSIGN(const Mapping requests, Mapping::memory(task.request));
+        RPMEM_ASSIGN(const Mapping answers, Mapping::memory(task.answer));
+        const auto request = requests.bytes();
+        const auto once = [&]() -> Result<> {
+            RPMEM_TRY(send_all(fd, request, waiting));
+            return receive_all(fd, answers.bytes(), waiting);
+        };
+        request[0] = std::byte{0};
+        RPMEM_ASSIGN(Samples samples, repeat(task.pace, once));
+        request[0] = std::byte{1};
+        RPMEM_TRY(once());
+        return samples;
+    }
+
+    const Options& options_;
+    cpu_set_t allowed_ = allowed_processors();
+    std::optional<ChildProcess> program_; // the answering process, or ssh
+    UniqueFd answering_;
+    Place place_;
+    std::vector<UniqueFd> connections_;
+};
+
+} // namespace
+
+void serve_answers(int input, int output) {
+    // Who measures may end at any time, and behind a pipe that would be a signal.
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    Answering answering(output);
+    const auto setup = receive<AnsweringSetup>(input, start_timeout);
+    if (!setup || !send(output, answering.begin(*setup)))
+        return;
+    while (const auto task = receive<LimitTask>(input, longest_run))
+        if (!send(output, answering.run(*task)))
+            return;
 }
 
-Result<Samples> Limits::measure(const LimitTask& task) const {
-    RPMEM_TRY(send_message(control_.get(), task));
-    return receive_samples(control_.get(), longest_measurement);
-}
-
-Result<std::uint64_t> Limits::daemon_memory() const {
-    return ask({.kind = LimitKind::daemon_memory});
-}
-
-Result<> Limits::let_strangers_come(const sockaddr_storage& lanes_at) const {
-    RPMEM_TRY(ask({.kind = LimitKind::strangers_come, .lanes_at = lanes_at}));
-    return {};
-}
-
-Result<std::uint64_t> Limits::let_strangers_go() const {
-    return ask({.kind = LimitKind::strangers_go});
+Result<OtherProcess> start_limits(const Options& options) {
+    RPMEM_ASSIGN(OtherProcess process, start_process([&](int asked) {
+                     Asking asking(options);
+                     if (!send(asked, asking.start_answering()))
+                         return;
+                     while (const auto task = receive<LimitTask>(asked, longest_run))
+                         if (!send(asked, asking.serve(*task)))
+                             return;
+                 }));
+    RPMEM_TRY(receive_line(process.socket.get(), longest_run));
+    return process;
 }
 
 } // namespace rpmem::bench

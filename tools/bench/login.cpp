@@ -1,8 +1,14 @@
 #include "tools/bench/login.hpp"
 
+#include "common/base/child_process.hpp"
 #include "common/base/host_address.hpp"
+#include "tools/bench/measuring.hpp"
+#include "tools/bench/messages.hpp"
+
+#include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 namespace rpmem::bench {
@@ -53,6 +59,19 @@ std::string loopback_address_of(const std::string& target) {
         return address && reach_of(*address) == Reach::same_machine ? number : std::string();
     }
     return {};
+}
+
+Result<double> log_in_once(const std::string& target) {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    const Clock::time_point begin = Clock::now();
+    RPMEM_ASSIGN(ChildProcess ssh, ChildProcess::start(ssh_words(target, "true"), nothing.get(),
+                                                       nothing.get(), STDERR_FILENO));
+    const auto status = ssh.wait(Deadline(start_timeout));
+    const Clock::time_point end = Clock::now();
+    if (!status || status->code != 0)
+        return fail(ErrorClass::target_refused, EIO, "'ssh {} true' {}", target,
+                    status ? status->text() : "does not end");
+    return in_milliseconds(end - begin);
 }
 
 } // namespace rpmem::bench

@@ -1,6 +1,8 @@
 // How the target is reached, as the library does it.
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <string>
 #include <vector>
 
@@ -15,5 +17,8 @@ namespace rpmem::bench {
 
 // The number of TARGET's address if that is this machine's loopback; else empty.
 [[nodiscard]] std::string loopback_address_of(const std::string& target);
+
+// Milliseconds of "ssh TARGET true".
+[[nodiscard]] Result<double> log_in_once(const std::string& target);
 
 } // namespace rpmem::bench

@@ -2,84 +2,82 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "tools/bench/buffer.hpp"
+#include "tools/bench/mapping.hpp"
+#include "tools/bench/measuring.hpp"
 #include "tools/bench/options.hpp"
-#include "tools/bench/samples.hpp"
+#include "tools/bench/processes.hpp"
 
 #include <librpmem.h>
-#include <sys/types.h>
+#include <nlohmann/json.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
-#include <string>
 
 namespace rpmem::bench {
 
-struct PoolPlace {
-    std::string target;
-    std::string pool_set;
-    std::size_t size = 0;
-};
-
-[[nodiscard]] rpmem_pool_attr pool_attributes();
-// What the library said last, with WHAT before it.
-[[nodiscard]] Failure library_failure(const std::string& what);
-[[nodiscard]] Result<> remove_pool(const PoolPlace& place);
-
-enum class OperationKind { persist, flush, read };
+enum class OperationKind { persist, deep_persist, flush, read };
 
 struct Operation {
     OperationKind kind{};
     bool relaxed = false;
     std::size_t size = 0;
-    unsigned flushes = 1; // for flush, before the drain
+
+    // With those of all flushes before a drain.
+    [[nodiscard]] std::size_t bytes() const {
+        return kind == OperationKind::flush ? size * flushes_before_drain : size;
+    }
 };
 
 struct Measurement {
     Operation operation;
-    unsigned lanes = 1;      // a thread for each
-    bool divided = false;    // the size is divided among the lanes
-    bool apart = false;      // each end has a processor of its own; the daemon is on this machine
-    Nanoseconds duration{};  // about
-    std::uint64_t least = 1; // operations of each thread, even if it takes longer
+    unsigned lanes = 1; // a thread for each
+    Pace pace;
 };
 
-// After the last operation, before what stays is looked at.
-inline constexpr std::chrono::milliseconds settling_time{100};
-
-// Operations of a round, however slow.
-inline constexpr std::uint64_t least_operations = 8;
+enum class Opening { creates_for_itself, creates, opens };
 
 class Pool {
 public:
-    // Makes it. It is closed and removed when the object goes.
-    static Result<std::unique_ptr<Pool>> create(const PoolPlace& place, unsigned lanes);
+    // It is closed when the object goes, and removed if it was created for itself.
+    static Result<std::unique_ptr<Pool>> open(const Options& options, Opening opening,
+                                              unsigned lanes);
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
     ~Pool();
 
     [[nodiscard]] unsigned lanes() const { return lanes_; } // in force
     [[nodiscard]] pid_t daemon() const { return daemon_; }  // 0 if it is not on this machine
-    [[nodiscard]] Result<Samples> measure(const Measurement& measurement) const;
-    // Once, without looking at the time.
-    [[nodiscard]] Result<> perform(const Operation& operation) const {
-        return perform(operation, pool_header_size, 0);
-    }
-
-    // Each once, so that it is connected.
-    [[nodiscard]] Result<> use_lanes() const;
+    [[nodiscard]] Nanoseconds opening_time() const { return opening_time_; }
+    // Each end has a processor of its own.
+    [[nodiscard]] bool places_ends(unsigned lanes) const { return lanes == 1 && daemon_ != 0; }
+    [[nodiscard]] Result<Round> measure(const Measurement& measurement) const;
+    // Each of LANES once, with the least that can be made durable, so that they are connected.
+    [[nodiscard]] Result<> use_lanes(unsigned lanes) const;
 
 private:
-    Pool(PoolPlace place, Buffer memory) : place_(std::move(place)), memory_(std::move(memory)) {}
-    [[nodiscard]] Result<> perform(const Operation& operation, std::size_t offset,
-                                   unsigned lane) const;
+    Pool(const Options& options, Opening opening) : options_(options), opening_(opening) {}
+    [[nodiscard]] Result<> perform(const Operation& operation, unsigned lane) const;
 
-    PoolPlace place_;
-    Buffer memory_;
-    Buffer read_; // where reads go
+    const Options& options_;
+    Opening opening_;
+    Mapping memory_;
     RPMEMpool* handle_ = nullptr;
     unsigned lanes_ = 0;
     pid_t daemon_ = 0;
+    Nanoseconds opening_time_{};
+    cpu_set_t allowed_ = allowed_processors();
 };
+
+[[nodiscard]] Result<> remove_pool(const Options& options);
+
+// In milliseconds.
+struct Start {
+    double call = 0; // rpmem_create() or rpmem_open()
+    double use = 0;  // of each lane, once
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Start, call, use)
+
+// How long it takes in a new process.
+[[nodiscard]] Result<Start> start_once(const Options& options, Opening opening, unsigned lanes);
 
 } // namespace rpmem::bench

@@ -1,15 +1,14 @@
-#include "tools/bench/table.hpp"
-
-#include "tools/bench/programs.hpp"
-#include "tools/bench/report.hpp"
-#include "tools/bench/table_lines.hpp"
+#include "tools/bench/cases.hpp"
+#include "tools/bench/login.hpp"
+#include "tools/bench/messages.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,199 +16,128 @@
 namespace rpmem::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Words = std::vector<std::string>;
-
 constexpr int status_above_limit = 3;
+constexpr const char* plain_row = "persist/strict/4096/lanes:1"; // the same is measured with TLS
 
-// What a run of this program with these options reports. Later options go before earlier ones.
-Result<Json> rows_of(const Options& options, const Words& words) {
-    Words all{own_program, options.target, options.pool_set,
-              "--json",    "--rounds",     std::to_string(options.rounds)};
-    const auto given = [&](const std::string& name) {
-        return std::find(words.begin(), words.end(), name) != words.end();
+// One figure of a row of a report.
+struct Line {
+    std::string row;
+    std::string figure;
+    std::optional<double> allowed{}; // without it the figure is told, and not judged
+};
+
+// Lines that are measured in the same run of this program.
+struct Group {
+    std::string options;
+    std::vector<Line> lines;
+    // Threads take turns on the processors, so it takes longer until each of many had several.
+    unsigned times_longer = 1;
+};
+
+std::vector<Group> table_groups() {
+    return {
+        {"--cases persist,read,flush --lanes 1 --sizes 4K,8,64,512,64K,1M",
+         {{"persist/strict/8/lanes:1", "times_tcp", 1.10},
+          {"persist/strict/64/lanes:1", "times_tcp", 1.10},
+          {"persist/strict/512/lanes:1", "times_tcp", 1.10},
+          {plain_row, "times_tcp", 1.10},
+          {"persist/relaxed/65536/lanes:1", "times_tcp", 1.15},
+          {"persist/relaxed/1048576/lanes:1", "times_tcp", 1.15},
+          {"persist/strict/65536/lanes:1", "times_tcp", 1.35},
+          {"persist/strict/1048576/lanes:1", "times_tcp", 1.35},
+          {"read/64/lanes:1", "times_tcp", 1.10},
+          {"read/4096/lanes:1", "times_tcp", 1.10},
+          {"read/65536/lanes:1", "times_tcp", 1.10},
+          {"flush/strict/4096/lanes:1", "times_tcp", 1.30},
+          {"flush/relaxed/4096/lanes:1", "times_tcp", 1.30}}},
+        {"--no-spin --cases persist --lanes 1 --sizes 64",
+         {{"persist/strict/64/lanes:1", "times_tcp", 1.10}}},
+        {"--cases persist --lanes 4,16 --sizes 4K",
+         {{"persist/strict/4096/lanes:4", "times_tcp", 1.20},
+          {"persist/strict/4096/lanes:16", "times_tcp", 1.20}},
+         10},
+        {"--cases open --lanes 1,16,1024 --sizes 8",
+         {{"open/lanes:1", "create_above_login_ms", 30},
+          {"open/lanes:16", "create_above_login_ms", 30},
+          {"open/lanes:1", "open_above_login_ms", 30},
+          {"open/lanes:16", "open_above_login_ms", 30},
+          {"open/lanes:1024", "lanes_ms", 500}}},
+        {"--cases idle --lanes 1,256 --sizes 8",
+         {{"idle/lanes:1", "private_kib", 4096 + 16},
+          {"idle/lanes:256", "private_kib", 4096 + 256 * 16}}},
+        {"--tls --cases persist,read --lanes 1 --sizes 4K,32M",
+         {{plain_row, "times_plain", 1.60},
+          {"persist/strict/33554432/lanes:1", "gigabytes_per_second", 1},
+          {"read/33554432/lanes:1", "gigabytes_per_second", 1}}},
+        {"--cases strangers", {{"strangers/64/lanes:1", "times_alone"}}},
     };
-    if (!given("--time"))
-        all.insert(all.end(), {"--time", std::to_string(options.time.count())});
+}
+
+// What a run of this program reports. If it fails, it says why, and there are no rows.
+Json rows_of(const Options& options, const Group& group) {
+    std::string command =
+        fmt::format("exec /proc/{}/exe {} {} --json --rounds {} --time {} {}", ::getpid(),
+                    quoted(options.target), quoted(options.pool_set), options.rounds,
+                    std::min(options.milliseconds * group.times_longer, 60000U), group.options);
     if (!options.medium.empty())
-        all.insert(all.end(), {"--medium", options.medium});
+        command += " --medium " + quoted(options.medium);
     if (!options.answer_program.empty())
-        all.insert(all.end(), {"--answer-program", options.answer_program});
-    all.insert(all.end(), words.begin(), words.end());
-    RPMEM_ASSIGN(const Ended ended, run_program(all));
-    Json report = Json::parse(ended.output, nullptr, false);
-    if (!report.is_object() || !report["rows"].is_array())
-        return fail(ErrorClass::bug, EBADMSG, "the new process made no report");
-    return report["rows"];
-}
-
-bool belongs_to(const Json& row, const Line& line) {
-    return row.value("case", "") == line.name && row.value("variant", "") == line.variant &&
-           row.value("bytes", std::uint64_t{0}) == line.bytes &&
-           row.value("lanes", 0U) == line.lanes;
-}
-
-double number(const Json& row, const std::string& pointer) {
-    const Json value = row.value(Json::json_pointer(pointer), Json());
-    return value.is_number() ? value.get<double>() : 0;
-}
-
-std::string pointer_to(const std::string& limit, const char* figure) {
-    return "/limits/" + limit + "/" + figure;
-}
-
-// Of the limits of LINE the one that ours reaches least; empty if it has none.
-std::string hardest_limit(const Json& row, const Line& line) {
-    const auto share = [&](const std::string& limit) {
-        return number(row, pointer_to(limit, "share"));
-    };
-    const auto hardest = std::ranges::max_element(line.limits, {}, share);
-    return hardest == line.limits.end() ? "" : *hardest;
-}
-
-std::string time_text(double microseconds) {
-    return microseconds >= 1e4 ? fmt::format("{:.0f} ms", microseconds / 1e3)
-                               : fmt::format("{:.1f} us", microseconds);
-}
-
-// Of ours or of a limit. With several lanes it is the rate that counts.
-std::string measured_text(const Json& row, const std::string& pointer) {
-    const double median = number(row, pointer + "/median_us");
-    if (median == 0)
-        return "";
-    const bool rate = number(row, "/lanes") > 1 && row["case"] == "persist";
-    return rate ? fmt::format("{:.1f} k/s", number(row, pointer + "/operations_per_second") / 1e3)
-                : time_text(median);
+        command += " --answer-program " + quoted(options.answer_program);
+    const std::unique_ptr<FILE, decltype(&::pclose)> output(::popen(command.c_str(), "re"),
+                                                            &::pclose);
+    const Json report = output ? Json::parse(output.get(), nullptr, false) : Json();
+    return report.is_object() ? report.value("benchmarks", Json::array()) : Json::array();
 }
 
 class Table {
 public:
-    explicit Table(const Options& options) : options_(options) {}
-
-    int run() {
-        begin();
-        for (const Group& group : table_groups(options_))
-            measure(group);
-        end();
+    // The exit status.
+    int run(const Options& options) {
+        for (const Group& group : table_groups()) {
+            std::map<std::string, Json> rows;
+            for (const Json& row : rows_of(options, group))
+                rows[row.value("run_name", "")] = row;
+            for (const Line& line : group.lines)
+                add(line, rows.contains(line.row) ? rows[line.row] : Json::object());
+        }
         return status_;
     }
 
 private:
-    void measure(const Group& group) {
-        Result<Json> rows = rows_of(options_, group.options);
-        if (!rows)
-            fmt::print(stderr, "rpmem-bench: {}\n", rows.error().text);
-        for (const Line& line : group.lines) {
-            Json found = Json::object();
-            for (Json& row : rows ? *rows : Json::array())
-                if (belongs_to(row, line))
-                    found = std::move(row);
-            if (!found.empty())
-                complete(found, group.encrypted);
-            judge(line, found);
-        }
-    }
-
-    // Figures that a report does not have.
-    void complete(Json& row, bool encrypted) {
-        row["milliseconds"] = number(row, "/ours/median_us") / 1e3;
-        const double share = number(row, pointer_to("tcp_spinning", "share"));
-        // Both were measured in turn with the same limit.
-        if (encrypted)
-            row["times_plain"] = plain_share_ > 0 ? share / plain_share_ : 0;
-        else if (row["case"] == "persist" && row["variant"] == "strict" && row["bytes"] == 4096 &&
-                 row["lanes"] == 1)
-            plain_share_ = share;
-    }
-
-    void judge(const Line& line, const Json& row) {
-        const std::string limit = hardest_limit(row, line);
-        const double value =
-            number(row, line.figure == "share" ? pointer_to(limit, "share") : line.figure);
-        // Of times a login may have taken longer.
-        if (row.empty() || (value == 0 && line.unit != " ms")) {
-            add(line, row, limit, "not measured");
+    void add(const Line& line, Json row) {
+        // With TLS and without it, both were measured in turn with the same limit.
+        if (line.figure == "times_plain" && plain_ > 0)
+            row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
+        else if (line.row == plain_row)
+            plain_ = row.value("times_tcp", 0.0);
+        const bool is_least = line.figure == "gigabytes_per_second";
+        const double value = row.value(line.figure, 0.0);
+        const char* verdict = "told";
+        if (value == 0) {
+            verdict = "not measured";
             status_ = EXIT_FAILURE;
-            return;
+        } else if (line.allowed) {
+            const bool pass = is_least ? value >= *line.allowed : value <= *line.allowed;
+            verdict = pass ? "pass" : "FAIL";
+            status_ = pass || status_ != EXIT_SUCCESS ? status_ : status_above_limit;
         }
-        if (!line.allowed) {
-            add(line, row, limit, "told", value);
-            return;
-        }
-        const bool pass = line.at_least ? value >= *line.allowed : value <= *line.allowed;
-        if (!pass && status_ == EXIT_SUCCESS)
-            status_ = status_above_limit;
-        add(line, row, limit, pass ? "pass" : "FAIL", value);
-    }
-
-    void begin() const {
-        if (options_.json)
-            return;
-        print_machine();
-        fmt::print("\n{:<32} {:>10} {:<22} {:>10} {:>12}\n", "work", "ours", "limit", "figure",
-                   "allowed");
-    }
-
-    void add(const Line& line, const Json& row, const std::string& limit,
-             const std::string& verdict, std::optional<double> value = {}) {
-        std::string work = line.name;
-        for (const std::string& part :
-             {line.variant, size_text(line.bytes),
-              line.lanes > 1 ? fmt::format("{} lanes", line.lanes) : std::string()})
-            if (!part.empty())
-                work += " " + part;
-        Json item{{"work", work},       {"limit", limit},
-                  {"unit", line.unit},  {"at_least", line.at_least},
-                  {"verdict", verdict}, {"remark", line.remark},
-                  {"row", row}};
-        if (line.allowed)
-            item["allowed"] = *line.allowed;
-        if (value)
-            item["figure"] = *value;
-        if (!options_.json)
-            print(item);
-        items_.push_back(std::move(item));
-    }
-
-    static void print(const Json& item) {
-        const Json& row = item["row"];
-        const std::string unit = item["unit"];
-        const std::string limit = item["limit"];
-        const auto text = [&](const char* name) {
-            return fmt::format("{:.{}f}{}", item[name].get<double>(),
-                               unit == "x" || unit == " GB/s" ? 2 : 0, unit);
-        };
-        std::string remark = item["remark"].get<std::string>();
-        if (const double best = number(row, pointer_to(limit, "best_share"));
-            unit == "x" && best > 0)
-            remark += fmt::format("{}best round {:.2f}x", remark.empty() ? "" : ", ", best);
-        fmt::print("{:<32} {:>10} {:<22} {:>10} {:>12}  {}{}\n", item["work"].get<std::string>(),
-                   measured_text(row, "/ours"),
-                   limit + " " + measured_text(row, "/limits/" + limit),
-                   item.contains("figure") ? text("figure") : "",
-                   item.contains("allowed")
-                       ? (item["at_least"].get<bool>() ? ">= " : "<= ") + text("allowed")
-                       : "",
-                   item["verdict"].get<std::string>(), remark.empty() ? "" : ": " + remark);
+        fmt::print("{:<32} {:<22} {:>9.2f} {:>11}  {:<4}", line.row, line.figure, value,
+                   line.allowed ? fmt::format("{} {:.2f}", is_least ? ">=" : "<=", *line.allowed)
+                                : "",
+                   verdict);
+        for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms"})
+            if (row.contains(name))
+                fmt::print(" {} {:.2f}", name, row[name].get<double>());
+        fmt::print("\n");
         (void)std::fflush(stdout);
     }
 
-    void end() const {
-        if (!options_.json)
-            return;
-        Json json = describe_run(options_);
-        json["table"] = items_;
-        fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-    }
-
-    const Options& options_;
     int status_ = EXIT_SUCCESS;
-    double plain_share_ = 0;
-    std::vector<Json> items_;
+    double plain_ = 0; // times_tcp without TLS
 };
 
 } // namespace
 
-int run_table(const Options& options) { return Table(options).run(); }
+int run_table(const Options& options) { return Table().run(options); }
 
 } // namespace rpmem::bench

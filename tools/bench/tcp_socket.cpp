@@ -1,6 +1,7 @@
 #include "tools/bench/tcp_socket.hpp"
 
-#include "common/base/deadline.hpp"
+#include "common/base/io.hpp"
+#include "tools/bench/processes.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,9 +10,11 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
-#include <optional>
+#include <vector>
 
 namespace rpmem::bench {
 namespace {
@@ -22,73 +25,31 @@ Failure socket_failure(const char* what) {
     return fail_errno(ErrorClass::link_lost, errno, "{} a TCP socket of the limits", what);
 }
 
-Failure no_answer() {
-    return fail(ErrorClass::link_lost, ETIMEDOUT,
-                "the other process of the limits said nothing for {} s",
-                std::chrono::duration_cast<std::chrono::seconds>(exchange_timeout).count());
-}
-
 Result<Addresses> find(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
     addrinfo* found = nullptr;
-    const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (status != 0)
-        return fail(ErrorClass::caller_fault, EADDRNOTAVAIL, "no address of {} for the limits: {}",
-                    host, ::gai_strerror(status));
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+        return fail(ErrorClass::caller_fault, EADDRNOTAVAIL, "no address of {}", host);
     return Addresses(found, &::freeaddrinfo);
 }
 
-Result<> set_up(int fd) {
+// What it accepts is set up as it is.
+Result<UniqueFd> make_socket(int family) {
+    UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
-    const timeval timeout{
-        std::chrono::duration_cast<std::chrono::seconds>(exchange_timeout).count(), 0};
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0)
-        return socket_failure("setting up");
-    return {};
-}
-
-Result<> wait_for_bytes(int fd) {
-    pollfd waited{fd, POLLIN, 0};
-    while (true) {
-        const int ready = ::poll(&waited, 1, static_cast<int>(exchange_timeout.count()));
-        if (ready > 0)
-            return {};
-        if (ready == 0)
-            return no_answer();
-        if (errno != EINTR)
-            return socket_failure("waiting for");
-    }
+    if (!fd || ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
+        return socket_failure("making");
+    return fd;
 }
 
 int flags_of(Waiting waiting) {
     return MSG_NOSIGNAL | (waiting == Waiting::sleeping ? 0 : MSG_DONTWAIT);
 }
 
-// Of a loop that spins: looks at the time so seldom that it costs nothing.
-class Patience {
-public:
-    [[nodiscard]] bool ends() {
-        constexpr unsigned look_at_clock = 1U << 16;
-        if (++tries_ % look_at_clock != 0)
-            return false;
-        if (!deadline_)
-            deadline_.emplace(exchange_timeout);
-        return deadline_->passed();
-    }
-
-private:
-    unsigned tries_ = 0;
-    std::optional<Deadline> deadline_;
-};
-
 // As many bytes as one call took.
 template <typename Call>
 Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
-    Patience patience;
     while (true) {
         const ssize_t moved = call();
         if (moved > 0)
@@ -97,8 +58,6 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
             return fail(ErrorClass::link_lost, ECONNRESET, "a connection of the limits was closed");
         if (errno != EAGAIN && errno != EINTR)
             return socket_failure("using");
-        if (errno == EAGAIN && (waiting == Waiting::sleeping || patience.ends()))
-            return no_answer();
         if (waiting == Waiting::yielding)
             (void)::sched_yield();
     }
@@ -108,58 +67,58 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
 
 // Where there may be more threads than processors, those that only spin keep each other from them.
 Waiting waiting_of(const LimitTask& task) {
-    if (task.kind != LimitKind::tcp_spinning)
+    if (!task.spins)
         return Waiting::sleeping;
     return task.connections > 1 ? Waiting::yielding : Waiting::spinning;
 }
 
-Result<Listener> Listener::open(const std::string& address) {
-    RPMEM_ASSIGN(auto found, find(address.empty() ? "::" : address, 0));
-    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd && address.empty() && errno == EAFNOSUPPORT) // no IPv6 here
-        return open("0.0.0.0");
-    const int off = 0;
-    if (address.empty())
-        (void)::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+Result<UniqueFd> listen_at(const std::string& host, Place& place) {
+    RPMEM_ASSIGN(auto found, find(host, 0));
+    RPMEM_ASSIGN(UniqueFd fd, make_socket(found->ai_family));
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     auto* const generic = reinterpret_cast<sockaddr*>(&own);
-    if (!fd || ::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+    if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 ||
         ::listen(fd.get(), SOMAXCONN) != 0 || ::getsockname(fd.get(), generic, &length) != 0)
         return socket_failure("listening on");
     // The port is at the same place for both families.
-    return Listener(std::move(fd), ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port));
+    place = {host, ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port)};
+    return fd;
 }
 
-Result<UniqueFd> Listener::accept(const Token& token) const {
-    constexpr milliseconds token_timeout = std::chrono::seconds(2);
-    const Deadline deadline(exchange_timeout);
-    while (true) {
-        RPMEM_ASSIGN(const bool ready, wait_readable(fd_.get(), deadline));
-        if (!ready)
-            return no_answer();
-        UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!fd)
-            return socket_failure("accepting");
-        Token theirs{};
-        if (receive_bytes(fd.get(), theirs, token_timeout) && theirs == token) {
-            RPMEM_TRY(set_up(fd.get()));
-            return fd;
-        }
-    }
-}
-
-Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const Token& token) {
-    RPMEM_ASSIGN(auto found, find(host, port));
-    UniqueFd fd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<UniqueFd> accept_from(int listener) {
+    RPMEM_ASSIGN(const bool ready, wait_readable(listener, Deadline(start_timeout)));
+    errno = ETIMEDOUT;
+    UniqueFd fd(ready ? ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1);
     if (!fd)
-        return socket_failure("making");
-    RPMEM_TRY(set_up(fd.get())); // the time-out is that of connecting, too
+        return socket_failure("accepting");
+    return fd;
+}
+
+Result<UniqueFd> connect_to(const Place& place) {
+    RPMEM_ASSIGN(auto found, find(place.host, place.port));
+    RPMEM_ASSIGN(UniqueFd fd, make_socket(found->ai_family));
     if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0)
         return fail_errno(ErrorClass::link_lost, errno,
-                          "connecting to port {} of {} for the limits", port, host);
-    RPMEM_TRY(send_bytes(fd.get(), token));
+                          "connecting to port {} of {} for the limits", place.port, place.host);
     return fd;
+}
+
+std::optional<Place> youngest_peer() {
+    std::vector<int> descriptors = numbered_entries("/proc/self/fd");
+    std::ranges::sort(descriptors, std::greater());
+    for (const int fd : descriptors) {
+        sockaddr_storage peer{};
+        auto* const generic = reinterpret_cast<sockaddr*>(&peer);
+        socklen_t length = sizeof(peer);
+        std::array<char, 64> host{};
+        std::array<char, 8> port{};
+        if (::getpeername(fd, generic, &length) == 0 && peer.ss_family != AF_UNIX &&
+            ::getnameinfo(generic, length, host.data(), host.size(), port.data(), port.size(),
+                          NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+            return Place{host.data(), static_cast<std::uint16_t>(std::stoul(port.data()))};
+    }
+    return {};
 }
 
 Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting) {
@@ -173,8 +132,9 @@ Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting) {
 }
 
 Result<std::size_t> receive_some(int fd, std::span<std::byte> bytes, Waiting waiting) {
-    if (waiting == Waiting::sleeping)
-        RPMEM_TRY(wait_for_bytes(fd));
+    pollfd waited{fd, POLLIN, 0};
+    if (waiting == Waiting::sleeping && ::poll(&waited, 1, -1) < 0 && errno != EINTR)
+        return socket_failure("waiting for");
     const int flags = flags_of(waiting);
     return try_until_moved(waiting, [&] { return ::recv(fd, bytes.data(), bytes.size(), flags); });
 }

@@ -3,30 +3,29 @@
 
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
-#include "tools/bench/limit_messages.hpp"
+#include "tools/bench/limits.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 namespace rpmem::bench {
 
-class Listener {
-public:
-    // ADDRESS as a number; empty: all of this machine.
-    static Result<Listener> open(const std::string& address);
-    [[nodiscard]] std::uint16_t port() const { return port_; }
-    // The next connection that begins with TOKEN.
-    [[nodiscard]] Result<UniqueFd> accept(const Token& token) const;
-
-private:
-    Listener(UniqueFd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
-    UniqueFd fd_;
-    std::uint16_t port_;
+struct Place {
+    std::string host;
+    std::uint16_t port = 0;
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, host, port)
 
-Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, const Token& token);
+// Listens at HOST; PLACE is where that is.
+Result<UniqueFd> listen_at(const std::string& host, Place& place);
+Result<UniqueFd> accept_from(int listener);
+Result<UniqueFd> connect_to(const Place& place);
+
+// Where the youngest TCP connection of this process leads to.
+std::optional<Place> youngest_peer();
 
 // Who yields tries again and again, and lets others run in between.
 enum class Waiting { spinning, yielding, sleeping };

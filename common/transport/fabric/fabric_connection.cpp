@@ -43,7 +43,8 @@ FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const
                  made->make_places(buffers.receives, buffers.receive_size, Kind::receive));
     RPMEM_ASSIGN(made->sends_, made->make_places(buffers.sends, buffers.send_size, Kind::send,
                                                  std::max(buffers.landing, unwanted)));
-    made->state_->is_open = !made->handshake_;
+    if (!made->handshake_)
+        made->state_->advance(FabricPhase::open);
     made->numbers_.resize(buffers.sends);
     made->arrived_.resize(buffers.receives);
     made->queue_ = buffers.queue;
@@ -76,15 +77,15 @@ Result<FabricConnection::MessageBuffers> FabricConnection::make_places(std::size
 
 FabricConnection::~FabricConnection() {
     abandon();
-    state_->has_ended = true;
+    state_->advance(FabricPhase::ended);
 }
 
 void FabricConnection::abandon() {
-    if (is_the_parents_)
+    if (sending_ == Sending::not_ours)
         return;
     if (!ended())
         failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
-    state_->has_ended = true;
+    state_->advance(FabricPhase::ended);
     // The provider sockets closes its socket again when the peer shuts down, too, whoever has the
     // number by then. Without a shutdown it does so once.
     if (endpoint_ && provider_.kind != fabric::ProviderKind::sockets)
@@ -118,7 +119,7 @@ Result<> FabricConnection::prepare_for_frames(const FabricBuffers& buffers) {
     first_receives_ = std::exchange(receives_, std::move(receives));
     arrived_.assign(buffers.receives, {});
     first_arrived_ = 0;
-    state_->is_open = true;
+    state_->advance(FabricPhase::open);
     return post_all();
 }
 
@@ -149,14 +150,19 @@ void FabricConnection::ended_well(FabricOperation& operation, std::size_t size) 
     }
 }
 
-void FabricConnection::ended_badly(FabricOperation*, int code) {
+void FabricConnection::ended_badly(FabricOperation*, int code) { fail_sending(code); }
+
+// The first reason counts.
+void FabricConnection::fail_sending(int code) {
     has_news_ = true;
-    if (send_code_ == 0)
-        send_code_ = code;
+    if (sending_ == Sending::failed)
+        return;
+    send_code_ = code;
+    enter(Sending::failed);
 }
 
 bool FabricConnection::can_send() const {
-    return endpoint_ && !is_the_parents_ && send_code_ == 0 && !is_closing_ &&
+    return endpoint_ && sending_ == Sending::open &&
            (!ended() || failure_.fault == Fault::broke_protocol);
 }
 
@@ -167,8 +173,7 @@ PostResult FabricConnection::posted(int status) {
         group_.expect_room();
         return PostResult::full;
     }
-    send_code_ = -status;
-    has_news_ = true;
+    fail_sending(-status);
     return PostResult::ended;
 }
 
@@ -250,7 +255,7 @@ std::uint64_t FabricConnection::released() const {
 }
 
 std::size_t FabricConnection::poll(Receiver& receiver) {
-    const bool is_lost = state_->is_lost.load(std::memory_order_acquire);
+    const bool is_lost = state_->phase() == FabricPhase::lost;
     if (arrived_count_ == 0 || is_lost)
         group_.look();
     has_news_ = false;
@@ -263,8 +268,10 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
     }
     if (ended()) // what a peer that broke the rules still sends is dropped
         arrived_count_ = 0;
-    if (!ended() && (send_code_ != 0 || is_lost))
-        end_by(Fault::lost, send_code_ != 0 ? send_code_ : ECONNRESET,
+    if (is_lost)
+        fail_sending(ECONNRESET);
+    if (!ended() && sending_ == Sending::failed)
+        end_by(Fault::lost, send_code_,
                handshake_           ? "ended before it was open"
                : encoding_.is_0_1() ? "was closed by the peer"
                                     : "the peer ended it without a bye");
@@ -298,7 +305,7 @@ void FabricConnection::take_opening(Bytes message) {
         return end_by(Fault::lost, said.error().code, said.error().text);
     if (accepts_ && handshake_->is_done()) {
         handshake_.reset();
-        state_->is_open = true;
+        state_->advance(FabricPhase::open);
     }
 }
 
@@ -331,7 +338,8 @@ void FabricConnection::close() {
     if (!can_send())
         return;
     static_cast<void>(post({.type = FrameType::bye}, {}, More::none));
-    is_closing_ = true;
+    if (sending_ == Sending::open)
+        enter(Sending::closing);
 }
 
 void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
@@ -342,14 +350,14 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
                             has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
                             posted_ - released(), posted_)};
     if (fault != Fault::broke_protocol)
-        state_->has_ended = true;
+        state_->advance(FabricPhase::ended);
 }
 
 // A connection whose peer broke the rules stays until the peer has read why. It ends here at once
 // if the reason cannot be sent.
 int FabricConnection::fd() const {
-    const bool is_over = send_code_ != 0 || state_->is_lost.load(std::memory_order_relaxed) ||
-                         (is_closing_ && encoding_.is_0_1());
+    const bool is_over = sending_ == Sending::failed || state_->phase() == FabricPhase::lost ||
+                         (sending_ == Sending::closing && encoding_.is_0_1());
     return !endpoint_ || is_over ? -1 : 0;
 }
 

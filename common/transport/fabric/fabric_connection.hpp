@@ -1,5 +1,15 @@
 // Frames in the messages of a connected endpoint of libfabric, one in each. A peer of protocol 0.1
 // gets messages of its own, see common/wire/lane_encoding.hpp.
+//
+//   phase      | next      | when
+//   handshake  | open      | frames may go
+//   each       | lost      | the event queue says so, in another thread; what has come is taken
+//   first each       | ended     | it is of no more use
+//
+//   sending    | next      | when
+//   open       | closing   | close() was called, and has posted the bye
+//   each       | failed    | an operation has failed, or poll() has heard of the loss
+//   each       | not_ours  | this is a child made by fork(2): the endpoint is the parent's
 #pragma once
 
 #include "common/transport/crypto.hpp"
@@ -46,11 +56,21 @@ struct FabricPool {
     std::optional<fabric::RemoteAddress> remote{}; // of offset 0, if the peer's is
 };
 
-// Flags that a connection shares with other threads. They outlive the connection.
-struct FabricState {
-    std::atomic<bool> is_open = false;   // frames may go
-    std::atomic<bool> is_lost = false;   // the event queue says so
-    std::atomic<bool> has_ended = false; // it is of no more use
+enum class FabricPhase { handshake, open, lost, ended };
+
+// Where a connection stands, for other threads, too. It outlives the connection.
+class FabricState {
+public:
+    [[nodiscard]] FabricPhase phase() const { return phase_.load(std::memory_order_acquire); }
+    // Never back.
+    void advance(FabricPhase next) {
+        FabricPhase now = phase_.load(std::memory_order_relaxed);
+        while (now < next && !phase_.compare_exchange_weak(now, next, std::memory_order_acq_rel)) {
+        }
+    }
+
+private:
+    std::atomic<FabricPhase> phase_ = FabricPhase::handshake;
 };
 
 class FabricConnection final : public Connection {
@@ -80,12 +100,12 @@ public:
                     More more) override;
     // Of last words: nothing else waits here.
     [[nodiscard]] bool unsent() const override {
-        return is_closing_ && send_code_ == 0 && open_sends_ > 0;
+        return sending_ == Sending::closing && open_sends_ > 0;
     }
     [[nodiscard]] std::uint64_t released() const override;
     std::size_t poll(Receiver& receiver) override;
     void close() override;
-    void release_in_child() override { is_the_parents_ = true; }
+    void release_in_child() override { enter(Sending::not_ours); }
     void abandon() override;
     [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
     [[nodiscard]] const ConnectionFailure& failure() const override { return failure_; }
@@ -104,6 +124,12 @@ public:
     [[nodiscard]] std::size_t open_reads() const override { return reads_; }
 
 private:
+    enum class Sending { open, closing, failed, not_ours };
+    void enter(Sending next) {
+        if (sending_ != Sending::not_ours)
+            sending_ = next;
+    }
+
     struct Completed {
         FabricOperation* operation;
         std::size_t size;
@@ -135,6 +161,7 @@ private:
     PostResult send_from_slot(std::span<const std::byte> header, std::span<const std::byte> piece,
                               bool is_last);
     PostResult posted(int status);
+    void fail_sending(int code);
     std::size_t take(const Completed& arrived, Receiver& receiver);
     void take_opening(Bytes message);
     void take_frame(Bytes message, Receiver& receiver);
@@ -150,9 +177,8 @@ private:
     std::unique_ptr<LaneHandshake> handshake_; // null: frames come
     std::shared_ptr<FabricState> state_ = std::make_shared<FabricState>();
     ConnectionFailure failure_;
-    int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
-    bool is_the_parents_ = false;
-    bool is_closing_ = false;
+    Sending sending_ = Sending::open;
+    int send_code_ = 0; // why sending has failed; what has come is taken first
 
     MessageBuffers receives_;
     MessageBuffers first_receives_; // of the handshake

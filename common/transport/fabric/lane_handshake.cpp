@@ -1,19 +1,13 @@
 #include "common/transport/fabric/lane_handshake.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace rpmem::transport {
 
 TargetHandshake::TargetHandshake(const ProofSession& session, std::uint32_t lane,
                                  const wire::LaneCredits& credits, std::function<void()> opened)
-    : proof_(session, wire::Provider::verbs), lane_(lane), opened_(std::move(opened)) {
-    const auto header = wire::encode(
-        wire::FrameHeader{.type = wire::FrameType::welcome, .length = wire::lane_credits_size});
-    const auto payload = wire::encode(credits);
-    std::ranges::copy(payload, std::ranges::copy(header, welcome_.begin()).out);
-}
+    : proof_(session, wire::Provider::verbs), lane_(lane), welcome_(wire::encode_welcome(credits)),
+      opened_(std::move(opened)) {}
 
 // A refused peer gets no further answer; the server ends its connection after ten seconds.
 LaneHandshake::Step TargetHandshake::take(Bytes message) {
@@ -47,17 +41,11 @@ LaneHandshake::Step InitiatorHandshake::take(Bytes message) {
         return refused();
     if (step.state == ProofState::welcome && step.taken == message.size())
         return {.send = step.send};
-    Step senseless{.why = "the target broke the protocol: its credits make no sense",
-                   .code = EBADMSG};
-    if (step.state != ProofState::proven || message.size() != welcome_size)
-        return senseless;
-    const auto header = wire::decode_frame_header(message.first<wire::frame_header_size>());
-    if (!header || header->type != wire::FrameType::welcome ||
-        header->length != wire::lane_credits_size || header->number != 0)
-        return {.why = "the target broke the protocol: its first frame is no welcome",
-                .code = EBADMSG};
-    credits_ = wire::decode_lane_credits(message.last<wire::lane_credits_size>());
-    return credits_ ? Step{} : senseless;
+    const auto credits = wire::decode_welcome(message);
+    if (!credits)
+        return {.why = credits.error().text, .code = credits.error().code};
+    credits_ = *credits;
+    return {};
 }
 
 } // namespace rpmem::transport

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/transport/proof_ends.hpp"
-#include "common/transport/random.hpp"
 #include "common/wire/frame.hpp"
 
 #include <array>
@@ -12,8 +11,6 @@
 #include <string>
 
 namespace rpmem::transport {
-
-inline constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
 
 class LaneHandshake {
 public:
@@ -49,7 +46,7 @@ private:
     SystemRandom random_;
     TargetProof proof_;
     std::uint32_t lane_;
-    std::array<std::byte, welcome_size> welcome_;
+    std::array<std::byte, wire::welcome_size> welcome_;
     std::function<void()> opened_;
 };
 

@@ -1,7 +1,7 @@
 #include "common/transport/fabric/library.hpp"
 
+#include "common/base/io.hpp"
 #include "common/base/loading_guard.hpp"
-#include "common/base/shared_symbol.hpp"
 #include "common/transport/fabric/handle.hpp"
 
 #include <cerrno>
@@ -25,21 +25,15 @@ struct Functions {
 };
 
 Functions load() {
-    const LoadingGuard guard;
-    Functions functions;
-    // Never closed: it has threads, and destructors that run when the process ends.
-    void* const library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        functions.problem = ::dlerror();
-        return functions;
-    }
-    find_symbol(library, "fi_getinfo", "FABRIC_1.3", functions.getinfo, functions.problem);
-    find_symbol(library, "fi_freeinfo", "FABRIC_1.3", functions.freeinfo, functions.problem);
-    find_symbol(library, "fi_dupinfo", "FABRIC_1.3", functions.dupinfo, functions.problem);
-    find_symbol(library, "fi_fabric", "FABRIC_1.1", functions.fabric, functions.problem);
-    find_symbol(library, "fi_strerror", "FABRIC_1.0", functions.strerror, functions.problem);
-    find_symbol(library, "fi_version", "FABRIC_1.0", functions.version, functions.problem);
-    return functions;
+    Functions loaded;
+    loaded.problem =
+        rpmem::load_library(file_name, {{"fi_getinfo", "FABRIC_1.3", &loaded.getinfo},
+                                        {"fi_freeinfo", "FABRIC_1.3", &loaded.freeinfo},
+                                        {"fi_dupinfo", "FABRIC_1.3", &loaded.dupinfo},
+                                        {"fi_fabric", "FABRIC_1.1", &loaded.fabric},
+                                        {"fi_strerror", "FABRIC_1.0", &loaded.strerror},
+                                        {"fi_version", "FABRIC_1.0", &loaded.version}});
+    return loaded;
 }
 
 // Never destroyed, as threads may use it while the process ends.
@@ -48,7 +42,15 @@ const Functions& functions() {
     return loaded;
 }
 
+// Of the process, as its environment is. The first question to libfabric sets it, at the latest.
+std::mutex environment_mutex;
+bool environment_is_read = false;
+
 } // namespace
+
+std::string explain(int code) {
+    return fi_strerror(code) + limit_behind(code, "each lane in use takes up to 10");
+}
 
 Result<> load_library() {
     if (functions().problem.empty())
@@ -64,14 +66,6 @@ std::string library_version() {
     const std::uint32_t version = functions().version();
     return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
 }
-
-namespace {
-
-// Of the process, as its environment is. The first question to libfabric sets it, at the latest.
-std::mutex environment_mutex;
-bool environment_is_read = false;
-
-} // namespace
 
 bool set_before_start(const char* variable, const char* value) {
     const std::lock_guard lock(environment_mutex);

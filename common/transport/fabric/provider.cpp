@@ -1,18 +1,14 @@
 #include "common/transport/fabric/provider.hpp"
 
+#include "common/base/host_address.hpp"
 #include "common/rdma/environment_switch.hpp"
 #include "common/rdma/on_demand_paging.hpp"
 #include "common/transport/fabric/library.hpp"
-
-#include <netdb.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
-#include <vector>
 
 namespace rpmem::fabric {
 namespace {
@@ -33,18 +29,16 @@ constexpr std::size_t pieces_of_a_message = 2;
 
 // Asks for connections from this address of ours.
 void set_source(fi_info& hints, const std::string& address) {
-    addrinfo wanted{};
-    wanted.ai_flags = AI_NUMERICHOST;
-    addrinfo* found = nullptr;
-    if (address.empty() || ::getaddrinfo(address.c_str(), nullptr, &wanted, &found) != 0)
+    const auto own =
+        address.empty() ? AddressList() : look_up(address, "", AI_NUMERICHOST).value_or(nullptr);
+    if (!own)
         return;
-    hints.src_addr = std::malloc(found->ai_addrlen); // freed by fi_freeinfo
+    hints.src_addr = std::malloc(own->ai_addrlen); // freed by fi_freeinfo
     if (hints.src_addr) {
-        std::memcpy(hints.src_addr, found->ai_addr, found->ai_addrlen);
-        hints.src_addrlen = found->ai_addrlen;
-        hints.addr_format = found->ai_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
+        std::memcpy(hints.src_addr, own->ai_addr, own->ai_addrlen);
+        hints.src_addrlen = own->ai_addrlen;
+        hints.addr_format = own->ai_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
     }
-    ::freeaddrinfo(found);
 }
 
 Info make_hints(const char* name, QueueSizes queues, const Selection& selection) {
@@ -100,21 +94,6 @@ Provider examine(ProviderKind kind, Info info) {
     return provider;
 }
 
-// Whether LIST, the value of FI_PROVIDER, leaves out NAME; see fabric(7): a list of names, or after
-// a ^ of those that are not wanted.
-bool excludes(std::string_view list, std::string_view name) {
-    const bool negated = list.starts_with('^');
-    if (negated)
-        list.remove_prefix(1);
-    bool is_listed = false;
-    while (!list.empty() && !is_listed) {
-        const auto end = std::min(list.find_first_of(",;"), list.size());
-        is_listed = list.substr(0, end) == name;
-        list.remove_prefix(std::min(end + 1, list.size()));
-    }
-    return is_listed == negated;
-}
-
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
                       std::uint64_t flags, QueueSizes queues, const Selection& selection) {
     RPMEM_TRY(load_library());
@@ -132,7 +111,7 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
             return examine(kind, Info(found));
     }
     const char* const allowed = ::secure_getenv("FI_PROVIDER");
-    if (allowed && excludes(allowed, name_of(kind)))
+    if (allowed && rdma::excludes(allowed, name_of(kind)))
         return fail(ErrorClass::resource_limit, ENODATA,
                     "FI_PROVIDER={} keeps libfabric from its provider {}: unset it, or add the "
                     "name",

@@ -1,6 +1,7 @@
 #include "common/transport/tcp/connect.hpp"
 
 #include "common/base/deadline.hpp"
+#include "common/base/host_address.hpp"
 #include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
 #include "common/transport/proof_ends.hpp"
@@ -9,7 +10,6 @@
 #include "common/transport/tcp/stream.hpp"
 #include "common/transport/tls/tls_stream.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -23,8 +23,6 @@ namespace {
 
 constexpr const char* nobody_answers =
     "it is connected, and the target says nothing: another program may have the port";
-
-constexpr std::size_t welcome_size = wire::frame_header_size + wire::lane_credits_size;
 
 // One try to connect one lane.
 class Attempt {
@@ -83,15 +81,11 @@ Result<> Attempt::wait(short events, const char* stage) {
 }
 
 Result<> Attempt::open() {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const std::string port = std::to_string(options_.address.port);
-    if (const int code = ::getaddrinfo(options_.address.host.c_str(), port.c_str(), &hints, &found);
-        code != 0)
-        return failed(EINVAL, ::gai_strerror(code));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, ::freeaddrinfo);
+    const auto found = look_up(options_.address.host, std::to_string(options_.address.port),
+                               AI_NUMERICHOST | AI_NUMERICSERV);
+    if (!found)
+        return failed(EINVAL, found.error().text);
+    const AddressList& address = *found;
     UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made)
         return failed(errno, fmt::format("no socket: {}{}", strerror(errno),
@@ -201,21 +195,13 @@ Result<> Attempt::prove(Random& random) {
 }
 
 Result<wire::LaneCredits> Attempt::take_welcome() {
-    while (buffered_ < welcome_size) {
+    while (buffered_ < wire::welcome_size) {
         RPMEM_ASSIGN(const auto got,
-                     receive(std::span(buffer_).subspan(buffered_, welcome_size - buffered_),
+                     receive(std::span(buffer_).subspan(buffered_, wire::welcome_size - buffered_),
                              "the target does not open the lane"));
         buffered_ += got;
     }
-    const auto header = wire::decode_frame_header(Bytes(buffer_).first<wire::frame_header_size>());
-    if (!header || header->type != wire::FrameType::welcome ||
-        header->length != wire::lane_credits_size || header->number != 0)
-        return failed(EBADMSG, "the target broke the protocol: its first frame is no welcome");
-    const auto credits = wire::decode_lane_credits(
-        Bytes(buffer_).subspan(wire::frame_header_size).first<wire::lane_credits_size>());
-    if (!credits || buffered_ > welcome_size)
-        return failed(EBADMSG, "the target broke the protocol: its credits make no sense");
-    return *credits;
+    return in_context(name_, wire::decode_welcome(Bytes(buffer_).first(buffered_)));
 }
 
 Result<OpenedLane> Attempt::run(Random& random) {

@@ -46,7 +46,8 @@ Fault fault_of(int code) {
 
 // A bye that has been said goes its way; one that was heard needs no answer.
 FrameConnection::~FrameConnection() {
-    const bool in_order = is_closing_ || failure_.fault == Fault::closed;
+    const bool in_order = sending_ == Sending::closing || sending_ == Sending::finished ||
+                          failure_.fault == Fault::closed;
     if (stream_ && (!in_order || unsent()))
         stream_->reset();
 }
@@ -92,17 +93,13 @@ RPMEM_NO_CANARY PostResult FrameConnection::send_alone(const FrameHeader& header
     return PostResult::yes;
 }
 
-// Whoever broke the rules may be told so.
-bool FrameConnection::can_send() const {
-    return stream_ && send_code_ == 0 && !is_closing_ &&
-           (!ended() || failure_.fault == Fault::broke_protocol);
-}
-
 // Of one that cannot send, and has not told so yet, poll() has something to tell.
 bool FrameConnection::unsent() const {
-    const bool can_go_on = failure_.fault == Fault::broke_protocol && send_code_ == 0;
-    return stream_ && (!ended() || can_go_on) &&
-           (waiting_ > 0 || says_bye_ || send_code_ != 0 || stream_->pending());
+    if (!stream_ || receiving_ == Receiving::ended)
+        return false;
+    if (sending_ == Sending::failed)
+        return receiving_ != Receiving::broken;
+    return waiting_ > 0 || sending_ == Sending::closing || stream_->pending();
 }
 
 void FrameConnection::add(const FrameHeader& header, std::span<const std::byte> piece) {
@@ -136,8 +133,8 @@ bool FrameConnection::send_waiting(bool more) {
         }
         forget_sent(static_cast<std::size_t>(sent));
     }
-    if (says_bye_) {
-        says_bye_ = false;
+    if (sending_ == Sending::closing) {
+        enter(Sending::finished);
         stream_->finish();
     }
     return true;
@@ -160,23 +157,29 @@ void FrameConnection::close() {
     if (!can_send())
         return;
     add({.type = FrameType::bye}, {});
-    is_closing_ = true;
-    says_bye_ = true;
+    enter(Sending::closing);
     send_waiting(false);
 }
 
 void FrameConnection::release_in_child() {
+    let_go();
+    if (ended())
+        return;
+    failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
+    enter(Receiving::ended);
+}
+
+void FrameConnection::let_go() {
     stream_.reset();
-    if (!ended())
-        failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
+    enter(Sending::failed);
 }
 
 std::size_t FrameConnection::poll(Receiver& receiver) {
-    if (failure_.fault == Fault::broke_protocol)
+    if (receiving_ == Receiving::broken)
         poll_broken();
     if (ended())
         return 0;
-    if (waiting_ > 0 && send_code_ == 0)
+    if (waiting_ > 0 && sending_ != Sending::failed)
         send_waiting(false);
     return receive(receiver);
 }
@@ -186,7 +189,7 @@ std::size_t FrameConnection::poll(Receiver& receiver) {
 void FrameConnection::poll_broken() {
     if (!stream_)
         return;
-    if (waiting_ > 0 && send_code_ == 0)
+    if (waiting_ > 0 && sending_ != Sending::failed)
         send_waiting(false);
     const std::array<iovec, 1> places{iovec_of(buffer_)};
     for (std::size_t total = 0; total < most_of_a_turn;) {
@@ -194,7 +197,7 @@ void FrameConnection::poll_broken() {
         if (got == -EAGAIN)
             return;
         if (got <= 0)
-            return stream_.reset();
+            return let_go();
         total += static_cast<std::size_t>(got);
     }
 }
@@ -245,12 +248,12 @@ RPMEM_NO_CANARY std::size_t FrameConnection::receive_once(Receiver& receiver, bo
 
 void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
     if (got == -EAGAIN) { // after what came before, this end tells why it cannot send
-        if (asked_network && send_code_ != 0)
+        if (asked_network && sending_ == Sending::failed)
             fail_by(fault_of(send_code_), send_code_, "cannot send");
         return;
     }
     const int code = got < 0 ? static_cast<int>(-got) : ECONNRESET;
-    const bool in_order = got == 0 && heard_bye_;
+    const bool in_order = got == 0 && receiving_ == Receiving::bye;
     fail_by(in_order ? Fault::closed : fault_of(code), code,
             in_order         ? "was closed by the peer"
             : got == 0       ? "the peer ended it without a bye"
@@ -261,11 +264,11 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
 // Returns how many bytes at the end are too few to be handed on.
 std::size_t FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
     while (!bytes.empty()) {
-        if (heard_bye_) {
+        if (receiving_ == Receiving::bye) {
             fail_by(Fault::broke_protocol, EBADMSG, "sent something behind its bye");
             return 0;
         }
-        if (!in_payload_) {
+        if (receiving_ == Receiving::header) {
             if (bytes.size() < wire::frame_header_size)
                 return bytes.size();
             if (!begin(bytes.first<wire::frame_header_size>(), receiver))
@@ -306,7 +309,7 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
     place_ = {};
     position_ = 0;
     if (header && header->type == FrameType::bye) {
-        heard_bye_ = true;
+        enter(Receiving::bye);
         header_ = {};
         return true;
     }
@@ -317,14 +320,15 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
         return false;
     }
     header_ = *header;
-    in_payload_ = true;
+    enter(Receiving::payload);
     return true;
 }
 
 bool FrameConnection::end(Receiver& receiver) {
     place_ = {};
-    if (!std::exchange(in_payload_, false))
-        return true; // a bye
+    if (receiving_ == Receiving::bye)
+        return true;
+    enter(Receiving::header);
     if (receiver.end(header_, why_)) [[likely]]
         return true;
     fail_by(Fault::broke_protocol, EBADMSG, why_);
@@ -342,9 +346,13 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
                             "received)",
                             name_, fault == Fault::broke_protocol ? "the peer " : "", what, why,
                             sent_bytes_, waiting_, posted_, received_bytes_)};
+    enter(fault == Fault::broke_protocol ? Receiving::broken : Receiving::ended);
 }
 
 // What the peer said before goes first: poll() tells of this.
-void FrameConnection::send_failed(int code) { send_code_ = code; }
+void FrameConnection::send_failed(int code) {
+    send_code_ = code;
+    enter(Sending::failed);
+}
 
 } // namespace rpmem::transport

@@ -1,4 +1,16 @@
-// Frames on a stream of bytes.
+// Frames on a stream of bytes. Each direction has a life of its own:
+//
+//   sending    | next      | when
+//   open       | closing   | close() was called: a bye waits behind the other frames
+//   closing    | finished  | the stream has taken all of them
+//   each       | failed    | the stream takes nothing any more, or was let go of
+//
+//   receiving  | next      | when
+//   header     | payload   | a header has come that the receiver takes
+//   payload    | header    | all of its frame has come
+//   header     | bye       | a bye has come
+//   each       | broken    | the peer broke the rules: it may be told so, what it sends is dropped
+//   each       | ended     | nothing will come: after a bye, or why is in failure()
 #pragma once
 
 #include "common/transport/tcp/stream.hpp"
@@ -24,12 +36,17 @@ public:
     std::size_t poll(Receiver& receiver) override;
     void close() override;
     void release_in_child() override;
-    [[nodiscard]] bool ended() const override { return failure_.fault != Fault::none; }
+    [[nodiscard]] bool ended() const override { return receiving_ >= Receiving::broken; }
     [[nodiscard]] const ConnectionFailure& failure() const override { return failure_; }
     [[nodiscard]] int fd() const override { return stream_ ? stream_->fd() : -1; }
     void receive_in(std::span<std::byte> buffer) override { buffer_ = buffer; }
 
 private:
+    enum class Sending { open, closing, finished, failed };
+    enum class Receiving { header, payload, bye, broken, ended };
+    void enter(Sending next) { sending_ = next; }
+    void enter(Receiving next) { receiving_ = next; }
+
     struct Frame {
         wire::FrameBytes header;
         std::span<const std::byte> piece;
@@ -37,7 +54,10 @@ private:
     [[nodiscard]] Frame& waiting(std::size_t index) {
         return frames_[(first_ + index) % ring_size];
     }
-    [[nodiscard]] bool can_send() const;
+    // Whoever broke the rules may be told so.
+    [[nodiscard]] bool can_send() const {
+        return sending_ == Sending::open && receiving_ != Receiving::ended;
+    }
     PostResult send_alone(const wire::FrameHeader& header, std::span<const std::byte> piece);
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
@@ -53,6 +73,7 @@ private:
     bool end(Receiver& receiver);
     void fail_by(Fault fault, int code, std::string_view what);
     void send_failed(int code);
+    void let_go();
 
     // Frames that are sent by one call, or wait for the network.
     static constexpr std::size_t most_waiting = 64;
@@ -63,7 +84,9 @@ private:
     std::unique_ptr<Stream> stream_;
     std::string name_;
     ConnectionFailure failure_;
-    int send_code_ = 0; // why nothing can be sent any more; what has come is taken first
+    Sending sending_ = Sending::open;
+    Receiving receiving_ = Receiving::header;
+    int send_code_ = 0; // why sending has failed; what has come is taken first
 
     std::array<Frame, ring_size> frames_; // a ring
     std::size_t first_ = 0;
@@ -71,18 +94,14 @@ private:
     std::size_t sent_of_first_ = 0; // bytes
     std::uint64_t posted_ = 0;
     std::uint64_t sent_bytes_ = 0;
-    bool says_bye_ = false; // behind those that wait
-    bool is_closing_ = false;
 
     std::span<std::byte> buffer_;
     std::array<std::byte, most_kept> kept_;
     std::size_t kept_size_ = 0;
-    bool in_payload_ = false;
     wire::FrameHeader header_;   // of the frame that is coming
     std::span<std::byte> place_; // of its payload; empty: the receiver takes chunks
     std::size_t position_ = 0;   // bytes of the payload that have come
     std::uint64_t received_bytes_ = 0;
-    bool heard_bye_ = false;
     std::string why_; // what the receiver has against a frame
 };
 

@@ -1,9 +1,9 @@
 #include "common/transport/tcp/listener.hpp"
 
+#include "common/base/host_address.hpp"
 #include "common/transport/tcp/stream.hpp"
 #include "common/wire/frame.hpp"
 
-#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Listener>> Listener::listen(const ListenOptions& options,
 
 Listener::~Listener() {
     for (UnprovenConnection& each : strangers_)
-        if (each.is_here() && each.proof->state() != ProofState::first)
+        if (each.state == State::shaking_hands || each.state == State::third)
             end(each, each.proof->refuse(Refusal::ending));
 }
 
@@ -95,14 +95,9 @@ Result<> Listener::open(const ListenOptions& options) {
 
 // On the first free port of the range.
 Result<> Listener::bind(const std::string& address, PortRange ports) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    if (const int code = ::getaddrinfo(address.c_str(), nullptr, &hints, &list); code != 0)
-        return fail(ErrorClass::caller_fault, EINVAL, "cannot listen at {}: {}", address,
-                    ::gai_strerror(code));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(list, ::freeaddrinfo);
+    RPMEM_ASSIGN(const AddressList found,
+                 in_context("cannot listen at " + address,
+                            look_up(address, "", AI_NUMERICHOST | AI_PASSIVE)));
     int code = EADDRINUSE;
     for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
         UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -181,7 +176,7 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
         const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
         if (what >= listens)
             accept_from(sockets_[what - listens].get(), session, owner, now);
-        else if (strangers_[what].is_here()) // not ended meanwhile
+        else if (strangers_[what].state != State::free) // not ended meanwhile
             advance(what, owner, now);
     }
 }
@@ -197,8 +192,7 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
             continue;
         }
         // There is one place more than slots.
-        const auto place = std::ranges::find_if(
-            strangers_, [](const UnprovenConnection& each) { return !each.is_here(); });
+        const auto place = std::ranges::find(strangers_, State::free, &UnprovenConnection::state);
         const auto id = static_cast<Slots::Id>(place - strangers_.begin());
         if (const auto evicted = slots_.arrived(id, now))
             end(strangers_[*evicted], {});
@@ -206,6 +200,7 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
         place->socket = std::move(arrived);
         place->proof.emplace(session, wire::Provider::tcp);
+        place->enter(State::first);
         if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, place->socket.get(), &event) != 0) {
             slots_.left(id);
             end(*place, {});
@@ -220,7 +215,7 @@ void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
     UnprovenConnection& stranger = strangers_[id];
     ProofStep step{.state = ProofState::known};
     bool goes_on = true;
-    if (stranger.tls && !stranger.is_secured) {
+    if (stranger.state == State::shaking_hands) {
         step = shake_hands(stranger);
     } else {
         std::array<std::byte, first_message_size> bytes;
@@ -254,14 +249,16 @@ ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
             strangers_[*admission.ended].proof->refuse(Refusal::too_late));
     if (!admission.admitted)
         return stranger.proof->refuse(Refusal::busy);
-    if (!tls_)
+    if (!tls_) {
+        stranger.enter(State::third);
         return stranger.proof->accept(random_);
+    }
     auto stream = TlsStream::make(*tls_, std::make_unique<SocketStream>(std::move(stranger.socket)),
                                   fmt::format("lane {}", stranger.proof->identity().lane));
     if (!stream || !(*stream)->give(behind_first))
         return {.state = ProofState::refused};
     stranger.tls = std::move(*stream);
-    stranger.is_secured = false;
+    stranger.enter(State::shaking_hands);
     return shake_hands(stranger);
 }
 
@@ -271,7 +268,7 @@ ProofStep Listener::shake_hands(UnprovenConnection& stranger) {
     case TlsStep::wants_read:
         return {.state = ProofState::known};
     case TlsStep::done:
-        stranger.is_secured = true;
+        stranger.enter(State::third);
         return stranger.proof->accept(random_, stranger.tls->exporter());
     case TlsStep::wants_write: // what it sends fits the buffer of a new socket
     case TlsStep::failed:
@@ -286,16 +283,12 @@ void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
         return end(stranger, stranger.proof->refuse(refused->why, refused->number));
     const int socket = stranger.fd();
     const wire::LaneCredits credits = credits_of(socket);
-    const auto header =
-        wire::encode({.type = wire::FrameType::welcome, .length = wire::lane_credits_size});
-    const auto payload = wire::encode(credits);
-    std::array<std::byte, header.size() + payload.size()> frame;
-    std::ranges::copy(payload, std::ranges::copy(header, frame.begin()).out);
     // Its owner finds out like that of any other lane that has gone, and the initiator tries again.
-    if (!stranger.send(frame))
+    if (!stranger.send(wire::encode_welcome(credits)))
         static_cast<void>(::shutdown(socket, SHUT_WR));
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr));
     stranger.proof.reset();
+    stranger.enter(State::free);
     std::string name = fmt::format("lane {} of {}", identity.lane, name_of_peer(socket));
     std::unique_ptr<Stream> stream = std::move(stranger.tls);
     if (!stream)
@@ -315,6 +308,7 @@ void Listener::end(UnprovenConnection& stranger, const ProofStep& last_words) {
     stranger.tls.reset();
     stranger.socket.reset();
     stranger.proof.reset();
+    stranger.enter(State::free);
 }
 
 } // namespace rpmem::transport

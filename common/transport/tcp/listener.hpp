@@ -1,5 +1,12 @@
 // Where lanes arrive at the target: sockets that listen, and connections that have not yet shown
-// who they are. Used by one thread; all memory for strangers is taken when it is made.
+// who they are. Used by one thread; all memory for strangers is taken when it is made. One of them:
+//
+//   state         | next          | when
+//   free          | first         | a connection has been accepted
+//   first         | shaking_hands | its first message is right and lanes use TLS
+//   first         | third         | its first message is right and they do not
+//   shaking_hands | third         | TLS has begun
+//   each          | free          | it has proven itself and is its owner's, or it was ended
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -67,16 +74,19 @@ public:
 
 private:
     struct UnprovenConnection {
-        UniqueFd socket;                // until TLS has it
-        std::unique_ptr<TlsStream> tls; // from a right first message on, if lanes use it
-        bool is_secured = false;        // its handshake is done
-        std::optional<TargetProof> proof;
+        enum class State { free, first, shaking_hands, third };
+        State state = State::free;
+        UniqueFd socket;                  // until TLS has it
+        std::unique_ptr<TlsStream> tls;   // from a right first message on, if lanes use it
+        std::optional<TargetProof> proof; // but while it is free
 
-        [[nodiscard]] bool is_here() const { return socket || tls; }
+        void enter(State next) { state = next; }
         [[nodiscard]] int fd() const { return tls ? tls->fd() : socket.get(); }
         ssize_t receive(std::span<std::byte> place);
         bool send(Bytes bytes);
     };
+    using State = UnprovenConnection::State;
+
     Listener(const ListenOptions& options, Random& random)
         : peer_timeout_(options.peer_timeout), random_(random) {}
     Result<> open(const ListenOptions& options);

@@ -87,6 +87,12 @@ bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     return well;
 }
 
+// What a target answers whose PSK is another, or who has found none.
+bool is_about_psk(unsigned char alert) {
+    return alert == SSL_AD_ILLEGAL_PARAMETER || alert == SSL_AD_HANDSHAKE_FAILURE ||
+           alert == SSL_AD_DECRYPT_ERROR || alert == SSL_AD_UNKNOWN_PSK_IDENTITY;
+}
+
 } // namespace
 
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
@@ -105,6 +111,28 @@ Result<TlsContext> TlsContext::make(TlsRole role, const Secret& psk) {
     const char* const reason = ::ERR_reason_error_string(::ERR_peek_last_error());
     return fail(ErrorClass::resource_limit, ENOMEM, "cannot prepare TLS: {}",
                 reason ? reason : "OpenSSL has no memory");
+}
+
+std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake) {
+    if (alert)
+        return fmt::format("{}, with the alert \"{}\"",
+                           in_handshake && is_about_psk(*alert)
+                               ? "the peer did not accept the PSK of this session"
+                               : "the peer ended it",
+                           ::SSL_alert_desc_string_long(*alert));
+    const unsigned long code = ::ERR_peek_last_error();
+    switch (ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0) {
+    case SSL_R_BINDER_DOES_NOT_VERIFY:
+        return "the peer's PSK was not accepted: it is not that of this session";
+    case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+        return "the peer did not offer the PSK of this session";
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+    case SSL_R_EXCESSIVE_MESSAGE_SIZE:
+        return "the peer has a certificate instead of the PSK of this session";
+    default:
+        const char* const text = ::ERR_reason_error_string(code);
+        return text ? text : "OpenSSL does not say why";
+    }
 }
 
 } // namespace rpmem::transport

@@ -5,6 +5,8 @@
 #include "common/transport/secret.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 
 struct ssl_ctx_st; // SSL_CTX
 
@@ -30,5 +32,9 @@ private:
     TlsRole role_;
     std::unique_ptr<ssl_ctx_st, Free> context_;
 };
+
+// In words, without the name of the peer: by the ALERT that it sent, or by the newest error in
+// OpenSSL's queue.
+[[nodiscard]] std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake);
 
 } // namespace rpmem::transport

@@ -1,8 +1,8 @@
 #include "common/transport/tls/tls_stream.hpp"
 
 #include "common/transport/openssl.hpp"
-#include "common/transport/tls/tls_text.hpp"
 
+#include <openssl/bio.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -17,6 +17,13 @@ constexpr unsigned most_messages = 32;
 
 // An honest handshake has less than 1 KiB.
 constexpr std::size_t most_handshake_bytes = std::size_t{16} * 1024;
+
+// Large enough that a call of the socket is worth while. OpenSSL touches no page before it is used.
+constexpr std::size_t received_size = std::size_t{128} * 1024;
+constexpr std::size_t full_record = most_plain_bytes + record_overhead;
+// With a KeyUpdate before each record, and alerts behind.
+constexpr std::size_t beside_records = 256;
+constexpr std::size_t unsent_size = 4 * full_record + beside_records;
 
 constexpr std::string_view exporter_label = "EXPORTER-rpmem-lane-1";
 
@@ -59,6 +66,7 @@ private:
 };
 
 void TlsStream::Free::operator()(ssl_st* ssl) const { ::SSL_free(ssl); }
+void TlsStream::Free::operator()(bio_st* bio) const { ::BIO_free(bio); }
 
 Result<std::unique_ptr<TlsStream>> TlsStream::make(const TlsContext& context,
                                                    std::unique_ptr<Stream> lower, std::string name,
@@ -74,9 +82,13 @@ Result<std::unique_ptr<TlsStream>> TlsStream::make(const TlsContext& context,
 
 bool TlsStream::set_up(const TlsContext& context) {
     ssl_.reset(::SSL_new(context.get()));
-    if (!ssl_ || !bytes_.attach(ssl_.get()))
+    BIO* inside = nullptr;
+    BIO* outside = nullptr;
+    if (!ssl_ || ::BIO_new_bio_pair(&inside, unsent_size, &outside, received_size) != 1)
         return false;
-    bytes_.limit(most_handshake_bytes);
+    ::SSL_set_bio(ssl_.get(), inside, inside); // takes it
+    network_.reset(outside);
+    handshake_bytes_ = most_handshake_bytes;
     ::SSL_set_msg_callback(ssl_.get(), heard);
     SSL_set_msg_callback_arg(ssl_.get(), this);
     if (role_ == TlsRole::initiator)
@@ -94,16 +106,46 @@ void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t
         return;
     if (type == SSL3_RT_ALERT && size == 2)
         self.alert_ = static_cast<const unsigned char*>(bytes)[1];
-    if (++self.messages_ > most_messages)
-        self.bytes_.limit(0);
+    if (++self.messages_ > most_messages) // OpenSSL would go on with what has come
+        static_cast<void>(BIO_reset(self.network_.get()));
+}
+
+void TlsStream::enter(State next) { state_ = next; }
+
+// Where received bytes go. OpenSSL gets no more of a handshake than it may have.
+std::span<std::byte> TlsStream::room() const {
+    char* place = nullptr;
+    const int size = std::max(::BIO_nwrite0(network_.get(), &place), 0);
+    const std::span<std::byte> room(reinterpret_cast<std::byte*>(place),
+                                    static_cast<std::size_t>(size));
+    return state_ == State::handshake ? room.first(std::min(room.size(), handshake_bytes_)) : room;
+}
+
+void TlsStream::keep_received(std::size_t bytes) {
+    char* place = nullptr;
+    static_cast<void>(::BIO_nwrite(network_.get(), &place, static_cast<int>(bytes)));
+    handshake_bytes_ -= std::min(handshake_bytes_, bytes);
+}
+
+Bytes TlsStream::unsent() const {
+    char* place = nullptr;
+    const int size = std::max(::BIO_nread0(network_.get(), &place), 0);
+    return {reinterpret_cast<const std::byte*>(place), static_cast<std::size_t>(size)};
+}
+
+// A call of OpenSSL with this RESULT did not fail, but goes on when more has come.
+bool TlsStream::is_dry(int result) const {
+    return messages_ <= most_messages &&
+           ::SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ &&
+           (state_ != State::handshake || handshake_bytes_ > 0);
 }
 
 bool TlsStream::give(Bytes received) {
-    const std::span<std::byte> room = bytes_.room();
-    if (received.size() > room.size())
+    const std::span<std::byte> place = room();
+    if (received.size() > place.size())
         return false;
-    std::ranges::copy(received, room.begin());
-    bytes_.received(received.size());
+    std::ranges::copy(received, place.begin());
+    keep_received(received.size());
     return true;
 }
 
@@ -111,17 +153,16 @@ TlsStep TlsStream::shake_hands(bool receives) {
     const ErrorQueue queue;
     while (state_ != State::failed) {
         if (state_ == State::handshake) {
-            bytes_.begin_call();
-            if (::SSL_do_handshake(ssl_.get()) == 1)
+            if (const int result = ::SSL_do_handshake(ssl_.get()); result == 1)
                 check_handshake();
-            else if (!bytes_.ran_dry())
+            else if (!is_dry(result))
                 fail_tls();
         }
         flush(false);
         if (send_code_ != 0 && state_ != State::failed)
             end(send_code_, strerror(send_code_));
         if (ended_ && *ended_ != 0)
-            state_ = State::failed;
+            enter(State::failed);
         if (state_ == State::failed)
             break;
         if (pending())
@@ -130,7 +171,7 @@ TlsStep TlsStream::shake_hands(bool receives) {
             return TlsStep::done;
         if (!receives)
             return TlsStep::wants_read;
-        if (!refill() && !ended_)
+        if (refill() == 0 && !ended_)
             return TlsStep::wants_read;
     }
     return TlsStep::failed;
@@ -151,24 +192,22 @@ void TlsStream::check_handshake() {
         end(ENOMEM, "there is no memory for it");
         return;
     }
-    bytes_.limit(TlsBytes::unlimited);
-    state_ = State::open;
+    enter(State::open);
 }
 
-// False: nothing comes now, or it is the end.
-bool TlsStream::refill() {
-    const std::span<std::byte> room = bytes_.room();
-    const iovec place{room.data(), room.size()};
+// Returns how many bytes have come; 0: nothing comes now, or it is the end.
+std::size_t TlsStream::refill() {
+    const std::span<std::byte> where = room();
+    const iovec place{where.data(), where.size()};
     const ssize_t got = lower_->receive(std::span(&place, 1));
     if (got > 0)
-        bytes_.received(static_cast<std::size_t>(got));
+        keep_received(static_cast<std::size_t>(got));
     else if (got == 0)
         end(ECONNRESET, state_ == State::handshake ? "the peer ended the connection"
                                                    : "the end came without close_notify");
     else if (got != -EAGAIN)
         end(static_cast<int>(-got), strerror(static_cast<int>(-got)));
-    // What was short has emptied the network.
-    return got > 0;
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
 ssize_t TlsStream::receive(std::span<const iovec> where) {
@@ -176,17 +215,17 @@ ssize_t TlsStream::receive(std::span<const iovec> where) {
     Places places(where);
     // What a peer sends in tiny records takes as much time as a record each, and must not keep
     // others waiting.
-    std::size_t allowed = 2 * size_of(where) + bytes_.room().size();
+    std::size_t allowed = 2 * size_of(where) + received_size;
     while (true) {
         decrypt(places);
-        if (places.full() || ended_)
+        if (places.full() || ended_ || allowed == 0)
             break;
-        const std::size_t room = bytes_.room().size();
-        if (allowed == 0 || !refill())
+        const std::size_t wanted = room().size();
+        const std::size_t got = refill();
+        if (got == 0)
             break;
-        const std::size_t got = room - bytes_.room().size();
         allowed -= std::min(allowed, got);
-        if (got < room) { // which has emptied the network
+        if (got < wanted) { // which has emptied the network
             decrypt(places);
             break;
         }
@@ -208,7 +247,7 @@ ssize_t TlsStream::outcome(const Places& places) const {
 }
 
 bool TlsStream::has_something() const {
-    return bytes_.has_received() || ::SSL_pending(ssl_.get()) > 0;
+    return ::BIO_ctrl_wpending(network_.get()) > 0 || ::SSL_pending(ssl_.get()) > 0;
 }
 
 // As much as has come and as there is place for.
@@ -219,13 +258,13 @@ void TlsStream::decrypt(Places& places) {
     while (!places.full() && !ended_ && has_something()) {
         const std::span<std::byte> place = places.next();
         std::size_t size = 0;
-        bytes_.begin_call();
-        if (::SSL_read_ex(ssl_.get(), place.data(), place.size(), &size) == 1) {
+        const int result = ::SSL_read_ex(ssl_.get(), place.data(), place.size(), &size);
+        if (result == 1) {
             messages_ = 0;
             places.fill(size);
         } else if (alert_ == SSL_AD_CLOSE_NOTIFY) {
             end(0, {});
-        } else if (bytes_.ran_dry()) {
+        } else if (is_dry(result)) {
             return;
         } else {
             fail_tls();
@@ -238,12 +277,16 @@ ssize_t TlsStream::send(std::span<const iovec> pieces, bool more) {
     flush(more);
     if (send_code_ != 0)
         return -send_code_;
-    if (!bytes_.unsent().empty())
+    if (pending())
         return -EAGAIN;
     // Several records go by one call of the network.
     const std::size_t wanted = size_of(pieces);
     std::size_t size = 0;
-    while (size < wanted && bytes_.has_room_for_record()) {
+    const auto has_room = [this] {
+        return BIO_get_write_guarantee(::SSL_get_wbio(ssl_.get())) >=
+               static_cast<int>(full_record + beside_records);
+    };
+    while (size < wanted && has_room()) {
         const std::size_t plain = copy_pieces(pieces, size);
         if (!encrypt(plain)) {
             send_code_ = EPROTO;
@@ -278,7 +321,6 @@ bool TlsStream::encrypt(std::size_t size) {
         records_ = 0;
     }
     std::size_t taken = 0;
-    bytes_.begin_call();
     // It can only fail because what was received has failed, or because the peer has sent a part
     // of a KeyUpdate, which nobody does.
     if (::SSL_write_ex(ssl_.get(), plain_.data(), size, &taken) != 1) {
@@ -292,45 +334,43 @@ bool TlsStream::encrypt(std::size_t size) {
 
 // Hands the network what it takes.
 void TlsStream::flush(bool more) {
-    while (!bytes_.unsent().empty()) {
-        const Bytes unsent = bytes_.unsent();
-        const iovec piece{const_cast<std::byte*>(unsent.data()), unsent.size()};
+    for (Bytes bytes = unsent(); !bytes.empty(); bytes = unsent()) {
+        const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
         const ssize_t sent = lower_->send(std::span(&piece, 1), more);
         if (sent == -EAGAIN)
             return;
         if (sent < 0) {
             send_code_ = static_cast<int>(-sent);
-            bytes_.forget_unsent();
+            static_cast<void>(BIO_reset(::SSL_get_wbio(ssl_.get()))); // forgets what is unsent
             break;
         }
-        bytes_.sent(static_cast<std::size_t>(sent));
+        char* place = nullptr;
+        static_cast<void>(::BIO_nread(network_.get(), &place, static_cast<int>(sent)));
     }
-    if (close_notify_ == CloseNotify::wanted || close_notify_ == CloseNotify::said)
+    if (state_ == State::finishing || state_ == State::said_end)
         go_on_ending();
 }
 
 void TlsStream::finish() {
-    if (close_notify_ == CloseNotify::no)
-        close_notify_ = CloseNotify::wanted;
+    if (state_ == State::open)
+        enter(State::finishing);
     flush(false);
 }
 
 // All that was sent has gone. The peer reads close_notify, then the end.
 void TlsStream::go_on_ending() {
-    if (close_notify_ == CloseNotify::said) {
-        close_notify_ = CloseNotify::done;
+    if (state_ == State::said_end) {
+        enter(State::finished);
         lower_->finish();
         return;
     }
-    close_notify_ = CloseNotify::said;
-    if (state_ == State::open && send_code_ == 0) {
+    enter(State::said_end);
+    if (send_code_ == 0) {
         const ErrorQueue queue;
         static_cast<void>(::SSL_shutdown(ssl_.get()));
     }
     flush(false);
 }
-
-bool TlsStream::pending() const { return !bytes_.unsent().empty(); }
 
 void TlsStream::end(int code, std::string reason) {
     if (ended_)
@@ -339,13 +379,14 @@ void TlsStream::end(int code, std::string reason) {
     reason_ = std::move(reason);
 }
 
-// What OpenSSL said last is why.
-void TlsStream::fail_tls() {
-    end(EPROTO, text_of({.alert = alert_,
-                         .in_handshake = state_ == State::handshake,
-                         .too_many_messages = messages_ > most_messages,
-                         .too_long = bytes_.used_up(),
-                         .code = ::ERR_peek_last_error()}));
+void TlsStream::fail_tls() { end(EPROTO, why_it_failed()); }
+
+std::string TlsStream::why_it_failed() const {
+    if (messages_ > most_messages)
+        return "the peer sent too many messages of TLS without data";
+    if (state_ == State::handshake && handshake_bytes_ == 0)
+        return "the peer's handshake has no end";
+    return why_tls_failed(alert_, state_ == State::handshake);
 }
 
 Error TlsStream::error() const {

@@ -1,10 +1,18 @@
 // TLS 1.3 upon another stream. First the handshake is advanced until it is done; from then on this
-// is a stream as others are. Nothing here waits, or allocates once the handshake is done.
+// is a stream as others are. Nothing here waits, or allocates once the handshake is done. OpenSSL
+// touches no socket, because its own BIO for them raises SIGPIPE: the encrypted bytes lie in the
+// two buffers of a BIO pair.
+//
+//   state      | next      | when
+//   handshake  | open      | the peer has the PSK of the session
+//   handshake  | failed    | it has not, breaks the rules of TLS, or has gone
+//   open       | finishing | finish() was called
+//   finishing  | said_end  | all that was sent has gone; close_notify follows
+//   said_end   | finished  | that has gone, too; the lower stream is finished
 #pragma once
 
 #include "common/transport/proof.hpp"
 #include "common/transport/tcp/stream.hpp"
-#include "common/transport/tls/tls_bytes.hpp"
 #include "common/transport/tls/tls_context.hpp"
 
 #include <array>
@@ -13,7 +21,14 @@
 #include <optional>
 #include <string>
 
+struct bio_st; // BIO
+struct ssl_st; // SSL
+
 namespace rpmem::transport {
+
+// Of TLS 1.3: five bytes before, the type and the tag behind.
+inline constexpr std::size_t most_plain_bytes = 16384;
+inline constexpr std::size_t record_overhead = 5 + 1 + 16;
 
 enum class TlsStep {
     wants_read,  // go on when fd() is readable
@@ -54,12 +69,11 @@ public:
     void finish() override;
     void reset() override { lower_->reset(); }
     [[nodiscard]] int fd() const override { return lower_->fd(); }
-    [[nodiscard]] bool pending() const override;
+    [[nodiscard]] bool pending() const override { return !unsent().empty(); }
     [[nodiscard]] std::string_view reason() const override { return reason_; }
 
 private:
-    enum class State { handshake, open, failed };
-    enum class CloseNotify { no, wanted, said, done };
+    enum class State { handshake, open, failed, finishing, said_end, finished };
     class Places;
 
     TlsStream(TlsRole role, std::unique_ptr<Stream> lower, std::string name,
@@ -71,7 +85,12 @@ private:
                       ssl_st* ssl, void* stream);
     TlsStep shake_hands(bool receives);
     void check_handshake();
-    bool refill();
+    void enter(State next);
+    [[nodiscard]] std::span<std::byte> room() const;
+    [[nodiscard]] Bytes unsent() const;
+    [[nodiscard]] bool is_dry(int result) const;
+    void keep_received(std::size_t bytes);
+    std::size_t refill();
     [[nodiscard]] bool has_something() const;
     void decrypt(Places& places);
     ssize_t outcome(const Places& places) const;
@@ -81,9 +100,11 @@ private:
     void go_on_ending();
     void end(int code, std::string reason);
     void fail_tls();
+    [[nodiscard]] std::string why_it_failed() const;
 
     struct Free {
         void operator()(ssl_st* ssl) const;
+        void operator()(bio_st* bio) const;
     };
 
     TlsRole role_;
@@ -94,13 +115,13 @@ private:
     Exporter exporter_{};
     std::uint64_t records_ = 0;          // sent with the key that is in use
     unsigned messages_ = 0;              // of TLS itself, received since the last data
+    std::size_t handshake_bytes_ = 0;    // that may still come
     std::optional<unsigned char> alert_; // that the peer sent
     std::optional<int> ended_;           // what receive() says from now on: 0 or an errno value
     int send_code_ = 0;                  // why nothing can be sent any more
     std::string reason_;
-    CloseNotify close_notify_ = CloseNotify::no;
-    TlsBytes bytes_;
-    std::unique_ptr<ssl_st, Free> ssl_; // goes before its bytes
+    std::unique_ptr<bio_st, Free> network_; // the end of the BIO pair that is not OpenSSL's
+    std::unique_ptr<ssl_st, Free> ssl_;
     std::array<std::byte, most_plain_bytes> plain_;
 };
 

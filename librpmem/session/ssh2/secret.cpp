@@ -1,7 +1,6 @@
 #include "librpmem/session/ssh2/secret.hpp"
 
 #include <openssl/crypto.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,21 +19,6 @@ std::size_t size_of(const std::byte* block) {
 }
 
 } // namespace
-
-void* take_secret_pages(std::size_t size) noexcept {
-    void* const pages = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED)
-        return nullptr;
-    // A kernel that dumps it all the same still has it wiped.
-    static_cast<void>(::madvise(pages, std::max<std::size_t>(size, 1), MADV_DONTDUMP));
-    return pages;
-}
-
-void wipe_secret_pages(void* pages, std::size_t size) noexcept {
-    ::OPENSSL_cleanse(pages, size);
-    static_cast<void>(::munmap(pages, std::max<std::size_t>(size, 1)));
-}
 
 void* wiping_alloc(std::size_t size, void**) {
     if (size > SIZE_MAX - header_bytes)

@@ -1,6 +1,7 @@
 // Memory for private keys: in no core dump, and wiped when it is given back.
 #pragma once
 
+#include "common/transport/secret.hpp"
 #include "librpmem/session/ssh2/strings.hpp"
 
 #include <cstddef>
@@ -8,10 +9,6 @@
 #include <vector>
 
 namespace rpmem::initiator::ssh2 {
-
-// SIZE bytes in pages of their own; null: there is no memory.
-void* take_secret_pages(std::size_t size) noexcept;
-void wipe_secret_pages(void* pages, std::size_t size) noexcept;
 
 template <typename T>
 struct SecretAllocator {
@@ -21,13 +18,13 @@ struct SecretAllocator {
     SecretAllocator(const SecretAllocator<U>&) noexcept {}
 
     T* allocate(std::size_t count) {
-        void* const pages = take_secret_pages(count * sizeof(T));
+        void* const pages = transport::take_secret_pages(count * sizeof(T));
         if (!pages)
             throw std::bad_alloc();
         return static_cast<T*>(pages);
     }
     void deallocate(T* pages, std::size_t count) noexcept {
-        wipe_secret_pages(pages, count * sizeof(T));
+        transport::wipe_secret_pages(pages, count * sizeof(T));
     }
     bool operator==(const SecretAllocator&) const = default;
 };

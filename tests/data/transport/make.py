@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the golden bytes of tests/unit/transport and tests/unit/wire again, from docs/transport.md alone
-("Who may connect", "Frames") and without libcrypto's HKDF: what C++ sends is compared with what another
+"""Makes the golden bytes of tests/unit/transport and tests/unit/wire again, from rpmem-protocol(7) alone
+("Keys", "Proof", "Frames") and without libcrypto's HKDF. The tests compare what C++ sends with what another
 language made."""
 import hashlib
 import hmac

@@ -210,14 +210,14 @@ TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
     ASSERT_EQ(pair.ours.connection->post(small_write, Buffer(8), More::none), PostResult::yes);
     EXPECT_TRUE(pair.until([&] {
         if (pair.theirs.taker.headers.size() == 1) {
-            pair.state->is_lost = true;
+            pair.state->advance(FabricPhase::lost);
             EXPECT_TRUE(pair.theirs.connection->fd() < 0);
         }
         return pair.theirs.connection->ended();
     }));
     EXPECT_EQ(pair.theirs.taker.headers.size(), 1U);
     EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::lost);
-    EXPECT_TRUE(pair.state->has_ended);
+    EXPECT_EQ(pair.state->phase(), FabricPhase::ended);
 }
 
 TEST_F(FabricContract, AMessageThatIsNoFrameBreaksTheRules) {

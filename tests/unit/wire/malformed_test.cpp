@@ -224,10 +224,14 @@ TEST(Malformed, BodyWithAHeaderNobodyChecked) {
             EXPECT_LE(largest_allocation, allocation_limit);
         }
         EXPECT_FALSE(decode_request({MessageType{type}, 52}, body)) << type;
-        EXPECT_FALSE(decode_create_response({Status::success, MessageType{type}, 0}, body)) << type;
-        EXPECT_FALSE(decode_open_response({Status::success, MessageType{type}, 0}, body)) << type;
-        EXPECT_FALSE(decode_close_response({Status::success, MessageType{type}, 0}, body)) << type;
-        EXPECT_FALSE(decode_set_attributes_response({Status::success, MessageType{type}, 0}, body))
+        EXPECT_FALSE(decode_response<CreateResponse>({Status::success, MessageType{type}, 0}, body))
+            << type;
+        EXPECT_FALSE(decode_response<OpenResponse>({Status::success, MessageType{type}, 0}, body))
+            << type;
+        EXPECT_FALSE(decode_response<CloseResponse>({Status::success, MessageType{type}, 0}, body))
+            << type;
+        EXPECT_FALSE(
+            decode_response<SetAttributesResponse>({Status::success, MessageType{type}, 0}, body))
             << type;
     }
 }

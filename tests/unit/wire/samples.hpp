@@ -76,13 +76,13 @@ inline Result<Bytes> receive_response(MessageType expected, std::span<const std:
     const auto again = [](const auto& response) { return encode(response); };
     switch (expected) {
     case MessageType::create_response:
-        return decode_create_response(header, body).map(again);
+        return decode_response<CreateResponse>(header, body).map(again);
     case MessageType::open_response:
-        return decode_open_response(header, body).map(again);
+        return decode_response<OpenResponse>(header, body).map(again);
     case MessageType::close_response:
-        return decode_close_response(header, body).map(again);
+        return decode_response<CloseResponse>(header, body).map(again);
     default:
-        return decode_set_attributes_response(header, body).map(again);
+        return decode_response<SetAttributesResponse>(header, body).map(again);
     }
 }
 

@@ -1,0 +1,129 @@
+// The loop of every measurement, and what is kept of a round of it.
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+namespace rpmem::bench {
+
+using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::nanoseconds;
+
+// How long one thread goes on in a round.
+struct Pace {
+    std::int64_t nanoseconds = 0; // about
+    std::uint64_t least = 1;      // operations, even if they take longer
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, nanoseconds, least)
+
+// One round, in microseconds of one operation.
+struct Round {
+    double time = 0; // the median; with several threads the time of all by the number of all
+    double p99 = 0;  // 99 of a hundred took no longer
+    double cpu = 0;  // of this process
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Round, time, p99, cpu)
+
+struct Samples {
+    std::vector<std::uint64_t> nanoseconds; // of one operation each
+    Nanoseconds elapsed{};
+};
+
+[[nodiscard]] inline double in_milliseconds(Nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// Processor time of all threads of PROCESS, those that have ended too. 0 is this process.
+[[nodiscard]] inline Nanoseconds cpu_time_of(pid_t process) {
+    clockid_t clock{};
+    timespec time{};
+    if (clock_getcpuclockid(process, &clock) == 0)
+        (void)clock_gettime(clock, &time);
+    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
+
+// The threads of a round started together. Some operation was done.
+[[nodiscard]] inline Round summarise(const std::vector<Samples>& of_each, Nanoseconds cpu) {
+    std::vector<std::uint64_t> all;
+    Nanoseconds elapsed{}; // of the slowest thread
+    for (const Samples& samples : of_each) {
+        all.insert(all.end(), samples.nanoseconds.begin(), samples.nanoseconds.end());
+        elapsed = std::max(elapsed, samples.elapsed);
+    }
+    std::sort(all.begin(), all.end());
+    const auto count = static_cast<double>(all.size());
+    const auto quantile = [&](double part) {
+        return static_cast<double>(all[static_cast<std::size_t>(std::ceil(part * count)) - 1]);
+    };
+    const double time =
+        of_each.size() == 1 ? quantile(0.5) : static_cast<double>(elapsed.count()) / count;
+    return {.time = time / 1e3,
+            .p99 = quantile(0.99) / 1e3,
+            .cpu = static_cast<double>(cpu.count()) / count / 1e3};
+}
+
+// One operation after the other. OPERATION returns a Result<>.
+template <typename Operation>
+Result<Samples> repeat(const Pace& pace, Operation operation) {
+    Samples samples;
+    samples.nanoseconds.reserve(4096);
+    const Clock::time_point begin = Clock::now();
+    for (Clock::time_point time = begin, started = begin;
+         time - begin < Nanoseconds(pace.nanoseconds) || samples.nanoseconds.size() < pace.least;
+         started = time) {
+        RPMEM_TRY(operation());
+        time = Clock::now();
+        samples.nanoseconds.push_back(static_cast<std::uint64_t>((time - started).count()));
+    }
+    samples.elapsed = Clock::now() - begin;
+    return samples;
+}
+
+// The same work in several threads that start together; one is the caller's. WORK is called with 0
+// to COUNT-1 and returns a Result<>. The first error, if there is one.
+template <typename Work>
+Result<> in_threads(unsigned count, Work work) {
+    if (count == 1)
+        return work(0U);
+    std::vector<Result<>> results(count);
+    std::barrier start(static_cast<std::ptrdiff_t>(count));
+    {
+        std::vector<std::jthread> threads;
+        threads.reserve(count);
+        for (unsigned i = 0; i < count; ++i)
+            threads.emplace_back([&, i] {
+                start.arrive_and_wait();
+                results[i] = work(i);
+            });
+    }
+    for (Result<>& result : results)
+        RPMEM_TRY(std::move(result));
+    return {};
+}
+
+// WORK returns a Result<Samples>.
+template <typename Work>
+Result<Round> measure_round(unsigned threads, Work work) {
+    std::vector<Samples> of_each(threads);
+    const Nanoseconds cpu = cpu_time_of(0);
+    const Result<> done = in_threads(threads, [&](unsigned i) -> Result<> {
+        RPMEM_ASSIGN(of_each[i], work(i));
+        return {};
+    });
+    RPMEM_TRY(done);
+    return summarise(of_each, cpu_time_of(0) - cpu);
+}
+
+} // namespace rpmem::bench
