@@ -190,7 +190,7 @@ private:
         const auto header =
             value_of(wire::decode_response_header(response, wire::MessageType::open_response));
         const wire::Bytes body = daemon_.receive(header.size - response.size());
-        in_band_ = value_of(wire::decode_open_response(header, body)).in_band;
+        in_band_ = value_of(wire::decode_response<wire::OpenResponse>(header, body)).in_band;
         auto transcript = value_of(transport::ControlTranscript::make(
             value_of(wire::decode_hello(hello)).secret, hello, answer));
         transcript.add(asked, joined({response, body}));

@@ -25,7 +25,7 @@ enum class Side { initiator, target };
 inline constexpr Time longest_held = 200 * millisecond;
 inline constexpr std::size_t segment = 1448;
 
-// See docs/transport.md for the messages of a proof. A welcome is the target's last one.
+// See rpmem-protocol(7) for the messages of a proof. A welcome is the target's last one.
 inline constexpr std::size_t proof_of_initiator = 96 + 32;
 inline constexpr std::size_t proof_of_target = 72 + 48;
 inline constexpr std::size_t new_capacity = 512;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the golden bytes of tests/unit/transport and tests/unit/wire again, from rpmem-protocol(7) alone
+"""Makes the golden bytes of tests/unit/common/transport and tests/unit/common/wire again, from rpmem-protocol(7) alone
 ("Keys", "Proof", "Frames") and without libcrypto's HKDF. The tests compare what C++ sends with what another
 language made."""
 import hashlib

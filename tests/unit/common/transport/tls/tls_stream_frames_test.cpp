@@ -1,0 +1,153 @@
+// Frames in TLS: what a lane sees of it is nothing, and nobody sleeps on what has come.
+#include "common/transport/tcp/frame_connection.hpp"
+#include "common/transport/tcp/socket_group.hpp"
+#include "tests/unit/common/transport/tls/tls_ends.hpp"
+
+#include <sys/socket.h>
+
+namespace rpmem::transport::tls_ends {
+namespace {
+
+using wire::FrameHeader;
+using wire::FrameType;
+
+constexpr std::chrono::milliseconds long_time(20000);
+constexpr std::chrono::milliseconds short_time(10000); // so long one sleeps in vain
+
+// One end with its own group.
+struct End {
+    End(std::unique_ptr<TlsStream> stream, std::size_t buffer_size)
+        : stream_(*stream), connection(std::move(stream), "lane 3"),
+          group(std::chrono::microseconds(0), buffer_size) {
+        EXPECT_TRUE(group.add(connection));
+    }
+    void post(const FrameHeader& header, std::span<const std::byte> piece = {}) {
+        ASSERT_EQ(connection.post(header, piece, More::none), PostResult::yes);
+    }
+    [[nodiscard]] bool has_sent_all() {
+        return poll_until([this] { return !connection.unsent(); });
+    }
+    [[nodiscard]] bool has_frames(std::size_t count, std::chrono::milliseconds limit = long_time) {
+        return poll_until([&] { return receiver.headers.size() == count; }, limit);
+    }
+    // The other end has gone, as FAULT says.
+    void expect_end(Fault fault) {
+        ASSERT_TRUE(poll_until([this] { return connection.ended(); }));
+        EXPECT_EQ(connection.failure().fault, fault);
+    }
+    // False: it slept in vain.
+    bool poll_until(const std::function<bool()>& done,
+                    std::chrono::milliseconds limit = long_time) {
+        while (!done()) {
+            const WaitResult waited = group.wait(limit, wake.fd());
+            if (waited == WaitResult::timed_out)
+                return false;
+            for (Connection* const each : group.ready())
+                if (each->poll(receiver) > 0)
+                    group.progressed();
+        }
+        group.progressed();
+        return true;
+    }
+    TlsStream& stream_;
+    FrameConnection connection;
+    SocketGroup group;
+    Event wake = Event::make().value();
+    Collector receiver;
+};
+
+class TlsFramesTest : public ::testing::Test {
+protected:
+    void SetUp() override { connect(joined()); }
+    void connect(Ends ends) {
+        initiator = std::make_unique<End>(std::move(ends.initiator), 8192);
+        target = std::make_unique<End>(std::move(ends.target), std::size_t{64} * 1024);
+    }
+    std::unique_ptr<End> initiator;
+    std::unique_ptr<End> target;
+};
+
+// More than the network takes at once, into memory of the reader.
+TEST_F(TlsFramesTest, LargeDataGoToTheirPlace) {
+    constexpr std::size_t size = std::size_t{4} << 20;
+    const Buffer bytes = counted(size);
+    target->post({.type = FrameType::data, .length = size, .number = 1}, bytes);
+    EXPECT_TRUE(target->connection.unsent());
+    std::thread sender([&] { EXPECT_TRUE(target->has_sent_all()); });
+    EXPECT_TRUE(initiator->has_frames(1));
+    sender.join();
+    EXPECT_TRUE(initiator->receiver.payloads.back() == bytes);
+    EXPECT_EQ(target->connection.released(), 1U);
+}
+
+// Each round ends somewhere else in a turn, a record and a buffer. The sender sends nothing more
+// until it is answered: who sleeps on bytes that have come already sleeps for ever.
+TEST_F(TlsFramesTest, NobodySleepsOnWhatHasCome) {
+    constexpr std::uint64_t rounds = 200;
+    constexpr std::size_t most = std::size_t{600} * 1024;
+    const Buffer bytes = counted(most);
+    std::thread sender([&] {
+        for (std::uint64_t i = 1; i <= rounds; ++i) {
+            const auto size = static_cast<std::uint32_t>(most / 2 + i * 1531 % (most / 2));
+            initiator->post({.type = FrameType::write, .length = size, .number = i},
+                            std::span(bytes).first(size));
+            ASSERT_TRUE(initiator->has_frames(i));
+        }
+    });
+    bool slept_in_vain = false;
+    for (std::uint64_t i = 1; i <= rounds; ++i) {
+        if (!target->has_frames(i, short_time)) {
+            slept_in_vain = true;
+            EXPECT_TRUE(target->has_frames(i));
+        }
+        target->post({.type = FrameType::ack, .number = i});
+    }
+    sender.join();
+    EXPECT_FALSE(slept_in_vain);
+}
+
+// The network is full of something else; what was posted last is no more than a record, which is
+// encrypted and cannot go.
+TEST_F(TlsFramesTest, WhatIsEncryptedIsUnsentUntilTheNetworkTakesIt) {
+    connect(joined(100));
+    initiator->post({.type = FrameType::write, .length = 1000, .number = 1}, counted(1000));
+    EXPECT_EQ(initiator->connection.released(), 1U) << "its bytes are read no more";
+    EXPECT_TRUE(initiator->connection.unsent());
+    ASSERT_TRUE(initiator->has_sent_all());
+    ASSERT_TRUE(target->has_frames(1));
+}
+
+TEST_F(TlsFramesTest, ClosingIsInOrderWhereTheNetworkIsNarrow) {
+    connect(joined(10));
+    initiator->connection.close();
+    EXPECT_TRUE(initiator->connection.unsent());
+    ASSERT_TRUE(initiator->has_sent_all());
+    target->expect_end(Fault::closed);
+}
+
+TEST_F(TlsFramesTest, ABareEndIsALoss) {
+    ASSERT_EQ(::shutdown(initiator->stream_.fd(), SHUT_WR), 0);
+    target->expect_end(Fault::lost);
+    const ConnectionFailure& failure = target->connection.failure();
+    EXPECT_EQ(failure.code, ECONNRESET);
+    EXPECT_TRUE(
+        test::contains(failure.text, "lane 3: cannot receive: the end came without close_notify"));
+}
+
+// A frame and falsified bytes come together: the frame is taken, and the rest is not slept upon.
+TEST_F(TlsFramesTest, FalsifiedBytesBreakTheProtocol) {
+    initiator->post({.type = FrameType::ack, .number = 1});
+    ASSERT_EQ(::send(initiator->stream_.fd(), counted(100).data(), 100, 0), 100);
+    target->connection.poll(target->receiver);
+    EXPECT_EQ(target->receiver.headers.size(), 1U);
+    ASSERT_TRUE(target->connection.ended());
+    const ConnectionFailure& failure = target->connection.failure();
+    EXPECT_EQ(failure.fault, Fault::broke_protocol);
+    EXPECT_EQ(failure.code, EPROTO);
+    EXPECT_TRUE(test::contains(failure.text, "the peer broke the rules of the stream: "));
+    EXPECT_EQ(target->connection.post({.type = FrameType::error}, {}, More::none),
+              PostResult::ended);
+}
+
+} // namespace
+} // namespace rpmem::transport::tls_ends

@@ -1,0 +1,169 @@
+// The handshake of TLS between our own ends.
+#include "common/transport/proof_ends.hpp"
+#include "tests/unit/common/transport/tls/tls_ends.hpp"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+
+namespace rpmem::transport::tls_ends {
+namespace {
+
+TEST(Tls, BothEndsAreDoneAndHaveTheSameExporter) {
+    const Ends one = joined();
+    const Ends other = joined();
+    EXPECT_EQ(one.initiator->exporter(), one.target->exporter());
+    EXPECT_EQ(other.initiator->exporter(), other.target->exporter());
+    EXPECT_NE(one.initiator->exporter(), other.initiator->exporter());
+    EXPECT_NE(one.initiator->exporter(), Exporter{});
+}
+
+TEST(Tls, AnotherPskIsRefusedAtBothEnds) {
+    const Ends ends = make_ends(psk(1), psk(2));
+    EXPECT_FALSE(shake_hands(ends));
+    EXPECT_EQ(ends.target->advance(), TlsStep::failed);
+    EXPECT_EQ(ends.target->error().code, EPROTO);
+    EXPECT_EQ(ends.target->error().text, "TLS with lane 3 of 10.0.0.2: the peer's PSK was not "
+                                         "accepted: it is not that of this session");
+    EXPECT_EQ(ends.initiator->advance(), TlsStep::failed);
+    EXPECT_EQ(ends.initiator->error().code, EPROTO);
+    EXPECT_EQ(ends.initiator->error().text,
+              "TLS with lane 3 of 10.0.0.1 port 999: the peer did not accept the PSK of this "
+              "session, with the alert \"illegal parameter\"");
+}
+
+// One end, whose peer is a bare socket.
+struct LoneEnd {
+    explicit LoneEnd(TlsRole role, SocketPair pair = test::value_of(make_socket_pair()))
+        : stream(tls_on(role, psk(), std::make_unique<SocketStream>(std::move(pair.ours)))),
+          peer(std::move(pair.theirs)) {}
+    TlsStream* operator->() const { return stream.get(); }
+    void hear(const Buffer& bytes) const {
+        ASSERT_TRUE(write_fully(peer.get(), bytes, Deadline(std::chrono::seconds(10))));
+    }
+
+    std::unique_ptr<TlsStream> stream;
+    UniqueFd peer;
+};
+
+TEST(Tls, BytesOfAStrangerAreNoHandshake) {
+    LoneEnd target(TlsRole::target);
+    EXPECT_EQ(target->advance(), TlsStep::wants_read);
+    target.hear(counted(300));
+    EXPECT_EQ(target->advance(), TlsStep::failed);
+    EXPECT_EQ(target->advance(), TlsStep::failed);
+    EXPECT_EQ(target->error().code, EPROTO);
+}
+
+// A message may say that it has 64 KiB: they are not kept.
+TEST(Tls, AHandshakeHasAnEnd) {
+    LoneEnd target(TlsRole::target);
+    Buffer record(5 + 4096);
+    constexpr std::array<unsigned char, 9> begin{0x16, 3, 1, 0x10, 0, 1, 1, 0, 0};
+    std::ranges::transform(begin, record.begin(), [](auto byte) { return std::byte{byte}; });
+    TlsStep step = TlsStep::wants_read;
+    for (int i = 0; i < 5 && step == TlsStep::wants_read; ++i) {
+        target.hear(record);
+        step = target->advance();
+        record[5] = std::byte{0}; // what follows is a part of it
+    }
+    EXPECT_EQ(step, TlsStep::failed);
+    EXPECT_TRUE(test::contains(target->error().text, "has no end"));
+}
+
+TEST(Tls, APeerThatGoesInTheHandshakeIsLost) {
+    LoneEnd initiator(TlsRole::initiator);
+    EXPECT_EQ(initiator->advance(), TlsStep::wants_read);
+    std::array<std::byte, 1000> hello;
+    ASSERT_GT(::read(initiator.peer.get(), hello.data(), hello.size()), 0);
+    initiator.peer.reset();
+    EXPECT_EQ(initiator->advance(), TlsStep::failed);
+    EXPECT_EQ(initiator->error().code, ECONNRESET);
+    EXPECT_EQ(initiator->error().text,
+              "TLS with lane 3 of 10.0.0.1 port 999: the peer ended the connection");
+}
+
+// The proof of a lane, with TLS between its first and its second message.
+TEST(Tls, TheProofRunsAroundIt) {
+    const ProofSession session = samples::session();
+    samples::KnownRandom ours(samples::initiator_nonce);
+    samples::KnownRandom theirs(samples::target_nonce);
+    InitiatorProof initiator(session, samples::identity, true);
+    TargetProof target(session, samples::tcp);
+    const Ends ends = make_ends(session.keys.tls, session.keys.tls);
+
+    // The first message and TLS come together.
+    Buffer sent = samples::copied(initiator.start(ours).send);
+    EXPECT_EQ(ends.initiator->start(), TlsStep::wants_read);
+    Buffer hello(1000);
+    const ssize_t size = ::read(ends.target->fd(), hello.data(), hello.size());
+    ASSERT_GT(size, 0);
+    sent.insert(sent.end(), hello.begin(), hello.begin() + size);
+    const ProofStep known = target.advance(sent);
+    ASSERT_EQ(known.state, ProofState::known);
+    ASSERT_TRUE(ends.target->give(Bytes(sent).subspan(known.taken)));
+    EXPECT_EQ(ends.target->advance(), TlsStep::wants_read);
+
+    // What comes is no refusal.
+    Buffer answer(2000);
+    const ssize_t answered = ::read(ends.initiator->fd(), answer.data(), answer.size());
+    ASSERT_GT(answered, 0);
+    answer.resize(static_cast<std::size_t>(answered));
+    const ProofStep looked = initiator.advance(answer);
+    EXPECT_EQ(looked.state, ProofState::securing);
+    ASSERT_TRUE(ends.initiator->give(Bytes(answer).subspan(looked.taken)));
+    EXPECT_EQ(ends.initiator->advance(), TlsStep::done);
+    EXPECT_EQ(ends.target->advance(), TlsStep::done);
+
+    static_cast<void>(initiator.secured(ends.initiator->exporter()));
+    const Buffer second =
+        carry(*ends.target, *ends.initiator, target.accept(theirs, ends.target->exporter()).send);
+    const Buffer third = carry(*ends.initiator, *ends.target, initiator.advance(second).send);
+    EXPECT_EQ(target.advance(third).state, ProofState::proven);
+}
+
+TEST(Tls, ItTakesNoMoreThanItHasRoomFor) {
+    const Ends ends = make_ends(psk(), psk());
+    EXPECT_FALSE(ends.target->give(Buffer(std::size_t{1} << 20)));
+}
+
+// What the application has in its queue of errors stays there, and is not taken for one of TLS.
+TEST(Tls, LeavesTheErrorsOfTheApplication) {
+    ERR_clear_error();
+    ERR_raise_data(ERR_LIB_USER, 17, "of the application");
+    ERR_raise(ERR_LIB_SYS, 18);
+    const Ends ends = joined();
+    EXPECT_EQ(carry(*ends.initiator, *ends.target, counted(100)), counted(100));
+    EXPECT_FALSE(shake_hands(make_ends(psk(1), psk(2))));
+    const char* file = nullptr;
+    const char* data = nullptr;
+    EXPECT_EQ(ERR_GET_REASON(ERR_get_error_all(&file, nullptr, nullptr, &data, nullptr)), 17);
+    EXPECT_STREQ(file, __FILE__);
+    EXPECT_STREQ(data, "of the application");
+    EXPECT_EQ(ERR_GET_REASON(ERR_get_error()), 18);
+    EXPECT_EQ(ERR_get_error(), 0U);
+}
+
+// (It is read once: this test finds something when it runs in a process of its own, as ctest(1)
+// runs it.)
+TEST(Tls, DependsOnNoConfigurationOfOpenSsl) {
+    const auto file = std::filesystem::temp_directory_path() /
+                      ("rpmem_tls_test." + std::to_string(::getpid()) + ".cnf");
+    std::ofstream(file) << "openssl_conf = all\n[all]\nssl_conf = ssl\n"
+                           "[ssl]\nsystem_default = default\n"
+                           "[default]\nMaxProtocol = TLSv1.2\nGroups = P-384\n"
+                           "Ciphersuites = TLS_CHACHA20_POLY1305_SHA256\n"
+                           "CipherString = DEFAULT@SECLEVEL=5\nRecordPadding = 4096\n";
+    ASSERT_EQ(::setenv("OPENSSL_CONF", file.c_str(), 1), 0);
+    EVP_set_default_properties(nullptr, "provider=none_such");
+    const Ends ends = joined();
+    EXPECT_EQ(send_one(*ends.initiator, counted(100)), 100);
+    Buffer record(1000);
+    EXPECT_EQ(::read(ends.target->fd(), record.data(), record.size()),
+              ssize_t(100 + record_overhead))
+        << "nothing is padded";
+    EVP_set_default_properties(nullptr, "");
+    std::filesystem::remove(file);
+}
+
+} // namespace
+} // namespace rpmem::transport::tls_ends

@@ -1,0 +1,222 @@
+// What every call says of a session that is over: one errno for one fact, and the first reason.
+#include "tests/unit/librpmem/scripted_pool.hpp"
+
+#include <future>
+#include <set>
+
+namespace rpmem::test {
+namespace {
+
+constexpr std::chrono::milliseconds short_time(1000);
+
+wire::MediumFailure failure() {
+    return {"/pools/part7", 123456789, 4096, ENOSPC, "msync came\nback"};
+}
+
+void expect_told(const Result<>& result) {
+    for (const std::string& words :
+         std::vector<std::string>{"/pools/part7", "123456789", "4096 bytes", strerror(ENOSPC),
+                                  "msync came\\x0aback", loopback})
+        expect_failed(result, EIO, words);
+}
+
+TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
+    for (const Call& call : calls_on_a_lane()) {
+        if (std::string(call.name) == "rpmem_flush" || std::string(call.name) == "rpmem_drain")
+            continue; // they wait for nothing
+        SCOPED_TRACE(call.name);
+        ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
+            end.say(wire::encode(failure()));
+            end.hear_the_end(); // the session is over, though the channel is not
+        });
+        Pool& pool = scripted.open();
+        if (std::string(call.name) == "rpmem_read") {
+            ASSERT_TRUE(pool.flush(0, 64, 0, 0)); // for which a read waits
+        }
+        const auto before = Deadline::Clock::now();
+        expect_told(call.make(pool));
+        EXPECT_LT(Deadline::Clock::now() - before, script_patience / 2);
+        expect_all_calls_fail(pool, EIO, "/pools/part7");
+    }
+}
+
+// The message has come, though the daemon takes no request any more.
+TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
+    ScriptedDaemon daemon([&](const DaemonEnd& end) {
+        greet(end, wire::all_capabilities);
+        end.stop_listening();
+        end.say(wire::encode(failure()));
+        end.hear_the_end();
+    });
+    const Settings settings = daemon.settings();
+    const auto session =
+        value_of(Session::start(value_of(parse_target(loopback)), "rpmemd", false, settings));
+    EXPECT_EQ(daemon.wait(), "");
+    expect_told(session->set_attributes({}));
+}
+
+TEST(FailedMedium, IsToldInThePlaceOfAnAnswer) {
+    for (const Call& call : {all_calls().at(5), all_calls().at(6)}) {
+        SCOPED_TRACE(call.name);
+        ScriptedPool scripted([&](const DaemonEnd& end) {
+            end.hear_request();
+            end.say(wire::encode(failure()));
+        });
+        Pool& pool = scripted.open();
+        expect_told(call.make(pool));
+        if (std::string(call.name) != "rpmem_close")
+            expect_all_calls_fail(pool, EIO, "/pools/part7");
+    }
+}
+
+// One thread waits for its lane, another one for an answer that the message takes the place of.
+TEST(FailedMedium, IsToldToAllWhoWait) {
+    ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
+        end.hear_request();
+        end.say(wire::encode(failure()));
+        end.hear_the_end();
+    });
+    Pool& pool = scripted.open();
+    auto asked = std::async(std::launch::async, [&] { return set_attributes(pool); });
+    expect_told(pool.persist(0, 64, 0, 0));
+    expect_told(asked.get());
+}
+
+TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
+    ScriptedDaemon daemon([&](const DaemonEnd& end) {
+        greet(end, wire::all_capabilities);
+        end.hear_request();
+        end.say(wire::encode(failure()));
+    });
+    const ScriptedMemory memory;
+    expect_told(Pool::open(memory.arguments(), nullptr, daemon.settings()).map([](const auto&) {}));
+}
+
+// Of protocol 0.1, or of an earlier version of this project: its text is all that there is.
+TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
+    ScriptedPool scripted = ScriptedPool::that_waits(
+        [](const DaemonEnd& end) {
+            end.complain("rpmemd: lane 0: cannot sync /pools/part7: Input/output error\n");
+        },
+        wire::all_capabilities & ~wire::capability_medium_failure);
+    Pool& pool = scripted.open();
+    expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "cannot sync /pools/part7");
+    expect_all_calls_fail(pool, ECONNRESET, "cannot sync /pools/part7");
+}
+
+TEST(LostSession, TheFirstReasonStays) {
+    std::promise<void> over;
+    ScriptedPool scripted(
+        [&](const DaemonEnd& end) {
+            over.get_future().wait();
+            end.complain("this comes later\n");
+            end.say(wire::encode(failure()));
+        },
+        no_answer);
+    Pool& pool = scripted.open(short_time);
+    expect_failed(pool.persist(0, 64, 0, 0), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+    over.set_value();
+    EXPECT_EQ(scripted.problem_of_script(), "");
+    expect_all_calls_fail(pool, ECONNRESET, "RPMEM_OPERATION_TIMEOUT");
+}
+
+// The daemon takes the request, and says nothing.
+TEST(LostSession, ARequestIsNotWaitedForLongerThanAnOperation) {
+    for (const Call& call : {Call{"rpmem_set_attr", set_attributes},
+                             Call{"rpmem_close", [](Pool& pool) { return pool.close(); }}}) {
+        SCOPED_TRACE(call.name);
+        std::promise<void> over;
+        ScriptedPool scripted([&](const DaemonEnd& end) {
+            end.hear_request();
+            over.get_future().wait();
+        });
+        Pool& pool = scripted.open(short_time);
+        const Deadline deadline(script_patience);
+        expect_failed(call.make(pool), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+        EXPECT_FALSE(deadline.passed());
+        over.set_value();
+        EXPECT_EQ(scripted.problem_of_script(), "");
+    }
+}
+
+// Nobody has noticed yet: calls that have nothing to wait for look.
+TEST(LostSession, IsFoundByEachCall) {
+    for (Call call : all_calls()) {
+        if (std::string(call.name) == "rpmem_flush") // of a range, it may wait for others
+            call.make = [](Pool& pool) { return pool.flush(0, 0, 0, 0); };
+        SCOPED_TRACE(call.name);
+        std::promise<void> opened;
+        ScriptedPool scripted([&](const DaemonEnd&) { opened.get_future().wait(); }, no_answer);
+        Pool& pool = scripted.open();
+        opened.set_value();
+        EXPECT_EQ(scripted.problem_of_script(), "");
+        const bool closes = std::string(call.name) == "rpmem_close";
+        Result<> result = call.make(pool);
+        // The channel's other end may be a moment behind.
+        const Deadline deadline(script_patience);
+        while (result && !closes && !deadline.passed())
+            result = call.make(pool);
+        expect_failed(result, ECONNRESET, "ended");
+        if (!closes)
+            expect_all_calls_fail(pool, ECONNRESET, "ended");
+    }
+}
+
+Result<> call_with(ScriptedPool::Script script, const std::function<Result<>(Pool&)>& call) {
+    ScriptedPool scripted(std::move(script));
+    return call(scripted.open(short_time));
+}
+
+// A persist waits for an answer when the script begins.
+Result<> persist_during(const ScriptedPool::Script& script) {
+    ScriptedPool scripted = ScriptedPool::that_waits(script);
+    return scripted.open(short_time).persist(0, 64, 0, 0);
+}
+
+Result<> refused_with(wire::Status status) {
+    return call_with(
+        [status](const DaemonEnd& end) {
+            end.hear_request();
+            end.say(wire::encode(wire::SetAttributesResponse{status}));
+            end.hear_the_end();
+        },
+        set_attributes);
+}
+
+// The first word of each row between the lines that begin and end the table.
+std::set<std::string> names_in_manual() {
+    std::ifstream page(ERRNO_TABLE);
+    std::set<std::string> names;
+    bool within = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.find("errno values of an open pool") != std::string::npos)
+            within = !within;
+        const auto end = line.find('\t');
+        if (within && line.starts_with("E") && end != std::string::npos)
+            names.insert(line.substr(0, end));
+    }
+    return names;
+}
+
+// The table of librpmem(7): each errno value of a call on an open pool, and how it comes about.
+TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
+    const auto stay = [](const DaemonEnd& end) { end.hear_the_end(); };
+    const auto fail_medium = [](const DaemonEnd& end) { end.say(wire::encode(failure())); };
+    const auto misuse = [](Pool& pool) { return pool.drain(1, 0); };
+    // They depend on this process, and are looked at elsewhere.
+    std::set<std::string> names{"EPERM", "EPROTO", "ECONNREFUSED", "EMFILE", "ENOMEM"};
+    const auto comes_about = [&](int code, const char* name, const Result<>& result) {
+        expect_failed(result, code, "");
+        names.insert(name);
+    };
+    comes_about(EINVAL, "EINVAL", call_with(stay, misuse));
+    comes_about(EIO, "EIO", persist_during(fail_medium));
+    comes_about(ECONNRESET, "ECONNRESET", persist_during([](const DaemonEnd&) {}));
+    comes_about(ETIMEDOUT, "ETIMEDOUT", persist_during(stay));
+    comes_about(EACCES, "EACCES", refused_with(wire::Status::no_access));
+    comes_about(EREMOTEIO, "EREMOTEIO", refused_with(wire::Status::fatal));
+    EXPECT_EQ(names_in_manual(), names);
+}
+
+} // namespace
+} // namespace rpmem::test

@@ -1,0 +1,105 @@
+#include "rpmemd/pools/pool_set_path.hpp"
+#include "tests/unit/rpmemd/pools/pool_fixture.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rpmem::target {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PoolSetPath : public PoolFixture {
+protected:
+    void SetUp() override {
+        PoolFixture::SetUp();
+        fs::create_directory(options.poolset_dir / "sub");
+        pool_set("inside.set", "2M @/inside\n");
+        pool_set("sub/deep.set", "2M @/deep\n");
+        write_file(root / "outside.set", "PMEMPOOLSET\n2M /outside\n");
+    }
+
+    // What the pool set of this name describes.
+    std::string loaded(const std::string& name) {
+        const auto set = load_pool_set(options, name);
+        EXPECT_TRUE(succeeded(set));
+        return set ? set->parts[0].path.filename().native() : std::string();
+    }
+};
+
+TEST_F(PoolSetPath, NamesBeneathAreFound) {
+    EXPECT_EQ(loaded("inside.set"), "inside");
+    EXPECT_EQ(loaded("sub/deep.set"), "deep");
+    EXPECT_EQ(loaded("sub/../inside.set"), "inside");
+}
+
+TEST_F(PoolSetPath, MissingOnesAreMissing) {
+    EXPECT_TRUE(failed(load_pool_set(options, "no.set"), ENOENT, "no.set"));
+    EXPECT_TRUE(failed(load_pool_set(options, "no/no.set"), ENOENT));
+    EXPECT_TRUE(failed(load_pool_set(options, "inside.set/x"), ENOENT));
+    options.poolset_dir /= "gone";
+    EXPECT_TRUE(failed(load_pool_set(options, "inside.set"), ENOENT, "gone"));
+}
+
+TEST_F(PoolSetPath, AbsoluteNamesAreRefusedAlways) {
+    const auto name = (options.poolset_dir / "inside.set").native();
+    EXPECT_TRUE(failed(load_pool_set(options, name), EBADF, "absolute"));
+    options.allow_outside = true;
+    EXPECT_TRUE(failed(load_pool_set(options, name), EBADF, "absolute"));
+}
+
+TEST_F(PoolSetPath, DotsAndSymbolicLinksDoNotLeadOut) {
+    fs::create_symlink(root / "outside.set", options.poolset_dir / "absolute.set");
+    fs::create_symlink("../outside.set", options.poolset_dir / "relative.set");
+    fs::create_directory_symlink(root, options.poolset_dir / "up");
+    for (const char* name : {"../outside.set", "sub/../../outside.set", "../sets/inside.set",
+                             "absolute.set", "relative.set", "up/outside.set"})
+        EXPECT_TRUE(failed(load_pool_set(options, name), EBADF, "leads out")) << name;
+}
+
+TEST_F(PoolSetPath, SymbolicLinksMayStayInside) {
+    fs::create_symlink("sub/deep.set", options.poolset_dir / "link.set");
+    EXPECT_EQ(loaded("link.set"), "deep");
+    // The directory itself is the administrator's choice.
+    fs::create_directory_symlink(options.poolset_dir, root / "link-to-sets");
+    options.poolset_dir = root / "link-to-sets";
+    EXPECT_EQ(loaded("inside.set"), "inside");
+}
+
+TEST_F(PoolSetPath, TheConfigurationMayAllowOutside) {
+    options.allow_outside = true;
+    fs::create_symlink(root / "outside.set", options.poolset_dir / "link.set");
+    EXPECT_EQ(loaded("../outside.set"), "outside");
+    EXPECT_EQ(loaded("link.set"), "outside");
+    EXPECT_EQ(loaded("inside.set"), "inside");
+}
+
+TEST_F(PoolSetPath, OnlyRegularFilesOfSomeSizeAreRead) {
+    ASSERT_EQ(mkfifo((options.poolset_dir / "fifo.set").c_str(), 0600), 0);
+    for (const char* name : {"fifo.set", "sub", "."})
+        EXPECT_TRUE(failed(load_pool_set(options, name), EINVAL, "regular")) << name;
+    fs::resize_file(options.poolset_dir / "inside.set", std::uintmax_t{1} << 40);
+    EXPECT_TRUE(failed(load_pool_set(options, "inside.set"), EINVAL, "larger"));
+    pool_set("bad.set", "foo bar\n");
+    EXPECT_TRUE(failed(load_pool_set(options, "bad.set"), EINVAL, "bad.set:2:"));
+}
+
+TEST_F(PoolSetPath, OddNamesAreRefused) {
+    EXPECT_TRUE(failed(load_pool_set(options, ""), EINVAL, "empty"));
+    EXPECT_TRUE(
+        failed(load_pool_set(options, std::string_view("inside.set\0x", 12)), EINVAL, "NUL"));
+    EXPECT_FALSE(load_pool_set(options, std::string(5000, 'x')));
+}
+
+TEST_F(PoolSetPath, UnlinkingStaysInsideToo) {
+    fs::create_directory_symlink(root, options.poolset_dir / "up");
+    EXPECT_TRUE(failed(unlink_pool_set(options, "../outside.set"), EBADF));
+    EXPECT_TRUE(failed(unlink_pool_set(options, "up/outside.set"), EBADF));
+    EXPECT_TRUE(fs::exists(root / "outside.set"));
+    EXPECT_TRUE(succeeded(unlink_pool_set(options, "sub/deep.set")));
+    EXPECT_FALSE(fs::exists(options.poolset_dir / "sub/deep.set"));
+    EXPECT_TRUE(failed(unlink_pool_set(options, "sub/deep.set"), ENOENT));
+}
+
+} // namespace
+} // namespace rpmem::target
