@@ -36,7 +36,10 @@ struct Refused {
 // A positive errno value.
 [[nodiscard]] int errno_of(Refusal why);
 
-// Whether the same lane may be let in a moment later.
-[[nodiscard]] constexpr bool may_pass(Refusal why) { return why == Refusal::busy; }
+// Whether the same lane may be let in a moment later. An honest lane is too late, as well, where
+// strangers who repeat old first messages have all the other places.
+[[nodiscard]] constexpr bool may_pass(Refusal why) {
+    return why == Refusal::busy || why == Refusal::too_late;
+}
 
 } // namespace rpmem::transport
