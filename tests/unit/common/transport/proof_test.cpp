@@ -226,7 +226,7 @@ TEST(Refusal, EachHasItsOwnText) {
         test::contains(describe({.why = Refusal{0xffffffff}, .by_peer = true}), "4294967295"));
 }
 
-TEST(Refusal, OnlyAWrongProofIsAQuestionOfRightsAndOnlyBusyPasses) {
+TEST(Refusal, OnlyAWrongProofIsAQuestionOfRights) {
     for (std::uint32_t why = 0; why <= 11; ++why) {
         EXPECT_EQ(errno_of(Refusal{why}),
                   Refusal{why} == Refusal::proof_wrong ? EACCES : ECONNREFUSED);
