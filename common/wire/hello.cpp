@@ -9,15 +9,17 @@
 namespace rpmem::wire {
 namespace {
 
-Failure malformed(std::string why) {
-    return fail(ErrorClass::link_lost, EBADMSG, "malformed hello: {}", why);
+template <typename... Args>
+Failure malformed(fmt::format_string<Args...> why, Args&&... args) {
+    return in_context(
+        "malformed hello",
+        fail(ErrorClass::link_lost, EBADMSG, why, std::forward<Args>(args)...).value());
 }
 
 Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, least));
     if (announced != bytes.size())
-        return malformed(
-            fmt::format("{} bytes were announced and {} came", announced, bytes.size()));
+        return malformed("{} bytes were announced and {} came", announced, bytes.size());
     return {};
 }
 
@@ -45,8 +47,8 @@ Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
         return malformed("its addresses are missing");
     const auto count = reader.big_endian<std::uint32_t>();
     if (count > most_hello_addresses || reader.rest().size() < count * address_size)
-        return malformed(fmt::format("{} addresses; {} is the most, and {} bytes are left", count,
-                                     most_hello_addresses, reader.rest().size()));
+        return malformed("{} addresses; {} is the most, and {} bytes are left", count,
+                         most_hello_addresses, reader.rest().size());
     std::vector<HostAddress> addresses;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto family = reader.big_endian<std::uint32_t>();
@@ -71,11 +73,10 @@ std::string with_offer(const std::string& command) {
 
 Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t least) {
     if (bytes.size() < hello_size_field)
-        return malformed(fmt::format("{} bytes are too few for its size", bytes.size()));
+        return malformed("{} bytes are too few for its size", bytes.size());
     const std::size_t size = ByteReader(bytes).big_endian<std::uint32_t>();
     if (size < least || size > max_hello_size)
-        return malformed(
-            fmt::format("its size is {}, not from {} to {}", size, least, max_hello_size));
+        return malformed("its size is {}, not from {} to {}", size, least, max_hello_size);
     return size;
 }
 
@@ -123,8 +124,7 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     std::array<std::byte, reserved_size> reserved;
     reader.raw(reserved);
     if (hello.version == 0 || hello.lanes == 0)
-        return malformed(
-            fmt::format("version {}, {} lanes; neither may be 0", hello.version, hello.lanes));
+        return malformed("version {}, {} lanes; neither may be 0", hello.version, hello.lanes);
     if ((hello.capabilities & capability_addresses) != 0) {
         RPMEM_ASSIGN(hello.addresses, take_addresses(reader));
     }
@@ -146,6 +146,25 @@ Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes) {
     if (answer.version == 0)
         return malformed("an answer of version 0");
     return answer;
+}
+
+HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
+    const std::uint64_t unwanted = preferences.tls ? 0 : capability_tls;
+    return {.version = hello_version,
+            .capabilities = hello.capabilities & (all_capabilities | all_conditions) & ~unwanted};
+}
+
+// Whoever answers may take what was not offered: that is nothing.
+Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
+    const std::uint64_t both = hello.capabilities & answer.capabilities;
+    const auto has = [both](std::uint64_t capability) { return (both & capability) != 0; };
+    Agreement agreement{.knows_hello = true};
+    agreement.lane_frames = has(capability_lane_frames);
+    agreement.tls = agreement.lane_frames && has(capability_tls);
+    agreement.medium_failure = has(capability_medium_failure);
+    // They hold whether or not the initiator knows them.
+    agreement.conditions = hello.capabilities & all_conditions;
+    return agreement;
 }
 
 std::vector<std::byte> encode(const LaneConnectData& data) {

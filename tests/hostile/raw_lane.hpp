@@ -2,7 +2,7 @@
 // the test.
 #pragma once
 
-#include "common/transport/control_transcript.hpp"
+#include "common/transport/proof.hpp"
 #include "common/transport/proof_ends.hpp"
 #include "common/wire/frame.hpp"
 #include "tests/hostile/hostile_session.hpp"

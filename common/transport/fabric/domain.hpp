@@ -1,7 +1,7 @@
 // An opened provider, and memory registered with it.
 #pragma once
 
-#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/library.hpp"
 #include "common/transport/fabric/provider.hpp"
 
 #include <cstddef>

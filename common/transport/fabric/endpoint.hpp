@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/transport/fabric/domain.hpp"
-#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/library.hpp"
 #include "common/transport/fabric/queues.hpp"
 
 #include <rdma/fi_rma.h>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace rpmem::fabric {
@@ -25,12 +26,11 @@ Result<int> wait_fd_of(fid_t object, const char* what) {
 ConnectionEvent failed_event(fid_eq* queue) {
     fi_eq_err_entry entry{};
     const ssize_t status = fi_eq_readerr(queue, &entry, 0);
-    if (status < 0)
-        return {
-            ConnectionEvent::Kind::failed, nullptr, nullptr, fi_strerror(static_cast<int>(-status)),
-            static_cast<int>(-status),     {}};
-    const int code = entry.err > 0 ? entry.err : -entry.err;
-    return {ConnectionEvent::Kind::failed, entry.fid, nullptr, fi_strerror(code), code, {}};
+    const int code = status < 0 ? static_cast<int>(-status) : std::abs(entry.err);
+    return {.kind = ConnectionEvent::Kind::failed,
+            .object = status < 0 ? nullptr : entry.fid,
+            .text = fi_strerror(code),
+            .code = code};
 }
 
 int failed_operation(fid_cq* queue, void*& context) {
@@ -81,17 +81,15 @@ Result<std::optional<ConnectionEvent>> EventQueue::read() const {
     std::memcpy(&entry, buffer.data(), sizeof(entry));
     switch (event) {
     case FI_CONNREQ:
-        return ConnectionEvent{
-            Kind::requested,
-            entry.fid,
-            Info(entry.info),
-            {},
-            0,
-            {buffer.begin() + sizeof(entry), buffer.begin() + static_cast<std::ptrdiff_t>(size)}};
+        return ConnectionEvent{.kind = Kind::requested,
+                               .object = entry.fid,
+                               .info = Info(entry.info),
+                               .data = {buffer.begin() + sizeof(entry),
+                                        buffer.begin() + static_cast<std::ptrdiff_t>(size)}};
     case FI_CONNECTED:
-        return ConnectionEvent{Kind::connected, entry.fid, nullptr, {}, 0, {}};
+        return ConnectionEvent{.kind = Kind::connected, .object = entry.fid};
     case FI_SHUTDOWN:
-        return ConnectionEvent{Kind::shut_down, entry.fid, nullptr, {}, 0, {}};
+        return ConnectionEvent{.kind = Kind::shut_down, .object = entry.fid};
     default:
         return std::nullopt; // of no interest here
     }

@@ -4,7 +4,7 @@
 
 #include "common/base/deadline.hpp"
 #include "common/transport/fabric/domain.hpp"
-#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/library.hpp"
 
 #include <rdma/fi_eq.h>
 
@@ -19,11 +19,11 @@ namespace rpmem::fabric {
 struct ConnectionEvent {
     enum class Kind { requested, connected, shut_down, failed };
     Kind kind;
-    fid_t object;                // the endpoint; the passive endpoint for `requested`
-    Info info;                   // of `requested`: what to make the endpoint from
-    std::string text;            // of `failed`: why
-    int code = 0;                // of `failed`: a positive errno value
-    std::vector<std::byte> data; // of `requested`: what the peer sent with it; zeros may follow
+    fid_t object;                  // the endpoint; the passive endpoint for `requested`
+    Info info{};                   // of `requested`: what to make the endpoint from
+    std::string text{};            // of `failed`: why
+    int code = 0;                  // of `failed`: a positive errno value
+    std::vector<std::byte> data{}; // of `requested`: what the peer sent with it; zeros may follow
 };
 
 class EventQueue {

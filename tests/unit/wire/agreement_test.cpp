@@ -1,5 +1,5 @@
 // What two ends agree on, over the whole table of capabilities: both come to the same by it.
-#include "common/wire/agreement.hpp"
+#include "common/wire/hello.hpp"
 
 #include <gtest/gtest.h>
 
