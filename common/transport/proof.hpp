@@ -41,7 +41,6 @@ using Exporter = std::array<std::byte, 32>;
 struct SessionKeys {
     Secret lane;
     Secret tls; // the pre-shared key
-    Secret takeover;
     SessionId id; // public
     Token token;
 };

@@ -3,7 +3,6 @@
 
 #include "common/transport/fabric/domain.hpp"
 #include "common/transport/fabric/library.hpp"
-#include "common/transport/fabric/queues.hpp"
 
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>
