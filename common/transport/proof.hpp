@@ -40,7 +40,7 @@ using Exporter = std::array<std::byte, 32>;
 
 struct SessionKeys {
     Secret lane;
-    Secret tls; // the pre-shared key
+    Secret tls;   // the pre-shared key
     SessionId id; // public
     Token token;
 };
