@@ -4,7 +4,7 @@
 
 #include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
-#include "common/transport/fabric/queues.hpp"
+#include "common/transport/fabric/domain.hpp"
 #include "librpmem/session/session.hpp"
 
 #include <atomic>

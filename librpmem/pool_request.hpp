@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "common/wire/agreement.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/lanes/provider_choice.hpp"

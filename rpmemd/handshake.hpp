@@ -2,8 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "common/transport/control_transcript.hpp"
-#include "common/wire/agreement.hpp"
+#include "common/transport/proof.hpp"
 #include "common/wire/hello.hpp"
 #include "rpmemd/settings/configuration.hpp"
 

@@ -201,9 +201,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
              .tls = agreement_.tls,
              .read_only = configuration_.read_only},
             pool, pool_->medium(), log_);
-    const FabricServerOptions options{.provider = request.provider == wire::Provider::verbs
-                                                      ? fabric::ProviderKind::verbs
-                                                      : fabric::ProviderKind::sockets,
+    const FabricServerOptions options{.provider = request.provider,
                                       .address = own_address_,
                                       .device = configuration_.device,
                                       .lanes = request.lanes,

@@ -58,15 +58,10 @@ MediumName medium_of(int fd) {
 }
 
 const char* describe(MediumKind kind) {
-    switch (kind) {
-    case MediumKind::forgetful:
-        return "what is written there is lost with the power";
-    case MediumKind::remote:
-        return "whether what is written there is durable is up to its server";
-    case MediumKind::lasting:
-        break;
-    }
-    return "";
+    return kind == MediumKind::forgetful ? "what is written there is lost with the power"
+           : kind == MediumKind::remote
+               ? "whether what is written there is durable is up to its server"
+               : "";
 }
 
 } // namespace rpmem

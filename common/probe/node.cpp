@@ -98,18 +98,16 @@ std::string why_not(wire::Provider provider, const Question& question,
     constexpr fabric::QueueSizes any{0, 0};
     if (provider == wire::Provider::tcp)
         return {};
-    const auto kind = provider == wire::Provider::verbs ? fabric::ProviderKind::verbs
-                                                        : fabric::ProviderKind::sockets;
     if (!question.host.empty() || !question.address.empty()) {
         const auto found =
             question.host.empty()
-                ? fabric::search_to_listen(kind, question.address, "0", any, question.device)
-                : fabric::search_to_connect(kind, question.host, "", any, question.device);
+                ? fabric::search_to_listen(provider, question.address, "0", any, question.device)
+                : fabric::search_to_connect(provider, question.host, "", any, question.device);
         return found ? "" : found.error().text;
     }
     if (const auto loaded = fabric::load_library(); !loaded)
         return loaded.error().text;
-    if (kind != fabric::ProviderKind::verbs)
+    if (provider != wire::Provider::verbs)
         return {};
     return facts ? rdma::diagnose_devices(*facts).text : facts.error().text;
 }
@@ -128,16 +126,6 @@ json provider(const ProviderSetting& setting, const Question& question,
     return {{"name", name}, {"usable", reason.empty()}, {"why_not", reason}};
 }
 
-std::string host_name() {
-    utsname system{};
-    return ::uname(&system) == 0 ? system.nodename : "";
-}
-
-std::string kernel() {
-    utsname system{};
-    return ::uname(&system) == 0 ? std::string(system.sysname) + " " + system.release : "";
-}
-
 } // namespace
 
 json examine_node(const Question& question, const std::vector<ProviderSetting>& providers) {
@@ -145,9 +133,11 @@ json examine_node(const Question& question, const std::vector<ProviderSetting>& 
     json list = json::array();
     for (const ProviderSetting& setting : providers)
         list.push_back(provider(setting, question, facts));
+    utsname system{};
+    const bool is_known = ::uname(&system) == 0;
     json node = {{"format", report_format},
-                 {"host", host_name()},
-                 {"kernel", kernel()},
+                 {"host", system.nodename},
+                 {"kernel", is_known ? fmt::format("{} {}", system.sysname, system.release) : ""},
                  {"program", question.program},
                  {"libfabric", fabric::library_version()},
                  {"providers", std::move(list)},

@@ -6,8 +6,8 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -24,9 +24,10 @@ std::uint64_t number_of(const std::string& text) {
 
 constexpr std::uint64_t sector = 512;
 
-// NUMBER is MAJOR:MINOR, as the kernel writes it.
-void add_deep_flush(PersistentDevice& device, const std::string& number, bool is_character,
+// DIRECTORY: of the device, which has its number there as MAJOR:MINOR.
+void add_deep_flush(PersistentDevice& device, const fs::path& directory, bool is_character,
                     const fs::path& root) {
+    const std::string number = line_of(directory / "dev");
     const auto colon = number.find(':');
     if (colon == std::string::npos)
         return;
@@ -44,15 +45,13 @@ std::vector<PersistentDevice> block_devices(const fs::path& root) {
     for (const std::string& name : names_in(root / "sys/class/block")) {
         if (!name.starts_with("pmem") || name.find('p', 1) != std::string::npos)
             continue; // partitions are mounted under their own name
-        PersistentDevice device;
-        device.name = "/dev/" + name;
-        device.mode = name.ends_with('s')
-                          ? "sector"
-                          : line_of(root / "sys/class/block" / name / "device/mode");
-        if (device.mode == "memory")
-            device.mode = "fsdax";
-        device.size = number_of(line_of(root / "sys/class/block" / name / "size")) * sector;
-        add_deep_flush(device, line_of(root / "sys/class/block" / name / "dev"), false, root);
+        const fs::path directory = root / "sys/class/block" / name;
+        const std::string mode =
+            name.ends_with('s') ? "sector" : line_of(directory / "device/mode");
+        PersistentDevice device{.name = "/dev/" + name,
+                                .mode = mode == "memory" ? "fsdax" : mode,
+                                .size = number_of(line_of(directory / "size")) * sector};
+        add_deep_flush(device, directory, false, root);
         devices.push_back(std::move(device));
     }
     return devices;
@@ -66,11 +65,10 @@ std::vector<PersistentDevice> character_devices(const fs::path& root) {
         // Memory that the system itself uses is another driver's.
         if (fs::read_symlink(directory / "driver", none).filename() == "kmem")
             continue;
-        PersistentDevice device;
-        device.name = "/dev/" + name;
-        device.mode = "devdax";
-        device.size = number_of(line_of(directory / "size"));
-        add_deep_flush(device, line_of(directory / "dev"), true, root);
+        PersistentDevice device{.name = "/dev/" + name,
+                                .mode = "devdax",
+                                .size = number_of(line_of(directory / "size"))};
+        add_deep_flush(device, directory, true, root);
         devices.push_back(std::move(device));
     }
     return devices;
@@ -123,14 +121,12 @@ std::string vendor_of(const fs::path& root) {
 } // namespace
 
 Storage examine_storage(const fs::path& root) {
-    Storage storage;
-    storage.devices = block_devices(root);
-    for (PersistentDevice& device : character_devices(root))
-        storage.devices.push_back(std::move(device));
-    add_mounts(storage.devices, root);
-    storage.persistence_domain = domain_of(root);
-    storage.processor = vendor_of(root);
-    return storage;
+    std::vector<PersistentDevice> devices = block_devices(root);
+    std::ranges::move(character_devices(root), std::back_inserter(devices));
+    add_mounts(devices, root);
+    return {.devices = std::move(devices),
+            .persistence_domain = domain_of(root),
+            .processor = vendor_of(root)};
 }
 
 std::string advise_on_appliance(const Storage& storage) {

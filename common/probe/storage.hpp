@@ -14,7 +14,7 @@ struct PersistentDevice {
     std::string name; // /dev/pmem0, /dev/dax0.0
     std::string mode; // fsdax, devdax, sector, raw; empty: unknown
     std::uint64_t size = 0;
-    std::string mount;           // where a file system of it is mounted; empty: nowhere
+    std::string mount{};         // where a file system of it is mounted; empty: nowhere
     bool is_mounted_dax = false; // with -o dax, or the like
     std::string deep_flush{};    // the file of its region to ask for a deep flush; empty: none
     bool may_deep_flush = false; // this user may write to it

@@ -16,8 +16,8 @@ constexpr unsigned largest_port = 255;
 
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= longest_name &&
-           std::all_of(text.begin(), text.end(),
-                       [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
+           std::ranges::all_of(text,
+                               [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
 }
 
 std::optional<AllowedDevice> parse_device(std::string_view text) {
@@ -69,8 +69,7 @@ std::string text_of(const std::vector<AllowedDevice>& allowed) {
 }
 
 const Device* find(const std::vector<Device>& devices, std::string_view name) {
-    const auto found = std::find_if(devices.begin(), devices.end(),
-                                    [&](const Device& device) { return device.name == name; });
+    const auto found = std::ranges::find(devices, name, &Device::name);
     return found == devices.end() ? nullptr : &*found;
 }
 
@@ -78,8 +77,7 @@ std::vector<const Port*> allowed_ports(const Device& device,
                                        const std::vector<AllowedDevice>& allowed) {
     std::vector<const Port*> ports;
     for (const Port& port : device.ports)
-        if (allowed.empty() ||
-            std::any_of(allowed.begin(), allowed.end(), [&](const AllowedDevice& entry) {
+        if (allowed.empty() || std::ranges::any_of(allowed, [&](const AllowedDevice& entry) {
                 return entry.name == device.name && entry.port.value_or(port.number) == port.number;
             }))
             ports.push_back(&port);

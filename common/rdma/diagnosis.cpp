@@ -43,7 +43,7 @@ Diagnosis diagnose_file(FileAccess access, const std::string& file, const char* 
 
 Diagnosis diagnose_ports(const Device& device, const RdmaFacts& facts) {
     const auto ports = allowed_ports(device, facts.allowed);
-    if (std::any_of(ports.begin(), ports.end(), [](const Port* port) { return port->is_active(); }))
+    if (std::ranges::any_of(ports, &Port::is_active))
         return {};
     std::string states;
     for (const Port* port : ports)
@@ -63,20 +63,16 @@ std::vector<const Device*> allowed_devices(const RdmaFacts& facts) {
     return allowed;
 }
 
-bool has_interface(const Device& device, const std::vector<const Port*>& ports,
-                   const std::string& interface) {
-    return std::any_of(device.ports.begin(), device.ports.end(), [&](const Port& port) {
-        return std::find(ports.begin(), ports.end(), &port) != ports.end() &&
-               std::find(port.interfaces.begin(), port.interfaces.end(), interface) !=
-                   port.interfaces.end();
+bool has_interface(const std::vector<const Port*>& ports, const std::string& interface) {
+    return std::ranges::any_of(ports, [&](const Port* port) {
+        return std::ranges::find(port->interfaces, interface) != port->interfaces.end();
     });
 }
 
 // The way begins at an interface of DEVICE, which does not serve it.
 Diagnosis diagnose_owner(const Device& device, const RdmaFacts& facts, const LocalEnd& end) {
     Diagnosis own = diagnose_device(device, facts);
-    const bool is_allowed =
-        has_interface(device, allowed_ports(device, facts.allowed), end.interface);
+    const bool is_allowed = has_interface(allowed_ports(device, facts.allowed), end.interface);
     if (is_allowed && own.fault == Fault::none)
         return {};
     return found(Fault::other_device, "the way begins at {} ({}) of the RDMA device {}, {}",
@@ -87,9 +83,9 @@ Diagnosis diagnose_owner(const Device& device, const RdmaFacts& facts, const Loc
 }
 
 bool are_all_infiniband(const std::vector<const Device*>& devices) {
-    return std::all_of(devices.begin(), devices.end(), [](const Device* device) {
-        return std::all_of(device->ports.begin(), device->ports.end(),
-                           [](const Port& port) { return port.link_layer == "InfiniBand"; });
+    return std::ranges::all_of(devices, [](const Device* device) {
+        return std::ranges::all_of(
+            device->ports, [](const Port& port) { return port.link_layer == "InfiniBand"; });
     });
 }
 
@@ -167,21 +163,18 @@ Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end) {
         return devices;
     if (!end.problem.empty())
         return {Fault::no_address, end.problem};
-    for (const Device& device : facts.devices.devices) {
-        std::vector<const Port*> ports = allowed_ports(device, {});
-        if (has_interface(device, ports, end.interface))
+    for (const Device& device : facts.devices.devices)
+        if (has_interface(allowed_ports(device, {}), end.interface))
             return diagnose_owner(device, facts, end);
-    }
     return diagnose_stranger(allowed_devices(facts), end);
 }
 
 bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts) {
     if (diagnosis.fault != Fault::wrong_link_layer && diagnosis.fault != Fault::not_an_rdma_address)
         return diagnosis.fault != Fault::none && diagnosis.fault != Fault::no_address;
-    const auto& devices = facts.devices.devices;
-    return std::all_of(devices.begin(), devices.end(), [](const Device& device) {
-        return std::any_of(device.ports.begin(), device.ports.end(),
-                           [](const Port& port) { return !port.interfaces.empty(); });
+    return std::ranges::all_of(facts.devices.devices, [](const Device& device) {
+        return std::ranges::any_of(device.ports,
+                                   [](const Port& port) { return !port.interfaces.empty(); });
     });
 }
 

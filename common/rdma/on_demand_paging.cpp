@@ -30,11 +30,8 @@ PagingDevice cannot(std::string name, std::string why) {
     return {std::move(name), false, std::move(why)};
 }
 
-struct ContextCloser {
-    const VerbsFunctions& verbs;
-    void operator()(ibv_context* context) const { verbs.close_device(context); }
-};
-using Context = std::unique_ptr<ibv_context, ContextCloser>;
+using Context = std::unique_ptr<ibv_context, decltype(VerbsFunctions::close_device)>;
+using DeviceList = std::unique_ptr<ibv_device*[], decltype(VerbsFunctions::free_device_list)>;
 
 // What ibv_query_device_ex() looks for; it would have to be linked. Null: the driver has none.
 verbs_context* extended_queries_of(ibv_context* context) {
@@ -45,7 +42,7 @@ verbs_context* extended_queries_of(ibv_context* context) {
 
 PagingDevice query(const VerbsFunctions& verbs, ibv_device* device) {
     std::string name = verbs.get_device_name(device);
-    const Context context(verbs.open_device(device), ContextCloser{verbs});
+    const Context context(verbs.open_device(device), verbs.close_device);
     if (!context)
         return cannot(std::move(name), fmt::format("it cannot be opened: {}", strerror(errno)));
     ibv_device_attr_ex attributes{};
@@ -59,20 +56,14 @@ PagingDevice query(const VerbsFunctions& verbs, ibv_device* device) {
     return judge_paging(std::move(name), attributes.odp_caps);
 }
 
-struct ListFreer {
-    const VerbsFunctions& verbs;
-    void operator()(ibv_device** list) const { verbs.free_device_list(list); }
-};
-using DeviceList = std::unique_ptr<ibv_device*[], ListFreer>;
-
 // 0, or the errno of a registration like that of a pool.
 int try_to_pin(const VerbsFunctions& verbs, const std::string& name, void* address,
                std::size_t size) {
-    const DeviceList list(verbs.get_device_list(nullptr), ListFreer{verbs});
+    const DeviceList list(verbs.get_device_list(nullptr), verbs.free_device_list);
     for (std::size_t i = 0; list && list[i]; ++i) {
         if (name != verbs.get_device_name(list[i]))
             continue;
-        const Context context(verbs.open_device(list[i]), ContextCloser{verbs});
+        const Context context(verbs.open_device(list[i]), verbs.close_device);
         ibv_pd* const domain = context ? verbs.alloc_pd(context.get()) : nullptr;
         if (!domain)
             return 0; // libfabric will meet the same, and say so
@@ -105,7 +96,7 @@ PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities) {
 Result<std::vector<PagingDevice>> paging_devices() {
     RPMEM_ASSIGN(const auto loaded, verbs_library());
     const VerbsFunctions& verbs = *loaded;
-    const DeviceList list(verbs.get_device_list(nullptr), ListFreer{verbs});
+    const DeviceList list(verbs.get_device_list(nullptr), verbs.free_device_list);
     std::vector<PagingDevice> devices;
     for (std::size_t i = 0; list && list[i]; ++i)
         devices.push_back(query(verbs, list[i]));

@@ -7,7 +7,9 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
+#include <sys/random.h>
 
+#include <cerrno>
 #include <memory>
 #include <new>
 
@@ -112,6 +114,18 @@ bool hkdf_sha256(Bytes secret, std::string_view info, std::span<std::byte> key) 
 
 bool same_bytes(const Digest& one, const Digest& other) noexcept {
     return ::CRYPTO_memcmp(one.data(), other.data(), digest_size) == 0;
+}
+
+Result<> SystemRandom::fill(std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+        const auto got = ::getrandom(bytes.data(), bytes.size(), 0);
+        if (got < 0 && errno != EINTR)
+            return fail_errno(ErrorClass::resource_limit, errno,
+                              "cannot get {} random bytes of the kernel", bytes.size());
+        if (got > 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+    return {};
 }
 
 } // namespace rpmem::transport

@@ -3,6 +3,8 @@
 // matters here or is changed by us. Safe to call from several threads at once.
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <array>
 #include <cstddef>
 #include <initializer_list>
@@ -34,5 +36,20 @@ using Bytes = std::span<const std::byte>;
 [[nodiscard]] inline Bytes bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
+
+// Where secrets and nonces come from. Tests and the simulator have sources of their own, which
+// repeat themselves.
+class Random {
+public:
+    virtual ~Random() = default;
+    [[nodiscard]] virtual Result<> fill(std::span<std::byte> bytes) = 0;
+};
+
+// The kernel's, by getrandom(2): it needs no library, no descriptor and no seed, and is right in a
+// child of fork(2) as well.
+class SystemRandom final : public Random {
+public:
+    [[nodiscard]] Result<> fill(std::span<std::byte> bytes) override;
+};
 
 } // namespace rpmem::transport

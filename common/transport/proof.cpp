@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <concepts>
+#include <cstring>
 
 namespace rpmem::transport {
 namespace {
@@ -101,26 +102,22 @@ Proved<void> check_mac(std::string_view label, const ProofSession& session, cons
     return {};
 }
 
+wire::Bytes copy_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+
 } // namespace
 
 Result<SessionKeys> derive_keys(const Secret& secret) {
     RPMEM_ASSIGN(auto lane, Secret::make());
     RPMEM_ASSIGN(auto tls, Secret::make());
-    RPMEM_ASSIGN(auto takeover, Secret::make());
     SessionId id;
     Token token;
     if (!hkdf_sha256(secret.bytes(), "rpmem lane 1", lane.bytes()) ||
         !hkdf_sha256(secret.bytes(), "rpmem tls 1", tls.bytes()) ||
-        !hkdf_sha256(secret.bytes(), "rpmem takeover 1", takeover.bytes()) ||
         !hkdf_sha256(secret.bytes(), "rpmem id 1", id) ||
         !hkdf_sha256(secret.bytes(), "rpmem token 1", token))
         return fail_errno(ErrorClass::resource_limit, ENOMEM,
                           "libcrypto cannot derive the keys of the lanes");
-    return SessionKeys{.lane = std::move(lane),
-                       .tls = std::move(tls),
-                       .takeover = std::move(takeover),
-                       .id = id,
-                       .token = token};
+    return SessionKeys{.lane = std::move(lane), .tls = std::move(tls), .id = id, .token = token};
 }
 
 Result<Transcript> transcript_of(Bytes hello, Bytes answer, Bytes request, Bytes response) {
@@ -129,6 +126,32 @@ Result<Transcript> transcript_of(Bytes hello, Bytes answer, Bytes request, Bytes
         return fail_errno(ErrorClass::resource_limit, ENOMEM,
                           "libcrypto cannot hash the messages of the handshake");
     return transcript;
+}
+
+Result<ControlTranscript> ControlTranscript::make(const wire::SessionSecret& secret, Bytes hello,
+                                                  Bytes answer) {
+    RPMEM_ASSIGN(auto kept, Secret::copy_of(secret));
+    return ControlTranscript(std::move(kept), hello, answer);
+}
+
+ControlTranscript::ControlTranscript(Secret secret, Bytes hello, Bytes answer)
+    : secret_(std::move(secret)), said_{copy_of(hello), copy_of(answer)} {}
+
+// The hello has the secret.
+ControlTranscript::~ControlTranscript() {
+    if (!said_[0].empty())
+        ::explicit_bzero(said_[0].data(), said_[0].size());
+}
+
+void ControlTranscript::add(Bytes request, Bytes response) {
+    said_[2] = copy_of(request);
+    said_[3] = copy_of(response);
+}
+
+Result<ProofSession> ControlTranscript::prove_by(std::uint32_t lanes) const {
+    RPMEM_ASSIGN(auto keys, derive_keys(secret_));
+    RPMEM_ASSIGN(const auto transcript, transcript_of(said_[0], said_[1], said_[2], said_[3]));
+    return ProofSession{.keys = std::move(keys), .transcript = transcript, .lanes = lanes};
 }
 
 Proved<FirstMessage> make_first(const ProofSession& session, const LaneIdentity& identity,

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "common/transport/crypto.hpp"
-#include "common/transport/random.hpp"
 #include "common/transport/refusal.hpp"
 #include "common/transport/secret.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 
 #include <tl/expected.hpp>
 
@@ -40,8 +40,7 @@ using Exporter = std::array<std::byte, 32>;
 
 struct SessionKeys {
     Secret lane;
-    Secret tls; // the pre-shared key
-    Secret takeover;
+    Secret tls;   // the pre-shared key
     SessionId id; // public
     Token token;
 };
@@ -57,6 +56,29 @@ struct ProofSession {
     SessionKeys keys;
     Transcript transcript;
     std::uint32_t lanes = 0; // only the target needs it
+};
+
+// What the control channel of a session carried before its lanes connect. Lanes prove that both
+// ends mean the same by it.
+class ControlTranscript {
+public:
+    // SECRET: of the session, as HELLO brought it.
+    [[nodiscard]] static Result<ControlTranscript> make(const wire::SessionSecret& secret,
+                                                        Bytes hello, Bytes answer);
+    ~ControlTranscript();
+    ControlTranscript(ControlTranscript&&) = default;
+    ControlTranscript& operator=(ControlTranscript&&) = default;
+
+    // What asked for the pool, and what gave it.
+    void add(Bytes request, Bytes response);
+    // LANES: that the session has; only the target needs it.
+    [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes) const;
+
+private:
+    ControlTranscript(Secret secret, Bytes hello, Bytes answer);
+
+    Secret secret_;
+    std::array<wire::Bytes, 4> said_;
 };
 
 struct LaneIdentity {

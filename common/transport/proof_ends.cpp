@@ -19,7 +19,7 @@ Refused without_random_numbers(const Error& error) {
 
 } // namespace
 
-ProofStep TargetProof::enter(ProofState next, std::size_t taken, Bytes send) {
+ProofStep ProofEnd::enter(ProofState next, std::size_t taken, Bytes send) {
     if (state_ != next)
         filled_ = 0;
     state_ = next;
@@ -74,13 +74,6 @@ ProofStep TargetProof::end(const Refused& why, std::size_t taken) {
     refused_ = why;
     out_ = make_refusal(why.why, why.number);
     return enter(ProofState::refused, taken, out_);
-}
-
-ProofStep InitiatorProof::enter(ProofState next, std::size_t taken, Bytes send) {
-    if (state_ != next)
-        filled_ = 0;
-    state_ = next;
-    return {.taken = taken, .send = send, .state = next};
 }
 
 ProofStep InitiatorProof::start(Random& random) {

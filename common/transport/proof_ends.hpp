@@ -36,10 +36,27 @@ struct ProofStep {
     ProofState state = ProofState::first;
 };
 
-class TargetProof {
+// What both ends have.
+class ProofEnd {
+public:
+    [[nodiscard]] ProofState state() const { return state_; }
+    [[nodiscard]] const Refused& refused() const { return refused_; }
+
+protected:
+    ProofEnd(const ProofSession& session, ProofState state) : session_(session), state_(state) {}
+    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
+
+    const ProofSession& session_;
+    ProofState state_;
+    std::size_t filled_ = 0; // bytes of the message that is coming
+    ProofFacts facts_;
+    Refused refused_;
+};
+
+class TargetProof : public ProofEnd {
 public:
     TargetProof(const ProofSession& session, wire::Provider transport)
-        : session_(session), transport_(transport) {}
+        : ProofEnd(session, ProofState::first), transport_(transport) {}
 
     // Takes bytes in the states `first` and `third`, and none in others. It may be called with
     // none.
@@ -50,33 +67,25 @@ public:
     // after `proven`, until a frame was sent.
     ProofStep refuse(Refusal why, std::uint32_t number = 0);
 
-    [[nodiscard]] ProofState state() const { return state_; }
     // Who the peer says it is: from `known` on it knows the lane key, or repeats a message of one
     // that does; the same one is there from `proven` on only.
     [[nodiscard]] const LaneIdentity& identity() const { return facts_.identity; }
-    [[nodiscard]] const Refused& refused() const { return refused_; }
 
 private:
     ProofStep took_first(std::size_t taken);
     ProofStep took_third(std::size_t taken);
     ProofStep end(const Refused& why, std::size_t taken = 0);
-    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
 
-    const ProofSession& session_;
     wire::Provider transport_;
-    ProofState state_ = ProofState::first;
-    std::size_t filled_ = 0;
     FirstMessage in_{}; // the longest one that comes
     SecondMessage out_{};
-    ProofFacts facts_;
-    Refused refused_;
 };
 
-class InitiatorProof {
+class InitiatorProof : public ProofEnd {
 public:
     // SECURED: this session uses TLS.
     InitiatorProof(const ProofSession& session, const LaneIdentity& identity, bool secured)
-        : session_(session), state_(secured ? ProofState::securing : ProofState::second) {
+        : ProofEnd(session, secured ? ProofState::securing : ProofState::second) {
         facts_.identity = identity;
     }
 
@@ -88,22 +97,13 @@ public:
     // taken; later those that came out of TLS, if there is any.
     ProofStep advance(Bytes in);
 
-    [[nodiscard]] ProofState state() const { return state_; }
-    [[nodiscard]] const Refused& refused() const { return refused_; }
-
 private:
     bool may_follow(Bytes begin) const;
     ProofStep took_message(std::size_t taken);
     ProofStep end(const Refused& why, std::size_t taken = 0);
-    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
 
-    const ProofSession& session_;
-    ProofState state_;
-    std::size_t filled_ = 0;
     SecondMessage in_{};
     FirstMessage out_{};
-    ProofFacts facts_;
-    Refused refused_;
 };
 
 } // namespace rpmem::transport

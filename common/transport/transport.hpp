@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -125,6 +126,19 @@ public:
     // For the group: the descriptor to sleep on, and the memory in which it may receive.
     [[nodiscard]] virtual int fd() const = 0;
     virtual void receive_in(std::span<std::byte> buffer) = 0;
+};
+
+// Of a session, for whoever waits for its lanes.
+struct LossWatch {
+    int fd = -1; // readable: it may be lost
+    std::function<bool()>
+        is_lost{}; // looks, for a moment at least; from any thread; must not throw
+};
+
+// Of connecting a lane.
+struct ConnectLimits {
+    std::chrono::milliseconds time; // for all tries together
+    LossWatch watch{};
 };
 
 enum class WaitResult { look, woken, timed_out };

@@ -9,16 +9,32 @@
 namespace rpmem::wire {
 namespace {
 
-Failure malformed(std::string why) {
-    return fail(ErrorClass::link_lost, EBADMSG, "malformed hello: {}", why);
+template <typename... Args>
+Failure malformed_hello(fmt::format_string<Args...> why, Args&&... args) {
+    return in_context(
+        "malformed hello",
+        fail(ErrorClass::link_lost, EBADMSG, why, std::forward<Args>(args)...).value());
 }
 
 Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, least));
     if (announced != bytes.size())
-        return malformed(
-            fmt::format("{} bytes were announced and {} came", announced, bytes.size()));
+        return malformed_hello("{} bytes were announced and {} came", announced, bytes.size());
     return {};
+}
+
+// What a hello and an answer begin with.
+void put_begin(ByteWriter& writer, std::size_t size, const auto& message) {
+    writer.big_endian(static_cast<std::uint32_t>(size));
+    writer.number(message.version);
+    writer.zeros(2);
+    writer.number(message.capabilities);
+}
+
+void take_begin(ByteReader& reader, auto& message) {
+    reader.number(message.version);
+    static_cast<void>(reader.big_endian<std::uint16_t>()); // reserved
+    reader.number(message.capabilities);
 }
 
 // Behind the number of lanes: it had a meaning in versions that were never released.
@@ -42,11 +58,11 @@ void put_addresses(ByteWriter& writer, std::span<const HostAddress> addresses) {
 
 Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
     if (reader.rest().size() < count_size)
-        return malformed("its addresses are missing");
+        return malformed_hello("its addresses are missing");
     const auto count = reader.big_endian<std::uint32_t>();
     if (count > most_hello_addresses || reader.rest().size() < count * address_size)
-        return malformed(fmt::format("{} addresses; {} is the most, and {} bytes are left", count,
-                                     most_hello_addresses, reader.rest().size()));
+        return malformed_hello("{} addresses; {} is the most, and {} bytes are left", count,
+                               most_hello_addresses, reader.rest().size());
     std::vector<HostAddress> addresses;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto family = reader.big_endian<std::uint32_t>();
@@ -71,11 +87,10 @@ std::string with_offer(const std::string& command) {
 
 Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t least) {
     if (bytes.size() < hello_size_field)
-        return malformed(fmt::format("{} bytes are too few for its size", bytes.size()));
+        return malformed_hello("{} bytes are too few for its size", bytes.size());
     const std::size_t size = ByteReader(bytes).big_endian<std::uint32_t>();
     if (size < least || size > max_hello_size)
-        return malformed(
-            fmt::format("its size is {}, not from {} to {}", size, least, max_hello_size));
+        return malformed_hello("its size is {}, not from {} to {}", size, least, max_hello_size);
     return size;
 }
 
@@ -88,10 +103,7 @@ std::vector<std::byte> encode(const Hello& hello) {
                              (has_addresses ? count_size + addresses.size() * address_size : 0) +
                              (has_secret ? session_secret_size : 0);
     ByteWriter writer(size);
-    writer.big_endian(static_cast<std::uint32_t>(size));
-    writer.big_endian(hello.version);
-    writer.zeros(2);
-    writer.big_endian(hello.capabilities);
+    put_begin(writer, size, hello);
     writer.big_endian(hello.providers);
     writer.big_endian(hello.lanes);
     writer.zeros(reserved_size);
@@ -104,10 +116,7 @@ std::vector<std::byte> encode(const Hello& hello) {
 
 std::vector<std::byte> encode(const HelloAnswer& answer) {
     ByteWriter writer(hello_answer_size);
-    writer.big_endian(static_cast<std::uint32_t>(hello_answer_size));
-    writer.big_endian(answer.version);
-    writer.zeros(2);
-    writer.big_endian(answer.capabilities);
+    put_begin(writer, hello_answer_size, answer);
     return writer.take();
 }
 
@@ -115,22 +124,20 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     RPMEM_TRY(check_size(bytes, hello_size));
     ByteReader reader(bytes.subspan(hello_size_field));
     Hello hello;
-    hello.version = reader.big_endian<std::uint16_t>();
-    static_cast<void>(reader.big_endian<std::uint16_t>()); // reserved
-    hello.capabilities = reader.big_endian<std::uint64_t>();
+    take_begin(reader, hello);
     hello.providers = reader.big_endian<std::uint32_t>();
     hello.lanes = reader.big_endian<std::uint32_t>();
     std::array<std::byte, reserved_size> reserved;
     reader.raw(reserved);
     if (hello.version == 0 || hello.lanes == 0)
-        return malformed(
-            fmt::format("version {}, {} lanes; neither may be 0", hello.version, hello.lanes));
+        return malformed_hello("version {}, {} lanes; neither may be 0", hello.version,
+                               hello.lanes);
     if ((hello.capabilities & capability_addresses) != 0) {
         RPMEM_ASSIGN(hello.addresses, take_addresses(reader));
     }
     if ((hello.capabilities & capability_lane_frames) != 0) {
         if (reader.rest().size() < session_secret_size)
-            return malformed("the secret of the session is missing");
+            return malformed_hello("the secret of the session is missing");
         reader.raw(hello.secret);
     }
     return hello;
@@ -140,12 +147,29 @@ Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes) {
     RPMEM_TRY(check_size(bytes, hello_answer_size));
     ByteReader reader(bytes.subspan(hello_size_field));
     HelloAnswer answer;
-    answer.version = reader.big_endian<std::uint16_t>();
-    static_cast<void>(reader.big_endian<std::uint16_t>()); // reserved
-    answer.capabilities = reader.big_endian<std::uint64_t>();
+    take_begin(reader, answer);
     if (answer.version == 0)
-        return malformed("an answer of version 0");
+        return malformed_hello("an answer of version 0");
     return answer;
+}
+
+HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
+    const std::uint64_t unwanted = preferences.tls ? 0 : capability_tls;
+    return {.version = hello_version,
+            .capabilities = hello.capabilities & (all_capabilities | all_conditions) & ~unwanted};
+}
+
+// Whoever answers may take what was not offered: that is nothing.
+Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
+    const std::uint64_t both = hello.capabilities & answer.capabilities;
+    const auto has = [both](std::uint64_t capability) { return (both & capability) != 0; };
+    Agreement agreement{.knows_hello = true};
+    agreement.lane_frames = has(capability_lane_frames);
+    agreement.tls = agreement.lane_frames && has(capability_tls);
+    agreement.medium_failure = has(capability_medium_failure);
+    // They hold whether or not the initiator knows them.
+    agreement.conditions = hello.capabilities & all_conditions;
+    return agreement;
 }
 
 std::vector<std::byte> encode(const LaneConnectData& data) {

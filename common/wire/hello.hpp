@@ -94,6 +94,27 @@ struct HelloAnswer {
 [[nodiscard]] Result<Hello> decode_hello(std::span<const std::byte> bytes);
 [[nodiscard]] Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes);
 
+// What both ends of a session know of each other once the hello is answered. Both reach it by the
+// same function, from the same two messages.
+// By default: that with a peer of protocol 0.1, which knows no hello.
+struct Agreement {
+    bool knows_hello = false;     // the provider may be tcp
+    bool lane_frames = false;     // see capability_lane_frames; a peer of the hello needs it
+    bool tls = false;             // see capability_tls
+    bool medium_failure = false;  // see capability_medium_failure
+    std::uint64_t conditions = 0; // of all_conditions, those that hold
+
+    bool operator==(const Agreement&) const = default;
+};
+
+// What an initiator does not take of all that it knows.
+struct Preferences {
+    bool tls = true;
+};
+[[nodiscard]] HelloAnswer answer_to(const Hello& hello, const Preferences& preferences = {});
+
+[[nodiscard]] Agreement negotiate(const Hello& hello, const HelloAnswer& answer);
+
 inline constexpr std::size_t token_size = 16;
 using Token = std::array<std::byte, token_size>;
 

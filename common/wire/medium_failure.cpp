@@ -16,8 +16,11 @@ constexpr std::size_t most_size = least_size + most_part_bytes + most_medium_fai
 // The largest errno value that Linux has room for.
 constexpr std::uint32_t largest_errno = 4095;
 
-Failure malformed_medium_failure(const std::string& what) {
-    return fail(ErrorClass::target_refused, EBADMSG, "malformed MEDIUM_FAILURE message: {}", what);
+template <typename... Args>
+Failure malformed_medium_failure(fmt::format_string<Args...> what, Args&&... args) {
+    return in_context(
+        "malformed MEDIUM_FAILURE message",
+        fail(ErrorClass::target_refused, EBADMSG, what, std::forward<Args>(args)...).value());
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -55,13 +58,13 @@ bool announces_medium_failure(std::span<const std::byte> header) {
 
 Result<std::size_t> decode_medium_failure_size(std::span<const std::byte> header) {
     if (header.size() != response_header_size)
-        return malformed_medium_failure(fmt::format("its header has {} bytes, it must have {}",
-                                                    header.size(), response_header_size));
+        return malformed_medium_failure("its header has {} bytes, it must have {}", header.size(),
+                                        response_header_size);
     ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // behind status and type
     const auto size = reader.big_endian<std::uint64_t>();
     if (size < least_size || size > most_size)
-        return malformed_medium_failure(
-            fmt::format("its size field is {}, it must be {} to {}", size, least_size, most_size));
+        return malformed_medium_failure("its size field is {}, it must be {} to {}", size,
+                                        least_size, most_size);
     return static_cast<std::size_t>(size);
 }
 
@@ -70,8 +73,8 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     RPMEM_ASSIGN(const auto size, decode_medium_failure_size(header));
     if (!announces_medium_failure(header) || message.size() != size)
         return malformed_medium_failure(
-            fmt::format("its status or its type is another, or {} bytes are not the {} of its size",
-                        message.size(), size));
+            "its status or its type is another, or {} bytes are not the {} of its size",
+            message.size(), size);
     ByteReader reader(message.subspan(response_header_size));
     MediumFailure failure;
     failure.offset = reader.big_endian<std::uint64_t>();
@@ -81,13 +84,13 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     const auto text_size = reader.big_endian<std::uint32_t>();
     const auto rest = reader.rest();
     if (code == 0 || code > largest_errno)
-        return malformed_medium_failure(
-            fmt::format("its errno value is {}, it must be 1 to {}", code, largest_errno));
+        return malformed_medium_failure("its errno value is {}, it must be 1 to {}", code,
+                                        largest_errno);
     if (part_size > most_part_bytes || text_size > most_medium_failure_text ||
         rest.size() != std::size_t{part_size} + text_size)
         return malformed_medium_failure(
-            fmt::format("a path of {} bytes and a text of {} do not fill its last {} bytes",
-                        part_size, text_size, rest.size()));
+            "a path of {} bytes and a text of {} do not fill its last {} bytes", part_size,
+            text_size, rest.size());
     failure.code = static_cast<int>(code);
     failure.part = text_of(rest.first(part_size));
     failure.text = text_of(rest.subspan(part_size));

@@ -1,6 +1,8 @@
 #include "common/wire/status.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace rpmem::wire {
 namespace {
@@ -35,23 +37,18 @@ constexpr StatusEntry entries[] = {
     {Status::medium_failed, EIO, "the medium under the target's pool has failed"},
 };
 
-const StatusEntry* find(Status status) {
-    for (const StatusEntry& entry : entries)
-        if (entry.status == status)
-            return &entry;
-    return nullptr;
+StatusEntry entry_of(Status status) {
+    const auto* const entry = std::ranges::find(entries, status, &StatusEntry::status);
+    return entry != std::end(entries)
+               ? *entry
+               : StatusEntry{status, EREMOTEIO,
+                             "the target answered with a status that is not known here"};
 }
 
 } // namespace
 
-int errno_of(Status status) {
-    const StatusEntry* entry = find(status);
-    return entry ? entry->code : EREMOTEIO;
-}
+int errno_of(Status status) { return entry_of(status).code; }
 
-const char* describe(Status status) {
-    const StatusEntry* entry = find(status);
-    return entry ? entry->text : "the target answered with a status that is not known here";
-}
+const char* describe(Status status) { return entry_of(status).text; }
 
 } // namespace rpmem::wire

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index,
                  .remote = request_.remote},
         .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
         .most_payload = request_.inline_size};
-    const transport::ConnectLimits limits{context.time, context.watch.fd, context.watch.is_lost};
+    const transport::ConnectLimits limits{context.time, context.watch};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
     RPMEM_ASSIGN(auto opened,

@@ -4,7 +4,7 @@
 #include "common/base/quiet_thread.hpp"
 #include "common/rdma/fork_safety.hpp"
 #include "common/transport/fabric/library.hpp"
-#include "common/transport/fabric/paging.hpp"
+#include "common/transport/fabric/provider.hpp"
 #include "common/transport/fabric/search.hpp"
 
 #include <fmt/ranges.h>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/transport/fabric/provider.hpp"
-#include "common/wire/agreement.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/settings/settings.hpp"

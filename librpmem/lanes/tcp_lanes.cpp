@@ -46,11 +46,9 @@ Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::mil
     RPMEM_ASSIGN(auto opened, transport::connect_lane(*request_.proof,
                                                       {.address = {request_.host, request_.port},
                                                        .identity = {.lane = index},
-                                                       .time = time,
+                                                       .limits = {time, watch},
                                                        .peer_timeout = settings_.peer_timeout,
-                                                       .tls = tls_ ? &*tls_ : nullptr,
-                                                       .wake = watch.fd,
-                                                       .is_lost = watch.is_lost},
+                                                       .tls = tls_ ? &*tls_ : nullptr},
                                                       random));
     auto group = std::make_unique<transport::SocketGroup>(settings_.spin_time, receive_buffer_size);
     RPMEM_TRY(group->add(*opened.connection));

@@ -1,9 +1,9 @@
 // An out-of-band session with rpmemd: one request, one response.
 #pragma once
 
-#include "common/transport/control_transcript.hpp"
-#include "common/wire/agreement.hpp"
+#include "common/transport/proof.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/target.hpp"

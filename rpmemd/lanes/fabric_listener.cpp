@@ -1,6 +1,6 @@
 #include "rpmemd/lanes/fabric_listener.hpp"
 
-#include "common/transport/fabric/paging.hpp"
+#include "common/transport/fabric/provider.hpp"
 #include "common/transport/fabric/search.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "common/base/deadline.hpp"
 #include "common/base/io.hpp"
-#include "common/transport/control_transcript.hpp"
+#include "common/transport/proof.hpp"
 #include "common/transport/proof_ends.hpp"
 #include "common/wire/frame.hpp"
 #include "tests/hostile/hostile_session.hpp"

@@ -122,15 +122,13 @@ private:
     }
     // As TcpLanes.
     [[nodiscard]] Connecting connect(unsigned lane) {
-        auto opened =
-            transport::connect_lane(session_,
-                                    {.address = {"127.0.0.1", static_cast<std::uint16_t>(lane)},
-                                     .identity = {.lane = lane},
-                                     .time = connect_timeout,
-                                     .peer_timeout = std::chrono::seconds(2),
-                                     .wake = watch_,
-                                     .is_lost = [this] { return is_lost(); }},
-                                    random_);
+        auto opened = transport::connect_lane(
+            session_,
+            {.address = {"127.0.0.1", static_cast<std::uint16_t>(lane)},
+             .identity = {.lane = lane},
+             .limits = {connect_timeout, {watch_, [this] { return is_lost(); }}},
+             .peer_timeout = std::chrono::seconds(2)},
+            random_);
         Link* const link = links_[lane].empty() ? nullptr : links_[lane].back();
         if (!opened)
             return {.link = link, .lane = nullptr, .error = opened.error()};

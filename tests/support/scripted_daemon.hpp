@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/io.hpp"
-#include "common/transport/control_transcript.hpp"
+#include "common/transport/proof.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/settings/settings.hpp"

@@ -44,10 +44,8 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
                                     InitiatorHandshake& handshake, const Deadline& deadline,
                                     const ConnectLimits& limits) {
     NoFrames none;
-    const auto first = handshake.start();
-    if (!first.why.empty())
-        return fail(ErrorClass::link_lost, first.code, "{}", first.why);
-    RPMEM_TRY(connection.say(first.send));
+    RPMEM_ASSIGN(const Bytes first, handshake.start());
+    RPMEM_TRY(connection.say(first));
     while (true) {
         connection.poll(none);
         if (connection.ended())
@@ -56,8 +54,8 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
         if (handshake.is_done())
             return handshake.credits();
         const auto waited =
-            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), limits.wake);
-        if (waited == WaitResult::woken && limits.is_lost())
+            group.wait(std::chrono::milliseconds(deadline.poll_timeout()), limits.watch.fd);
+        if (waited == WaitResult::woken && limits.watch.is_lost())
             return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
@@ -72,8 +70,8 @@ Result<> await_connected(const fabric::EventQueue& events, const std::string& wh
     const Deadline deadline(limits.time);
     std::optional<fabric::ConnectionEvent> event;
     do {
-        RPMEM_ASSIGN(event, events.wait(deadline, limits.wake));
-    } while (!event && !deadline.passed() && !limits.is_lost());
+        RPMEM_ASSIGN(event, events.wait(deadline, limits.watch.fd));
+    } while (!event && !deadline.passed() && !limits.watch.is_lost());
     if (!event && !deadline.passed())
         return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
     if (!event)

@@ -5,18 +5,10 @@
 #include "common/wire/lane_rules.hpp"
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 
 namespace rpmem::transport {
-
-// While somebody waits: WAKE is readable, and IS_LOST says whether to go on.
-struct ConnectLimits {
-    std::chrono::milliseconds time;
-    int wake = -1;
-    std::function<bool()> is_lost;
-};
 
 struct FabricTarget {
     const fabric::Domain& domain;

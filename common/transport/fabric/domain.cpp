@@ -3,10 +3,15 @@
 #include "common/rdma/fork_safety.hpp"
 #include "common/rdma/memory_lock.hpp"
 
+#include <poll.h>
+#include <rdma/fi_cm.h>
 #include <sys/random.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace rpmem::fabric {
 namespace {
@@ -61,6 +66,37 @@ std::string pinning_advice(int code, const void* address, std::size_t size) {
     }
 }
 
+// What providers take with a connection request, at most.
+constexpr std::size_t max_connection_data = 256;
+
+Result<int> wait_fd_of(fid_t object, const char* what) {
+    int fd = -1;
+    const int status = fi_control(object, FI_GETWAIT, &fd);
+    if (status != 0)
+        return fail_fabric(ErrorClass::bug, status, "no descriptor to wait on for the {}", what);
+    return fd;
+}
+
+ConnectionEvent failed_event(fid_eq* queue) {
+    fi_eq_err_entry entry{};
+    const ssize_t status = fi_eq_readerr(queue, &entry, 0);
+    const int code = status < 0 ? static_cast<int>(-status) : std::abs(entry.err);
+    return {.kind = ConnectionEvent::Kind::failed,
+            .object = status < 0 ? nullptr : entry.fid,
+            .text = fi_strerror(code),
+            .code = code};
+}
+
+int failed_operation(fid_cq* queue, void*& context) {
+    fi_cq_err_entry entry{};
+    context = nullptr;
+    const ssize_t status = fi_cq_readerr(queue, &entry, 0);
+    if (status < 0)
+        return static_cast<int>(status);
+    context = entry.op_context;
+    return entry.err > 0 ? -entry.err : -EIO;
+}
+
 } // namespace
 
 Result<Domain> open_domain(const Provider& provider) {
@@ -105,6 +141,110 @@ Result<MemoryRegion> register_memory(const Domain& domain, const Provider& provi
     return MemoryRegion(Handle<fid_mr>(region), provider.virtual_addressing
                                                     ? reinterpret_cast<std::uintptr_t>(address)
                                                     : 0);
+}
+
+Result<EventQueue> EventQueue::open(const Domain& domain) {
+    fi_eq_attr attributes{};
+    attributes.wait_obj = FI_WAIT_FD;
+    fid_eq* queue = nullptr;
+    const int status = fi_eq_open(domain.fabric.get(), &attributes, &queue, nullptr);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status, "cannot open an event queue");
+    Handle<fid_eq> owned(queue);
+    RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "event queue"));
+    return EventQueue(std::move(owned), domain, fd);
+}
+
+bool EventQueue::prepare_sleep() const {
+    fid_t objects[] = {&queue_->fid};
+    return fi_trywait(fabric_, objects, 1) == 0;
+}
+
+Result<std::optional<ConnectionEvent>> EventQueue::read() const {
+    using Kind = ConnectionEvent::Kind;
+    std::uint32_t event = 0;
+    alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + max_connection_data>
+        buffer;
+    const ssize_t got = fi_eq_read(queue_.get(), &event, buffer.data(), buffer.size(), 0);
+    if (got == -FI_EAGAIN)
+        return std::nullopt;
+    if (got == -FI_EAVAIL)
+        return failed_event(queue_.get());
+    if (got < 0)
+        return fail_fabric(ErrorClass::link_lost, static_cast<int>(got), "reading an event queue");
+    const auto size = static_cast<std::size_t>(got);
+    if (size < sizeof(fi_eq_cm_entry))
+        return std::nullopt; // not an event of a connection
+    fi_eq_cm_entry entry;
+    std::memcpy(&entry, buffer.data(), sizeof(entry));
+    switch (event) {
+    case FI_CONNREQ:
+        return ConnectionEvent{.kind = Kind::requested,
+                               .object = entry.fid,
+                               .info = Info(entry.info),
+                               .data = {buffer.begin() + sizeof(entry),
+                                        buffer.begin() + static_cast<std::ptrdiff_t>(size)}};
+    case FI_CONNECTED:
+        return ConnectionEvent{.kind = Kind::connected, .object = entry.fid};
+    case FI_SHUTDOWN:
+        return ConnectionEvent{.kind = Kind::shut_down, .object = entry.fid};
+    default:
+        return std::nullopt; // of no interest here
+    }
+}
+
+Result<std::optional<ConnectionEvent>> EventQueue::wait(const Deadline& deadline, int wake) const {
+    // Providers without a thread of their own move connections on only when asked: look again now
+    // and then, whatever the descriptor says.
+    constexpr int look_again_ms = 100;
+    while (true) {
+        auto event = read();
+        if (!event || *event)
+            return event;
+        if (deadline.passed())
+            return std::nullopt;
+        if (!prepare_sleep())
+            continue;
+        pollfd fds[2] = {{fd_, POLLIN, 0}, {wake, POLLIN, 0}};
+        ::poll(fds, wake >= 0 ? 2 : 1, std::min(deadline.poll_timeout(), look_again_ms));
+        if (wake >= 0 && fds[1].revents != 0)
+            return std::nullopt;
+    }
+}
+
+Result<CompletionQueue> CompletionQueue::open(const Domain& domain, std::size_t size) {
+    fi_cq_attr attributes{};
+    attributes.size = size;
+    attributes.format = FI_CQ_FORMAT_MSG;
+    attributes.wait_obj = FI_WAIT_FD;
+    fid_cq* queue = nullptr;
+    const int status = fi_cq_open(domain.domain.get(), &attributes, &queue, nullptr);
+    if (status != 0)
+        return fail_fabric(ErrorClass::resource_limit, status,
+                           "cannot open a completion queue of {} entries", size);
+    Handle<fid_cq> owned(queue);
+    RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "completion queue"));
+    return CompletionQueue(std::move(owned), domain.fabric.get(), fd);
+}
+
+int CompletionQueue::read(std::span<Completion> entries) const {
+    const ssize_t got = fi_cq_read(queue_.get(), entries.data(), entries.size());
+    if (got > 0)
+        return static_cast<int>(got);
+    if (got == -FI_EAGAIN || got == 0)
+        return 0;
+    if (got == -FI_EAVAIL)
+        return failed_operation(queue_.get(), failed_context_);
+    return static_cast<int>(got);
+}
+
+bool CompletionQueue::sleep(int timeout_ms, int wake) const {
+    fid_t objects[] = {&queue_->fid};
+    if (fi_trywait(fabric_, objects, 1) != 0)
+        return true;
+    pollfd fds[2] = {{fd_, POLLIN, 0}, {wake, POLLIN, 0}};
+    ::poll(fds, 2, timeout_ms);
+    return fds[1].revents == 0;
 }
 
 } // namespace rpmem::fabric

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "common/transport/fabric/domain.hpp"
-#include "common/transport/fabric/handle.hpp"
-#include "common/transport/fabric/queues.hpp"
+#include "common/transport/fabric/library.hpp"
 
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>

@@ -298,10 +298,8 @@ std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver)
 }
 
 void FabricConnection::take_opening(Bytes message) {
-    const LaneHandshake::Step step = handshake_->take(message);
-    if (!step.why.empty())
-        return end_by(Fault::lost, step.code, step.why);
-    if (const auto said = say(step.send); !said)
+    const auto answer = handshake_->take(message);
+    if (const auto said = answer ? say(*answer) : Failure(answer.error()); !said)
         return end_by(Fault::lost, said.error().code, said.error().text);
     if (accepts_ && handshake_->is_done()) {
         handshake_.reset();

@@ -1,7 +1,7 @@
 // Waits for connections over libfabric, which share one completion queue.
 #pragma once
 
-#include "common/transport/fabric/queues.hpp"
+#include "common/transport/fabric/domain.hpp"
 #include "common/transport/spin_policy.hpp"
 #include "common/transport/transport.hpp"
 

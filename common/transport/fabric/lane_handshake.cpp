@@ -10,10 +10,10 @@ TargetHandshake::TargetHandshake(const ProofSession& session, std::uint32_t lane
       opened_(std::move(opened)) {}
 
 // A refused peer gets no further answer; the server ends its connection after ten seconds.
-LaneHandshake::Step TargetHandshake::take(Bytes message) {
+Result<Bytes> TargetHandshake::take(Bytes message) {
     const ProofState before = proof_.state();
     if (before == ProofState::refused)
-        return {};
+        return Bytes();
     ProofStep step = proof_.advance(message);
     if (step.state != ProofState::refused && (step.taken != message.size() || step.state == before))
         step = proof_.refuse(Refusal::another_format, newest_proof_format);
@@ -21,31 +21,32 @@ LaneHandshake::Step TargetHandshake::take(Bytes message) {
         step = proof_.identity().lane == lane_ ? proof_.accept(random_)
                                                : proof_.refuse(Refusal::proof_wrong);
     if (step.state != ProofState::proven)
-        return {.send = step.send};
+        return step.send;
     opened_();
-    return {.send = welcome_};
+    return Bytes(welcome_);
 }
 
-LaneHandshake::Step InitiatorHandshake::refused() const {
-    return {.why = describe(proof_.refused()), .code = errno_of(proof_.refused().why)};
+Failure InitiatorHandshake::refused() const {
+    const Refused& why = proof_.refused();
+    return fail(ErrorClass::link_lost, errno_of(why.why), "{}", describe(why));
 }
 
-LaneHandshake::Step InitiatorHandshake::start() {
+Result<Bytes> InitiatorHandshake::start() {
     const ProofStep step = proof_.start(random_);
-    return step.state == ProofState::refused ? refused() : Step{.send = step.send};
+    if (step.state == ProofState::refused)
+        return refused();
+    return step.send;
 }
 
-LaneHandshake::Step InitiatorHandshake::take(Bytes message) {
+Result<Bytes> InitiatorHandshake::take(Bytes message) {
     const ProofStep step = proof_.advance(message);
     if (step.state == ProofState::refused)
         return refused();
     if (step.state == ProofState::welcome && step.taken == message.size())
-        return {.send = step.send};
-    const auto credits = wire::decode_welcome(message);
-    if (!credits)
-        return {.why = credits.error().text, .code = credits.error().code};
-    credits_ = *credits;
-    return {};
+        return step.send;
+    RPMEM_ASSIGN(credits_,
+                 wire::decode_welcome(step.state == ProofState::proven ? message : Bytes()));
+    return Bytes();
 }
 
 } // namespace rpmem::transport

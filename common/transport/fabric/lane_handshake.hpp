@@ -14,12 +14,6 @@ namespace rpmem::transport {
 
 class LaneHandshake {
 public:
-    struct Step {
-        Bytes send{};      // a message; valid until the next call
-        std::string why{}; // the connection is of no use
-        int code = 0;      // a positive errno value, with WHY
-    };
-
     LaneHandshake() = default;
     virtual ~LaneHandshake() = default;
     LaneHandshake(const LaneHandshake&) = delete;
@@ -27,7 +21,9 @@ public:
 
     // A message comes behind the next one, before frames do.
     [[nodiscard]] virtual bool expects_more() const = 0;
-    virtual Step take(Bytes message) = 0;
+    // What to send, which may be nothing, and is valid until the next call. Failure: the connection
+    // is of no use.
+    virtual Result<Bytes> take(Bytes message) = 0;
     // The peer sends frames from now on.
     [[nodiscard]] virtual bool is_done() const = 0;
 };
@@ -39,7 +35,7 @@ public:
                     const wire::LaneCredits& credits, std::function<void()> opened);
 
     [[nodiscard]] bool expects_more() const override { return true; }
-    Step take(Bytes message) override;
+    Result<Bytes> take(Bytes message) override;
     [[nodiscard]] bool is_done() const override { return proof_.state() == ProofState::proven; }
 
 private:
@@ -56,16 +52,16 @@ public:
         : proof_(session, identity, false) {}
 
     // The first message.
-    Step start();
+    Result<Bytes> start();
     [[nodiscard]] bool expects_more() const override {
         return proof_.state() == ProofState::second;
     }
-    Step take(Bytes message) override;
+    Result<Bytes> take(Bytes message) override;
     [[nodiscard]] bool is_done() const override { return credits_.has_value(); }
     [[nodiscard]] const wire::LaneCredits& credits() const { return *credits_; }
 
 private:
-    Step refused() const;
+    [[nodiscard]] Failure refused() const;
 
     SystemRandom random_;
     InitiatorProof proof_;

@@ -2,7 +2,6 @@
 
 #include "common/base/io.hpp"
 #include "common/base/loading_guard.hpp"
-#include "common/transport/fabric/handle.hpp"
 
 #include <cerrno>
 #include <cstdlib>

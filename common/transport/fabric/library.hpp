@@ -4,6 +4,11 @@
 
 #include "common/base/result.hpp"
 
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <memory>
 #include <string>
 
 namespace rpmem::fabric {
@@ -19,5 +24,34 @@ std::string library_version();
 bool set_before_start(const char* variable, const char* value);
 // Nothing is set any more: other threads may read the environment from now on.
 void freeze_environment();
+
+// Owners of its objects.
+struct Closer {
+    template <typename Object>
+    void operator()(Object* object) const {
+        fi_close(
+            &object->fid); // fails only with objects open beneath it, an order this layer keeps
+    }
+};
+
+template <typename Object>
+using Handle = std::unique_ptr<Object, Closer>;
+
+struct InfoDeleter {
+    void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, InfoDeleter>;
+
+// The words for CODE, a positive errno value of libfabric's, and what to do about it.
+std::string explain(int code);
+
+// STATUS is a libfabric return value (negative).
+template <typename... Args>
+[[nodiscard]] Failure fail_fabric(ErrorClass kind, int status, fmt::format_string<Args...> format,
+                                  Args&&... args) {
+    const int code = -status;
+    return Failure(
+        Error{code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + explain(code)});
+}
 
 } // namespace rpmem::fabric

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 
 namespace rpmem::fabric {
 namespace {
@@ -26,6 +28,9 @@ constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
 // Answers are injected; messages are a header and data.
 constexpr std::size_t least_inject_size = 8;
 constexpr std::size_t pieces_of_a_message = 2;
+
+// See fi_verbs(7).
+constexpr const char* paging_variable = "FI_VERBS_USE_ODP";
 
 // Asks for connections from this address of ours.
 void set_source(fi_info& hints, const std::string& address) {
@@ -89,7 +94,7 @@ Provider examine(ProviderKind kind, Info info) {
     provider.info = std::move(info);
     // What libfabric does with this variable, too.
     provider.pages_on_demand = kind == ProviderKind::verbs &&
-                               rdma::is_switched_on("FI_VERBS_USE_ODP") &&
+                               rdma::is_switched_on(paging_variable) &&
                                rdma::paging_device(device_of(provider)).can_page;
     return provider;
 }
@@ -121,17 +126,18 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
                        node);
 }
 
-} // namespace
-
-const char* name_of(ProviderKind kind) {
-    switch (kind) {
-    case ProviderKind::verbs:
-        return "verbs";
-    case ProviderKind::sockets:
-        return "sockets";
-    }
-    return "?";
+std::optional<rdma::PagingDevice> first_that_pages() {
+    std::error_code none; // cannot be looked at: there is none for us
+    if (!std::filesystem::exists("/dev/infiniband", none))
+        return std::nullopt;
+    const auto devices = rdma::paging_devices();
+    if (!devices)
+        return std::nullopt;
+    const auto found = std::ranges::find_if(*devices, &rdma::PagingDevice::can_page);
+    return found == devices->end() ? std::nullopt : std::optional(*found);
 }
+
+} // namespace
 
 Result<Provider> find_to_connect(ProviderKind kind, const std::string& node,
                                  const std::string& service, QueueSizes queues,
@@ -157,6 +163,36 @@ std::string device_of(const Provider& provider) {
 
 std::string describe(const Provider& provider) {
     return fmt::format("{}, {}", name_of(provider.kind), device_of(provider));
+}
+
+std::string ask_for_paging(PagingPolicy policy, std::byte* memory, std::size_t size) {
+    if (policy == PagingPolicy::never || rdma::is_switched_on(paging_variable))
+        return {};
+    std::string why = "RPMEM_ODP=on";
+    if (policy == PagingPolicy::when_needed) {
+        const auto device = first_that_pages();
+        why = device ? rdma::why_not_pinned(*device, memory, size) : std::string();
+        if (why.empty())
+            return {};
+    }
+    if (set_before_start(paging_variable, "1"))
+        return "memory is paged in on demand by the RDMA device (ODP): " + why;
+    return "on-demand paging (ODP) would be needed, but RDMA is in use in this process already; "
+           "start the program with RPMEM_ODP=on: " +
+           why;
+}
+
+Result<> check_paging(PagingPolicy policy, const Provider& provider) {
+    if (policy != PagingPolicy::always || provider.kind != ProviderKind::verbs ||
+        provider.pages_on_demand)
+        return {};
+    const rdma::PagingDevice device = rdma::paging_device(device_of(provider));
+    return fail(ErrorClass::caller_fault, ENOTSUP,
+                "RPMEM_ODP=on asks for on-demand paging (ODP), and the RDMA device {} cannot be "
+                "used so: {}; use RPMEM_ODP=auto, which pins memory wherever that is possible",
+                device.name,
+                device.can_page ? "RDMA is in use in this process already, without it"
+                                : device.why_not);
 }
 
 } // namespace rpmem::fabric

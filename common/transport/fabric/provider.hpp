@@ -1,18 +1,17 @@
 // Which libfabric provider reaches a node, and what it can do.
 #pragma once
 
+#include "common/base/paging_policy.hpp"
 #include "common/base/result.hpp"
-#include "common/transport/fabric/handle.hpp"
+#include "common/transport/fabric/library.hpp"
+#include "common/wire/control_messages.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace rpmem::fabric {
 
-enum class ProviderKind { verbs, sockets };
-
-const char* name_of(ProviderKind kind);
+using ProviderKind = wire::Provider; // verbs or sockets
 
 // Operations that an endpoint takes at once.
 struct QueueSizes {
@@ -59,5 +58,15 @@ std::string device_of(const Provider& provider);
 
 // For people: verbs, mlx5_0.
 std::string describe(const Provider& provider);
+
+// On-demand paging: libfabric reads whether to use it from its environment, once in a process. So
+// what is decided first is decided for all pools.
+// Has libfabric use it if POLICY says so, or if the MEMORY cannot be pinned and a device of this
+// node can do without that. Returns what to tell people: what was asked for, and why; empty:
+// nothing.
+std::string ask_for_paging(PagingPolicy policy, std::byte* memory, std::size_t size);
+
+// ENOTSUP if POLICY is `always` and the provider's device cannot, or if libfabric was not asked.
+Result<> check_paging(PagingPolicy policy, const Provider& provider);
 
 } // namespace rpmem::fabric

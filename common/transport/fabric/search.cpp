@@ -1,5 +1,6 @@
 #include "common/transport/fabric/search.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -31,20 +32,6 @@ Failure explain(const Error& error, const RdmaFacts& facts, const LocalEnd& end)
                 error.text, variables_in_force());
 }
 
-bool is_allowed(const std::string& device, const std::vector<rdma::AllowedDevice>& allowed) {
-    for (const rdma::AllowedDevice& entry : allowed)
-        if (entry.name == device)
-            return true;
-    return false;
-}
-
-bool leads_to(const Port& port, const std::string& interface) {
-    for (const std::string& own : port.interfaces)
-        if (own == interface)
-            return true;
-    return false;
-}
-
 // The addresses from which DEVICE can reach HOST through PORTS. An empty one: the route leads
 // there.
 std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
@@ -52,7 +39,7 @@ std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
     std::vector<std::string> addresses;
     bool are_known = false;
     for (const Port* port : ports) {
-        if (leads_to(*port, end.interface))
+        if (std::ranges::find(port->interfaces, end.interface) != port->interfaces.end())
             return {""};
         are_known = are_known || !port->interfaces.empty();
     }
@@ -130,7 +117,9 @@ Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
         return explain(found.error(), facts, end);
     // The address decides which device it is; the setting, whether that one may serve.
     const auto diagnosis = rdma::diagnose(facts, end);
-    if (!is_allowed(device_of(*found), facts.allowed) || diagnosis.fault == Fault::other_device)
+    const bool is_allowed = std::ranges::any_of(
+        facts.allowed, [&](const auto& each) { return each.name == device_of(*found); });
+    if (!is_allowed || diagnosis.fault == Fault::other_device)
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}",
                     diagnosis.fault != Fault::none
                         ? diagnosis.text

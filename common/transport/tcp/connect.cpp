@@ -24,6 +24,17 @@ namespace {
 constexpr const char* nobody_answers =
     "it is connected, and the target says nothing: another program may have the port";
 
+bool sees_loss(const ConnectOptions& options) {
+    return options.limits.watch.is_lost && options.limits.watch.is_lost();
+}
+
+// What a failed try leaves to do.
+enum class Outlook {
+    none,
+    may_pass,       // the target may let the lane in a moment later
+    lane_is_in_use, // maybe by an earlier try, of which the target does not know that it has ended
+};
+
 // One try to connect one lane.
 class Attempt {
 public:
@@ -33,11 +44,9 @@ public:
                             options.address.port)) {}
 
     Result<OpenedLane> run(Random& random);
-    // The target may let the lane in a moment later.
-    [[nodiscard]] bool may_pass() const { return may_pass_; }
-    // It may have taken this one for the lane.
+    [[nodiscard]] Outlook outlook() const { return outlook_; }
+    // The target may have taken this one for the lane.
     [[nodiscard]] bool was_proven() const { return was_proven_; }
-    [[nodiscard]] bool is_in_use() const { return is_in_use_; }
 
 private:
     Result<> open();
@@ -57,9 +66,8 @@ private:
     std::unique_ptr<Stream> stream_;
     std::array<std::byte, 256> buffer_; // what came behind the proof
     std::size_t buffered_ = 0;
-    bool may_pass_ = false;
+    Outlook outlook_ = Outlook::none;
     bool was_proven_ = false;
-    bool is_in_use_ = false;
 };
 
 Failure Attempt::failed(int code, const std::string& what) const {
@@ -68,15 +76,16 @@ Failure Attempt::failed(int code, const std::string& what) const {
 
 Result<> Attempt::wait(short events, const char* stage) {
     while (true) {
-        std::array<pollfd, 2> fds{{{stream_->fd(), events, 0}, {options_.wake, POLLIN, 0}}};
+        std::array<pollfd, 2> fds{
+            {{stream_->fd(), events, 0}, {options_.limits.watch.fd, POLLIN, 0}}};
         const int found = ::poll(fds.data(), fds.size(), deadline_.poll_timeout());
         if (found > 0 && fds[0].revents != 0)
             return {};
-        if (found > 0 && options_.is_lost && options_.is_lost())
+        if (found > 0 && sees_loss(options_))
             return failed(ECONNRESET, "the session ended");
         if (deadline_.passed())
             return failed(ETIMEDOUT, fmt::format("{} (waited {} ms, RPMEM_CONNECT_TIMEOUT)", stage,
-                                                 options_.time.count()));
+                                                 options_.limits.time.count()));
     }
 }
 
@@ -112,7 +121,7 @@ Result<> Attempt::send(Bytes bytes) {
     const ssize_t sent = bytes.empty() ? 0 : stream_->send({&whole, 1}, false);
     if (sent == static_cast<ssize_t>(bytes.size()))
         return {};
-    may_pass_ = true;
+    outlook_ = Outlook::may_pass;
     return failed(sent < 0 ? static_cast<int>(-sent) : EAGAIN, "the target ended the connection");
 }
 
@@ -126,15 +135,16 @@ Result<std::size_t> Attempt::receive(std::span<std::byte> place, const char* sta
             RPMEM_TRY(wait(POLLIN, stage));
             continue;
         }
-        may_pass_ = true;
+        outlook_ = Outlook::may_pass;
         return failed(got < 0 ? static_cast<int>(-got) : ECONNRESET,
                       "the target ended the connection before the lane was open");
     }
 }
 
 Failure Attempt::refused(const Refused& why) {
-    may_pass_ = transport::may_pass(why.why);
-    is_in_use_ = why.why == Refusal::lane_in_use;
+    outlook_ = may_pass(why.why)                 ? Outlook::may_pass
+               : why.why == Refusal::lane_in_use ? Outlook::lane_is_in_use
+                                                 : Outlook::none;
     return failed(errno_of(why.why), describe(why));
 }
 
@@ -145,7 +155,7 @@ Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
         RPMEM_TRY(wait(POLLIN, nobody_answers));
         const ssize_t got = ::recv(tls.fd(), buffer_.data(), buffer_.size(), 0);
         if (got <= 0) {
-            may_pass_ = true;
+            outlook_ = Outlook::may_pass;
             return failed(got < 0 ? errno : ECONNRESET,
                           "the target ended the connection before TLS");
         }
@@ -215,13 +225,13 @@ Result<OpenedLane> Attempt::run(Random& random) {
 
 Result<OpenedLane> connect_lane(const ProofSession& session, const ConnectOptions& options,
                                 Random& random) {
-    const Deadline deadline(options.time);
+    const Deadline deadline(options.limits.time);
     bool was_proven = false;
     for (unsigned tries = 1;; ++tries) {
         Attempt attempt(session, options, deadline);
         auto lane = attempt.run(random);
-        // The target may not know yet that an earlier try has ended.
-        if (lane || !(attempt.may_pass() || (was_proven && attempt.is_in_use())))
+        const Outlook outlook = attempt.outlook();
+        if (lane || outlook == Outlook::none || (outlook == Outlook::lane_is_in_use && !was_proven))
             return lane;
         was_proven = was_proven || attempt.was_proven();
         std::uint32_t bits = 0;
@@ -229,9 +239,8 @@ Result<OpenedLane> connect_lane(const ProofSession& session, const ConnectOption
         const auto pause = std::chrono::ceil<std::chrono::milliseconds>(retry_pause(tries, bits));
         if (deadline.poll_timeout() <= pause.count())
             return lane;
-        pollfd wake{options.wake, POLLIN, 0};
-        if (::poll(&wake, 1, static_cast<int>(pause.count())) > 0 && options.is_lost &&
-            options.is_lost())
+        pollfd wake{options.limits.watch.fd, POLLIN, 0};
+        if (::poll(&wake, 1, static_cast<int>(pause.count())) > 0 && sees_loss(options))
             return lane;
     }
 }

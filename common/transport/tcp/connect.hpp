@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,11 +20,9 @@ struct LaneAddress {
 struct ConnectOptions {
     LaneAddress address;
     LaneIdentity identity;
-    std::chrono::milliseconds time; // for all tries together
+    ConnectLimits limits;
     std::chrono::milliseconds peer_timeout;
     const TlsContext* tls = nullptr; // null: the lane goes without
-    int wake = -1;                   // readable: is_lost() says whether to go on
-    std::function<bool()> is_lost;
 };
 
 struct OpenedLane {

@@ -4,12 +4,12 @@
 #include "common/transport/tcp/stream.hpp"
 #include "common/wire/frame.hpp"
 
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -41,20 +41,20 @@ wire::LaneCredits credits_of(int socket) {
             .reads = static_cast<std::uint32_t>(wire::most_reads)};
 }
 
+// It is at the same place in both families.
+std::uint16_t port_of(const sockaddr_storage& name) {
+    return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
+}
+
+// Without its zone: to look up the name of an interface takes a socket, which a confined daemon
+// cannot have.
 std::string name_of_peer(int socket) {
     sockaddr_storage peer{};
     socklen_t size = sizeof(peer);
-    std::array<char, NI_MAXHOST> host{};
-    std::array<char, NI_MAXSERV> port{};
-    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0)
+    auto* const generic = reinterpret_cast<sockaddr*>(&peer);
+    if (::getpeername(socket, generic, &size) != 0)
         return "a peer";
-    // To look up the name of an interface takes a socket, which a confined daemon cannot have.
-    if (peer.ss_family == AF_INET6)
-        reinterpret_cast<sockaddr_in6*>(&peer)->sin6_scope_id = 0;
-    if (::getnameinfo(reinterpret_cast<sockaddr*>(&peer), size, host.data(), host.size(),
-                      port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return "a peer";
-    return fmt::format("{} port {}", host.data(), port.data());
+    return fmt::format("{} port {}", text_of(address_of(generic)), port_of(peer));
 }
 
 bool send_all(int socket, Bytes bytes) {
@@ -95,11 +95,11 @@ Result<> Listener::open(const ListenOptions& options) {
 
 // On the first free port of the range.
 Result<> Listener::bind(const std::string& address, PortRange ports) {
-    RPMEM_ASSIGN(const AddressList found,
-                 in_context("cannot listen at " + address,
-                            look_up(address, "", AI_NUMERICHOST | AI_PASSIVE)));
     int code = EADDRINUSE;
     for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
+        RPMEM_ASSIGN(const AddressList found, in_context("cannot listen at " + address,
+                                                         look_up(address, std::to_string(port),
+                                                                 AI_NUMERICHOST | AI_PASSIVE)));
         UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!socket)
             return fail_errno(ErrorClass::resource_limit, errno, "no socket to listen at {}",
@@ -108,17 +108,14 @@ Result<> Listener::bind(const std::string& address, PortRange ports) {
         const int on = 1;
         static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
         sockaddr_storage name{};
-        std::memcpy(&name, found->ai_addr, found->ai_addrlen);
-        // The port is at the same place in both families.
-        reinterpret_cast<sockaddr_in*>(&name)->sin_port = htons(static_cast<std::uint16_t>(port));
-        socklen_t size = found->ai_addrlen;
-        auto* const generic = reinterpret_cast<sockaddr*>(&name);
-        if (::bind(socket.get(), generic, size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0 ||
-            ::getsockname(socket.get(), generic, &size) != 0) {
+        socklen_t size = sizeof(name);
+        if (::bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+            ::listen(socket.get(), SOMAXCONN) != 0 ||
+            ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0) {
             code = errno;
             continue;
         }
-        port_ = ntohs(reinterpret_cast<sockaddr_in*>(&name)->sin_port);
+        port_ = port_of(name);
         epoll_event event{.events = EPOLLIN, .data = {.u64 = listens + sockets_.size()}};
         if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
             return fail_errno(ErrorClass::resource_limit, errno, "cannot wait for lanes (epoll)");

@@ -1,4 +1,3 @@
-#include "common/wire/agreement.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/support/expect.hpp"
 

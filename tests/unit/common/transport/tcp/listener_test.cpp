@@ -91,10 +91,8 @@ protected:
                                          std::chrono::milliseconds time = patience) const {
         return {.address = {host, listener->port()},
                 .identity = {.lane = lane},
-                .time = time,
-                .peer_timeout = patience,
-                .wake = -1,
-                .is_lost = {}};
+                .limits = {.time = time},
+                .peer_timeout = patience};
     }
     void expect_refused(const ProofSession& by, std::uint32_t lane, int code,
                         const std::string& words) {
@@ -196,8 +194,7 @@ TEST_F(ListenerTest, TheEndOfTheSessionEndsTheWait) {
     auto event = Event::make();
     event->raise();
     ConnectOptions waits = options(0);
-    waits.wake = event->fd();
-    waits.is_lost = [] { return true; };
+    waits.limits.watch = {event->fd(), [] { return true; }};
     EXPECT_TRUE(failed(connect_lane(session, waits, random), ECONNRESET));
 }
 
