@@ -196,30 +196,29 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
     return Response{header, std::move(bytes)};
 }
 
-Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
+// REQUEST asks for a pool, as WHAT says; DECODE reads the response.
+template <typename Decode>
+auto Session::ask_for_pool(const wire::Bytes& request, MessageType response_type, const char* what,
+                           Decode decode)
+    -> decltype(decode(wire::ResponseHeader{}, std::span<const std::byte>())) {
     const std::lock_guard lock(mutex_);
-    const wire::Bytes bytes = wire::encode(request);
-    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::create_response));
+    RPMEM_ASSIGN(const auto response, exchange(request, response_type));
     if (response.header.status != wire::Status::success)
-        return refused(response.header.status, "to create the pool");
-    RPMEM_ASSIGN(auto answer,
-                 understood(wire::decode_create_response(response.header, response.body())));
+        return refused(response.header.status, what);
+    RPMEM_ASSIGN(auto answer, understood(decode(response.header, response.body())));
     if (transcript_)
-        transcript_->add(bytes, response.bytes);
+        transcript_->add(request, response.bytes);
     return answer;
 }
 
+Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
+    return ask_for_pool(wire::encode(request), MessageType::create_response, "to create the pool",
+                        wire::decode_create_response);
+}
+
 Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
-    const std::lock_guard lock(mutex_);
-    const wire::Bytes bytes = wire::encode(request);
-    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::open_response));
-    if (response.header.status != wire::Status::success)
-        return refused(response.header.status, "to open the pool");
-    RPMEM_ASSIGN(auto answer,
-                 understood(wire::decode_open_response(response.header, response.body())));
-    if (transcript_)
-        transcript_->add(bytes, response.bytes);
-    return answer;
+    return ask_for_pool(wire::encode(request), MessageType::open_response, "to open the pool",
+                        wire::decode_open_response);
 }
 
 Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {

@@ -89,6 +89,10 @@ private:
         }
     };
     Result<Response> exchange(const wire::Bytes& request, wire::MessageType response);
+    template <typename Decode>
+    auto ask_for_pool(const wire::Bytes& request, wire::MessageType response_type, const char* what,
+                      Decode decode)
+        -> decltype(decode(wire::ResponseHeader{}, std::span<const std::byte>()));
     Failure refused(wire::Status status, const char* request);
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);

@@ -104,9 +104,9 @@ protected:
     }
 
     [[nodiscard]] Result<std::unique_ptr<LaneSet>>
-    connect(const std::function<void(FabricLanesRequest&)>& change = {}) {
-        FabricLanesRequest request = request_for(*served_.server, memory_,
-                                                 wire::PersistMethod::general_purpose, watch_.fd());
+    connect(const std::function<void(LanesRequest&)>& change = {}) {
+        LanesRequest request = request_for(*served_.server, memory_,
+                                           wire::PersistMethod::general_purpose, watch_.fd());
         if (change)
             change(request);
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
@@ -200,7 +200,7 @@ TEST_F(LaneConnectData, WhoKnowsTheTokenOnlyGetsNoLane) {
 TEST_F(LaneConnectData, AWrongProofIsRefused) {
     Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
     EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
-        lanes = connect([](FabricLanesRequest& request) {
+        lanes = connect([](LanesRequest& request) {
             auto wrong = sample_proof(lane_count, 2);
             wrong.keys.token = request.proof->keys.token;
             wrong.keys.id = request.proof->keys.id;
