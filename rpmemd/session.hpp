@@ -1,4 +1,9 @@
-// What a session holds: at most one pool, and the lanes that lead to it.
+// What a session holds: at most one pool, and the lanes that lead to it. Session::become() changes
+// how it stands with the pool:
+//   none    -> opened   open() has it; nothing removes it but close(true)
+//   none    -> created  create() has made it; it is removed again if its lanes never come up
+//   opened  -> closed   close(), or it cannot be served
+//   created -> closed   likewise
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -71,9 +76,14 @@ public:
     Granted<> close(bool remove);
 
 private:
+    enum class State { none, opened, created, closed };
+
+    void become(State next) { state_ = next; }
     [[nodiscard]] Granted<> check(const PoolRequest& request) const;
+    Granted<wire::InBandAttributes> take_up(Result<Pool> pool, State state,
+                                            const PoolRequest& request);
     Granted<wire::InBandAttributes> serve(const PoolRequest& request);
-    void give_up();
+    Result<> end_pool(bool remove);
     void guard_memory();
     [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
     [[nodiscard]] Granted<> confine(wire::Provider provider);
@@ -95,7 +105,7 @@ private:
     std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)
-    bool created_here_ = false;
+    State state_ = State::none;
     std::optional<Deadline> connect_deadline_;
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 using transport::FabricConnection;
 using EventKind = fabric::ConnectionEvent::Kind;
+using Stage = transport::FabricState::Stage;
 
 // More under way on a lane gains nothing, and there is a buffer for each.
 constexpr std::uint32_t most_frames = 32;
@@ -125,7 +126,7 @@ Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds
     else if (!ready())
         limit = std::min(limit, connecting_tick);
     for (const LaneSlot& slot : slots_)
-        if (slot.state && !slot.state->is_open && !slot.state->has_ended)
+        if (slot.is(Stage::opening))
             limit = std::clamp(
                 std::chrono::ceil<std::chrono::milliseconds>(slot.deadline - Clock::now()),
                 std::chrono::milliseconds(0), limit);
@@ -157,24 +158,24 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
             continue;
         if (is_0_1_ && event.kind != EventKind::failed)
             note_connected(slot); // the end may be seen before the beginning is told
-        if (slot.state->has_ended)
+        if (slot.is(Stage::ended))
             continue;
         if (event.kind == EventKind::connected)
-            slot.is_connected = true;
+            slot.is_told = true;
         // Or it is the end of a former endpoint, which was in the same place.
-        else if (event.kind == EventKind::failed || slot.is_connected)
+        else if (event.kind == EventKind::failed || slot.is_told)
             lose(slot, lane);
     }
 }
 
 void FabricLaneServer::note_connected(LaneSlot& slot) {
-    if (!std::exchange(slot.is_connected, true))
+    if (!std::exchange(slot.is_told, true))
         ++connected_;
 }
 
 // Its worker ends it.
 void FabricLaneServer::lose(LaneSlot& slot, unsigned lane) {
-    slot.state->is_lost.store(true, std::memory_order_release);
+    slot.state->become(Stage::lost);
     workers_[lane % workers_.size()].frames->look();
 }
 
@@ -182,8 +183,7 @@ void FabricLaneServer::end_unproven() {
     const auto now = Clock::now();
     for (unsigned lane = 0; lane < lane_count_; ++lane) {
         LaneSlot& slot = slots_[lane];
-        if (!slot.state || slot.state->is_open || slot.state->has_ended || slot.state->is_lost ||
-            now < slot.deadline)
+        if (!slot.is(Stage::opening) || now < slot.deadline)
             continue;
         log_.warning("lane {} did not prove itself in time", lane);
         lose(slot, lane);
@@ -203,12 +203,10 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
         return refuse("its token is not the one of this session");
     if (data.lane >= lane_count_)
         return refuse(fmt::format("lane {}: there is no such lane", data.lane));
-    const auto& state = slots_[data.lane].state;
-    if (state && state->is_open && !state->has_ended && !state->is_lost)
+    if (slots_[data.lane].is(Stage::open))
         return refuse(fmt::format("lane {}: it is connected already", data.lane));
-    const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
-        return each.state && !each.state->is_open && !each.state->has_ended;
-    });
+    const auto unproven = std::count_if(slots_.begin(), slots_.end(),
+                                        [](const auto& each) { return each.is(Stage::opening); });
     if (static_cast<std::size_t>(unproven) >= most_unproven_)
         return refuse(
             fmt::format("lane {}: {} others have to prove themselves first", data.lane, unproven));
@@ -222,7 +220,7 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
         return listener_->reject(request.info);
     }
     LaneSlot& slot = slots_[*lane];
-    if (slot.state && !slot.state->has_ended)
+    if (slot.state && !slot.is(Stage::ended))
         lose(slot, *lane); // the peer has given up an earlier attempt
     auto connection = open_connection(*lane, request.info.get());
     if (!connection) { // the lanes that there are go on

@@ -59,12 +59,17 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    // The last connection for a lane.
+    // The last connection for a lane. Nobody has come: there is no state. Otherwise the connection
+    // goes through the stages of FabricState; accept() brings it in, its worker opens and ends it,
+    // and lose() says that it is lost.
     struct LaneSlot {
         fid_t endpoint = nullptr;
         std::shared_ptr<transport::FabricState> state;
         Clock::time_point deadline; // of its proof
-        bool is_connected = false;
+        bool is_told = false; // by the event queue that it is connected; the worker may be ahead
+        [[nodiscard]] bool is(transport::FabricState::Stage stage) const {
+            return state && state->stage() == stage;
+        }
     };
     struct Worker {
         transport::FabricGroup* group;

@@ -364,6 +364,12 @@ Result<UniqueFd> PartFile::open_directory() const {
     return std::move(place->link ? place->link->directory : place->entry.directory);
 }
 
+Result<> PartFile::undo(bool has_header) const {
+    if (new_)
+        return remove(has_header);
+    return has_header ? write_header(PoolHeader{}) : Result<>();
+}
+
 Result<> PartFile::remove(bool has_header) const {
     if (device_dax_)
         return has_header ? write_header(PoolHeader{}) : Result<>{};

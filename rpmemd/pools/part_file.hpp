@@ -52,7 +52,6 @@ public:
         return device_dax_ ? std::optional(deep_flush_.get()) : std::nullopt;
     }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
-    [[nodiscard]] bool is_new() const { return new_; }                   // by make()
     [[nodiscard]] int protection() const;                                // of its mappings
 
     // The header page; durable on return. SYNCS: of a part that is in use, where others may be
@@ -71,6 +70,9 @@ public:
     // The directory that has the file's name (O_PATH): make_durable() syncs it, remove() changes
     // it.
     [[nodiscard]] Result<UniqueFd> open_directory() const;
+    // What a session has begun here is not to stay: removes a file that it made, and clears the
+    // header page of another if HAS_HEADER.
+    [[nodiscard]] Result<> undo(bool has_header) const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.
     [[nodiscard]] Result<> remove(bool has_header) const;
 

@@ -43,7 +43,8 @@ FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const
                  made->make_places(buffers.receives, buffers.receive_size, Kind::receive));
     RPMEM_ASSIGN(made->sends_, made->make_places(buffers.sends, buffers.send_size, Kind::send,
                                                  std::max(buffers.landing, unwanted)));
-    made->state_->is_open = !made->handshake_;
+    if (!made->handshake_)
+        made->state_->become(FabricState::Stage::open);
     made->numbers_.resize(buffers.sends);
     made->arrived_.resize(buffers.receives);
     made->queue_ = buffers.queue;
@@ -76,7 +77,7 @@ Result<FabricConnection::MessageBuffers> FabricConnection::make_places(std::size
 
 FabricConnection::~FabricConnection() {
     abandon();
-    state_->has_ended = true;
+    state_->become(FabricState::Stage::ended);
 }
 
 void FabricConnection::abandon() {
@@ -84,7 +85,7 @@ void FabricConnection::abandon() {
         return;
     if (!ended())
         failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
-    state_->has_ended = true;
+    state_->become(FabricState::Stage::ended);
     // The provider sockets closes its socket again when the peer shuts down, too, whoever has the
     // number by then. Without a shutdown it does so once.
     if (endpoint_ && provider_.kind != fabric::ProviderKind::sockets)
@@ -118,7 +119,7 @@ Result<> FabricConnection::prepare_for_frames(const FabricBuffers& buffers) {
     first_receives_ = std::exchange(receives_, std::move(receives));
     arrived_.assign(buffers.receives, {});
     first_arrived_ = 0;
-    state_->is_open = true;
+    state_->become(FabricState::Stage::open);
     return post_all();
 }
 
@@ -250,7 +251,7 @@ std::uint64_t FabricConnection::released() const {
 }
 
 std::size_t FabricConnection::poll(Receiver& receiver) {
-    const bool is_lost = state_->is_lost.load(std::memory_order_acquire);
+    const bool is_lost = state_->stage() == FabricState::Stage::lost;
     if (arrived_count_ == 0 || is_lost)
         group_.look();
     has_news_ = false;
@@ -298,7 +299,7 @@ void FabricConnection::take_opening(Bytes message) {
         return end_by(Fault::lost, said.error().code, said.error().text);
     if (accepts_ && handshake_->is_done()) {
         handshake_.reset();
-        state_->is_open = true;
+        state_->become(FabricState::Stage::open);
     }
 }
 
@@ -342,13 +343,13 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
                             has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
                             posted_ - released(), posted_)};
     if (fault != Fault::broke_protocol)
-        state_->has_ended = true;
+        state_->become(FabricState::Stage::ended);
 }
 
 // A connection whose peer broke the rules stays until the peer has read why. It ends here at once
 // if the reason cannot be sent.
 int FabricConnection::fd() const {
-    const bool is_over = send_code_ != 0 || state_->is_lost.load(std::memory_order_relaxed) ||
+    const bool is_over = send_code_ != 0 || state_->stage() == FabricState::Stage::lost ||
                          (is_closing_ && encoding_.is_0_1());
     return !endpoint_ || is_over ? -1 : 0;
 }

@@ -46,11 +46,24 @@ struct FabricPool {
     std::optional<fabric::RemoteAddress> remote{}; // of offset 0, if the peer's is
 };
 
-// Flags that a connection shares with other threads. They outlive the connection.
-struct FabricState {
-    std::atomic<bool> is_open = false;   // frames may go
-    std::atomic<bool> is_lost = false;   // the event queue says so
-    std::atomic<bool> has_ended = false; // it is of no more use
+// Where a connection stands, for other threads. It outlives the connection. become() goes forward
+// only:
+//   opening -> open   frames may go; with no handshake, from the first
+//   any     -> lost   the event queue says so
+//   any     -> ended  it is of no more use
+class FabricState {
+public:
+    enum class Stage { opening, open, lost, ended };
+
+    [[nodiscard]] Stage stage() const { return stage_.load(std::memory_order_acquire); }
+    void become(Stage next) {
+        Stage now = stage_.load(std::memory_order_relaxed);
+        while (now < next && !stage_.compare_exchange_weak(now, next, std::memory_order_acq_rel)) {
+        }
+    }
+
+private:
+    std::atomic<Stage> stage_ = Stage::opening;
 };
 
 class FabricConnection final : public Connection {

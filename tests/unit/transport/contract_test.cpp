@@ -234,14 +234,14 @@ TEST_F(FabricContract, ALossIsToldBehindWhatCame) {
          !pair.theirs.connection->ended() && !deadline.passed();) {
         pair.ours.turn(std::chrono::milliseconds(1));
         if (pair.theirs.taker.headers.size() == 1) {
-            pair.state->is_lost = true;
+            pair.state->become(FabricState::Stage::lost);
             EXPECT_TRUE(pair.theirs.connection->fd() < 0);
         }
         pair.theirs.turn(std::chrono::milliseconds(1));
     }
     EXPECT_EQ(pair.theirs.taker.headers.size(), 1U);
     EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::lost);
-    EXPECT_TRUE(pair.state->has_ended);
+    EXPECT_EQ(pair.state->stage(), FabricState::Stage::ended);
 }
 
 TEST_F(FabricContract, AMessageThatIsNoFrameBreaksTheRules) {
