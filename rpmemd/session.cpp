@@ -132,14 +132,18 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
     return refuse(wire::Status::fatal, cannot_confine + why);
 }
 
-Granted<wire::InBandAttributes> Session::create(const PoolRequest& request,
-                                                const rpmem_pool_attr& attributes) {
+Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
+    const PoolRequest request{.pool_size = asked.pool_size,
+                              .lanes = asked.lanes,
+                              .provider = asked.provider,
+                              .inline_size = asked.inline_size,
+                              .pool_set = asked.pool_set};
     RPMEM_TRY(check(request));
     if (configuration_.read_only)
         return refuse(wire::Status::no_access,
                       "this session may only read (read-only), and not create a pool");
     return take_up(
-        create_pool(store_options(), request.pool_set, request.pool_size, attributes, log_),
+        create_pool(store_options(), request.pool_set, request.pool_size, asked.attributes, log_),
         State::created, request);
 }
 
@@ -293,12 +297,11 @@ Granted<> Session::confine(wire::Provider provider) {
     auto directories = pool_->prepare_confinement();
     if (!directories)
         return refuse(directories.error());
-    auto [file, prefix] = open_log_channel(configuration_, LOG_WARNING);
     const Confinement confinement =
         target::confine({.directories = std::move(*directories),
                          .may_remove = state_ == State::created ||
                                        (configuration_.may_delete && !configuration_.read_only),
-                         .log = {std::move(file), std::move(prefix)}});
+                         .log = open_log_channel(configuration_, LOG_WARNING)});
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);
     if (confinement.is_missing.empty())

@@ -25,14 +25,8 @@
 
 namespace rpmem::target {
 
-// The parameters that CREATE and OPEN share.
-struct PoolRequest {
-    std::string pool_set;
-    std::uint64_t pool_size;
-    std::uint32_t lanes;
-    wire::Provider provider;
-    std::uint64_t inline_size;
-};
+// What CREATE and OPEN have in common.
+using PoolRequest = wire::OpenRequest;
 
 class Session {
 public:
@@ -66,8 +60,7 @@ public:
     void look_for_truncated_parts() const;
 
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
-    Granted<wire::InBandAttributes> create(const PoolRequest& request,
-                                           const rpmem_pool_attr& attributes);
+    Granted<wire::InBandAttributes> create(const wire::CreateRequest& asked);
     Granted<wire::InBandAttributes> open(const PoolRequest& request);
     // Once one of them is about to be answered: lanes prove that they know REQUEST and RESPONSE, as
     // they cross the channel.

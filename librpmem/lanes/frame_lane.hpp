@@ -5,18 +5,24 @@
 #include "common/base/hot.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
-#include "librpmem/lanes/loss_watch.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace rpmem::initiator {
+
+// Of a session, for whoever waits for its lanes.
+struct LossWatch {
+    int fd;                        // readable: it may be lost
+    std::function<bool()> is_lost; // looks, for a moment at least; from any thread; must not throw
+};
 
 // Bytes that one frame reads at most.
 [[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);

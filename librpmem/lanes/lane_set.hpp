@@ -1,4 +1,6 @@
-// The lanes of a pool. Each is connected when it is used first, unless it was before.
+// The lanes of a pool. A lane at this end is a slot; put() alone changes it:
+//   empty -> connected  when it is used first, or before; an attempt that fails leaves it empty
+// What then ends a lane ends the session, see librpmem/monitor.hpp.
 #pragma once
 
 #include "common/base/result.hpp"

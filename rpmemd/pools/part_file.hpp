@@ -8,9 +8,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace rpmem::target {
@@ -31,6 +33,12 @@ struct PartRules {
     Cancelled cancelled;
     FailureLatch* failures = nullptr; // told of what the medium refuses
 };
+
+struct Unmap {
+    std::size_t size = 0;
+    void operator()(std::byte* memory) const;
+};
+using MappedMemory = std::unique_ptr<std::byte, Unmap>;
 
 class PartFile {
 public:

@@ -285,12 +285,11 @@ Result<Layer> complete(Layer layer, std::string_view home) {
     return layer;
 }
 
-Configuration configuration_of(const Layer& layer) {
-    Configuration configuration{};
+Configuration configuration_of(const Layer& layer, Configuration rest) {
     for (const auto& [setting, store] : rows)
         if (const auto value = parse_setting(setting, layer.at(setting.name).text))
-            store(configuration, *value);
-    return configuration;
+            store(rest, *value);
+    return rest;
 }
 
 std::string describe(const Layer& layer) {
