@@ -162,8 +162,17 @@ Result<> check_privileges() {
         "start the program as a user who may do all that it does");
 }
 
-Result<> check_arguments(const char* target, const char* pool_set, const void* address,
-                         std::size_t size, const unsigned* lanes) {
+// What the arguments of rpmem_create() and rpmem_open() are, as the caller has given them.
+struct GivenArguments {
+    const char* target;
+    const char* pool_set;
+    void* address;
+    std::size_t size;
+    unsigned* lanes; // wanted, and then those there are
+};
+
+Result<> check_arguments(const GivenArguments& given) {
+    const auto& [target, pool_set, address, size, lanes] = given;
     RPMEM_TRY(check_privileges());
     if (!target || !pool_set)
         return bad_argument("the target and the pool set name must not be NULL");
@@ -183,14 +192,14 @@ Result<> check_arguments(const char* target, const char* pool_set, const void* a
     return {};
 }
 
-PoolArguments arguments_of(const char* target, const char* pool_set, void* address,
-                           std::size_t size, unsigned lanes) {
-    return {target, pool_set, static_cast<std::byte*>(address), size, lanes, next_command()};
-}
-
-RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arguments,
-                    unsigned* lanes) {
+// OPEN makes the pool from its arguments. Null if it cannot.
+template <typename Open>
+RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
+    const PoolArguments arguments{
+        given.target, given.pool_set, static_cast<std::byte*>(given.address),
+        given.size,   *given.lanes,   next_command()};
     std::string name = fmt::format("{}:{}", arguments.target, arguments.pool_set);
+    Result<std::unique_ptr<Pool>> pool = open(arguments);
     if (!pool) {
         report(name, pool.error());
         return nullptr;
@@ -203,12 +212,29 @@ RPMEMpool* hand_out(Result<std::unique_ptr<Pool>> pool, const PoolArguments& arg
     for (const std::string& note : (*pool)->notes())
         library().log.info("{}: {}", name, note);
     auto* handle = new rpmem_pool{std::move(*pool), std::move(name)};
-    *lanes = in_force;
+    *given.lanes = in_force;
     return handle;
 }
 
-Result<> check_handle(const RPMEMpool* handle) {
-    return handle ? Result<>() : bad_argument("the pool handle is NULL");
+template <typename Open>
+RPMEMpool* checked(const char* call, const GivenArguments& given, const Open& open) noexcept {
+    RPMEMpool* handle = nullptr;
+    guarded([&] {
+        if (auto ok = check_arguments(given); !ok)
+            return report(call, ok.error());
+        handle = hand_out(given, open);
+        return 0;
+    });
+    return handle;
+}
+
+// Returns what CALL does with the pool.
+template <typename Call>
+int on_pool(RPMEMpool* handle, const Call& call) noexcept {
+    return guarded([&] {
+        return report(handle, handle ? call(*handle->pool)
+                                     : Result<>(bad_argument("the pool handle is NULL")));
+    });
 }
 
 } // namespace
@@ -216,91 +242,63 @@ Result<> check_handle(const RPMEMpool* handle) {
 RPMEM_EXPORT RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
                                      size_t pool_size, unsigned* nlanes,
                                      const struct rpmem_pool_attr* create_attr) {
-    RPMEMpool* handle = nullptr;
-    guarded([&] {
-        if (auto ok = check_arguments(target, pool_set_name, pool_addr, pool_size, nlanes); !ok)
-            return report("rpmem_create", ok.error());
-        const PoolArguments arguments =
-            arguments_of(target, pool_set_name, pool_addr, pool_size, *nlanes);
-        handle = hand_out(Pool::create(arguments, create_attr ? *create_attr : rpmem_pool_attr{},
-                                       library().settings),
-                          arguments, nlanes);
-        return 0;
-    });
-    return handle;
+    return checked("rpmem_create", {target, pool_set_name, pool_addr, pool_size, nlanes},
+                   [&](const PoolArguments& arguments) {
+                       return Pool::create(arguments,
+                                           create_attr ? *create_attr : rpmem_pool_attr{},
+                                           library().settings);
+                   });
 }
 
 RPMEM_EXPORT RPMEMpool* rpmem_open(const char* target, const char* pool_set_name, void* pool_addr,
                                    size_t pool_size, unsigned* nlanes,
                                    struct rpmem_pool_attr* open_attr) {
-    RPMEMpool* handle = nullptr;
-    guarded([&] {
-        if (auto ok = check_arguments(target, pool_set_name, pool_addr, pool_size, nlanes); !ok)
-            return report("rpmem_open", ok.error());
-        const PoolArguments arguments =
-            arguments_of(target, pool_set_name, pool_addr, pool_size, *nlanes);
-        handle = hand_out(Pool::open(arguments, open_attr, library().settings), arguments, nlanes);
-        return 0;
-    });
-    return handle;
+    return checked("rpmem_open", {target, pool_set_name, pool_addr, pool_size, nlanes},
+                   [&](const PoolArguments& arguments) {
+                       return Pool::open(arguments, open_attr, library().settings);
+                   });
 }
 
 RPMEM_EXPORT int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* attr) {
-    return guarded([&] {
-        if (auto ok = check_handle(rpp); !ok)
-            return report(rpp, ok);
-        return report(rpp, rpp->pool->set_attributes(attr ? *attr : rpmem_pool_attr{}));
-    });
+    return on_pool(
+        rpp, [&](Pool& pool) { return pool.set_attributes(attr ? *attr : rpmem_pool_attr{}); });
 }
 
 RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
-    return guarded([&] {
-        if (auto ok = check_handle(rpp); !ok)
-            return report(rpp, ok);
-        const std::unique_ptr<rpmem_pool> owned(rpp);
+    const std::unique_ptr<rpmem_pool> owned(rpp);
+    return on_pool(rpp, [&](Pool& pool) {
+        if (!pool.inherited())
+            return pool.close();
         // What it holds is the parent's: nothing of it may be touched, not even to free it.
-        if (owned->pool->inherited()) {
-            static_cast<void>(owned->pool.release());
-            return 0;
-        }
-        return report(rpp, owned->pool->close());
+        static_cast<void>(owned->pool.release());
+        return Result<>();
     });
 }
 
 RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,
                                                unsigned lane, unsigned flags) {
-    return guarded([&] {
-        return report(rpp,
-                      rpp ? rpp->pool->persist(offset, length, lane, flags) : check_handle(rpp));
-    });
+    return on_pool(rpp, [&](Pool& pool) { return pool.persist(offset, length, lane, flags); });
 }
 
 RPMEM_EXPORT int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane) {
-    return guarded([&] {
-        return report(rpp, rpp ? rpp->pool->deep_persist(offset, length, lane) : check_handle(rpp));
-    });
+    return on_pool(rpp, [&](Pool& pool) { return pool.deep_persist(offset, length, lane); });
 }
 
 RPMEM_EXPORT int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane,
                              unsigned flags) {
-    return guarded([&] {
-        return report(rpp, rpp ? rpp->pool->flush(offset, length, lane, flags) : check_handle(rpp));
-    });
+    return on_pool(rpp, [&](Pool& pool) { return pool.flush(offset, length, lane, flags); });
 }
 
 RPMEM_EXPORT int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags) {
-    return guarded(
-        [&] { return report(rpp, rpp ? rpp->pool->drain(lane, flags) : check_handle(rpp)); });
+    return on_pool(rpp, [&](Pool& pool) { return pool.drain(lane, flags); });
 }
 
 RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length,
                             unsigned lane) {
-    return guarded([&] {
-        if (auto ok = check_handle(rpp); !ok)
-            return report(rpp, ok);
+    return on_pool(rpp, [&](Pool& pool) -> Result<> {
         if (!buff && length > 0)
-            return report(rpp, bad_argument("rpmem_read: the buffer is NULL"));
-        return report(rpp, rpp->pool->read(static_cast<std::byte*>(buff), offset, length, lane));
+            return bad_argument("rpmem_read: the buffer is NULL");
+        return pool.read(static_cast<std::byte*>(buff), offset, length, lane);
     });
 }
 

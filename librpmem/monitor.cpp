@@ -56,13 +56,20 @@ void Monitor::stop() {
         thread_.join();
 }
 
+// Any thread may be first. A state is never left for one before it.
+void Monitor::become(State next) {
+    State now = state_.load();
+    while (now < next && !state_.compare_exchange_weak(now, next)) {
+    }
+}
+
 void Monitor::declare_lost(Error reason) {
     reason.code = reason.kind == ErrorClass::medium_failed ? EIO : ECONNRESET;
     {
         const std::lock_guard lock(mutex_);
         if (!reason_)
             reason_ = std::move(reason);
-        lost_.store(true, std::memory_order_release);
+        become(State::lost);
     }
     told_.notify_all();
     lost_event_.raise();

@@ -1,5 +1,10 @@
 // Knows whether a session is lost, and why. Where lanes notice by themselves that they have ended,
 // whoever uses the pool looks; otherwise a thread sleeps until the channel ends or a lane does.
+//
+// A session, at this end; Monitor::become() changes it:
+//   connected -> lost       its channel or a lane has ended, or somebody declares it lost
+//   connected -> inherited  this process is a child of the one that opened it
+//   lost      -> inherited  likewise
 #pragma once
 
 #include "common/base/io.hpp"
@@ -30,7 +35,9 @@ public:
     void stop();
 
     // What is known without a system call.
-    [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool lost() const {
+        return state_.load(std::memory_order_acquire) != State::connected;
+    }
     // Looks.
     [[nodiscard]] bool find_lost();
     // The same when wake_fd() has become readable; leaves other threads a moment to take in why.
@@ -42,19 +49,21 @@ public:
     // to TIMEOUT for the explanation.
     [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds timeout);
     // In a child made by fork(2), which has not got the thread. Async-signal-safe.
-    void become_inherited() {
-        inherited_.store(true, std::memory_order_relaxed);
-        lost_.store(true, std::memory_order_release);
+    void become_inherited() { become(State::inherited); }
+    [[nodiscard]] bool inherited() const {
+        return state_.load(std::memory_order_relaxed) == State::inherited;
     }
-    [[nodiscard]] bool inherited() const { return inherited_.load(std::memory_order_relaxed); }
     // For those who find out by themselves. The first reason stays, with EIO if it is a failed
     // medium and with ECONNRESET if it is anything else.
     void declare_lost(Error reason);
 
 private:
+    enum class State { connected, lost, inherited };
+
     Monitor(Session& session, Event lost_event, Event stop_event, UniqueFd wake)
         : session_(session), lost_event_(std::move(lost_event)), stop_event_(std::move(stop_event)),
           wake_(std::move(wake)) {}
+    void become(State next);
     void watch(const fabric::EventQueue& events);
     bool look_at_lanes(const fabric::EventQueue& events);
     void look(std::chrono::milliseconds timeout);
@@ -63,8 +72,7 @@ private:
     Event lost_event_;
     Event stop_event_;
     UniqueFd wake_; // of epoll(7): the event, and what the channel brings
-    std::atomic<bool> lost_ = false;
-    std::atomic<bool> inherited_ = false;
+    std::atomic<State> state_ = State::connected;
     std::mutex mutex_;
     std::condition_variable told_;
     std::optional<Error> reason_;

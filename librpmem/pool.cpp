@@ -65,48 +65,33 @@ Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
 Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& arguments,
                                                      const wire::InBandAttributes& in_band,
                                                      const Plan& plan) {
-    const LossWatch watch{monitor_->wake_fd(), [this] { return sees_loss(); }};
-    const auto port = static_cast<std::uint16_t>(in_band.port);
     std::shared_ptr<const transport::ProofSession> proof;
     if (session_->agreement().lane_frames) {
         RPMEM_ASSIGN(auto taken, session_->take_proof());
         proof = std::make_shared<const transport::ProofSession>(std::move(taken));
     }
-    if (!plan.choice.fabric) {
-        TcpLanesRequest request{.host = {},
-                                .port = port,
-                                .pool = arguments.address,
-                                .pool_size = arguments.size,
-                                .read_only = session_->holds(wire::condition_read_only),
-                                .lanes = in_band.lanes,
-                                .watch = watch,
-                                .session_fd = session_->output_fd(),
-                                .proof = std::move(proof),
-                                .tls = session_->agreement().tls};
-        return route_->connect(session_->output_fd(), [&](const std::string& host, auto time) {
-            request.host = host;
-            return TcpLanes::open(request, settings_, time);
-        });
-    }
-    FabricLanesRequest request{.kind = plan.choice.fabric->kind,
-                               .host = {},
-                               .port = port,
-                               .pool = arguments.address,
-                               .pool_size = arguments.size,
-                               .remote = std::nullopt,
-                               .method = in_band.method,
-                               .lanes = in_band.lanes,
-                               .watch = watch,
-                               .session_fd = session_->output_fd(),
-                               .proof = std::move(proof),
-                               .read_only = session_->holds(wire::condition_read_only),
-                               .inline_size = plan.inline_size};
+    LanesRequest request{.kind = plan.choice.fabric ? std::optional(plan.choice.fabric->kind)
+                                                    : std::nullopt,
+                         .host = {},
+                         .port = static_cast<std::uint16_t>(in_band.port),
+                         .pool = arguments.address,
+                         .pool_size = arguments.size,
+                         .remote = std::nullopt,
+                         .method = in_band.method,
+                         .lanes = in_band.lanes,
+                         .watch = {monitor_->wake_fd(), [this] { return sees_loss(); }},
+                         .session_fd = session_->output_fd(),
+                         .proof = std::move(proof),
+                         .read_only = session_->holds(wire::condition_read_only),
+                         .inline_size = plan.inline_size,
+                         .tls = session_->agreement().tls};
     // Over frames key 0 says that there is no access.
-    if (!request.proof || in_band.rkey != 0)
+    if (request.kind && (!request.proof || in_band.rkey != 0))
         request.remote = {in_band.raddr, in_band.rkey};
     return route_->connect(session_->output_fd(), [&](const std::string& host, auto time) {
         request.host = host;
-        return FabricLanes::open(request, settings_, time);
+        return request.kind ? FabricLanes::open(request, settings_, time)
+                            : TcpLanes::open(request, settings_, time);
     });
 }
 
@@ -158,9 +143,9 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                                               .attributes = attributes,
                                                               .pool_set = arguments.pool_set}));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
-    pool->is_half_made_ = true;
+    pool->become(State::half_made);
     RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
-    pool->is_half_made_ = false;
+    pool->become(State::open);
     return pool;
 }
 
@@ -177,6 +162,7 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
     pool->first_writable_ = read_only ? nothing_writable : header;
     RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
+    pool->become(State::open);
     if (attributes)
         *attributes = response.attributes;
     return pool;
@@ -187,7 +173,7 @@ Pool::~Pool() {
     if (monitor_)
         monitor_->stop();
     lanes_.reset();
-    if (is_half_made_)
+    if (state_ == State::half_made)
         session_->undo_create();
 }
 
@@ -205,7 +191,7 @@ bool Pool::sees_loss() const noexcept try { return monitor_->is_lost_after_wake(
 // OPERATE is given the lane, connected, and returns what Lane's operations do.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
-    Lane* lane = lanes_->lane(index);
+    FrameLane* lane = lanes_->lane(index);
     if (!lane) {
         auto connected = lanes_->use_lane(index);
         if (!connected)
@@ -222,39 +208,35 @@ std::optional<Error> Pool::loss_behind(const Error& error) {
     return monitor_->reason(may_be_early ? explanation_time : std::chrono::milliseconds(0));
 }
 
-Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
+// As on_lane(), for a range that the lane is to write.
+template <typename Operate>
+[[gnu::always_inline]] inline Result<> Pool::on_range(const char* call, std::size_t offset,
+                                                      std::size_t length, unsigned lane,
+                                                      unsigned flags, Operate operate) {
     if (!is_writable(offset, length, lane, flags)) [[unlikely]]
-        return bad_range("rpmem_persist", offset, length, lane, flags);
+        return bad_range(call, offset, length, lane, flags);
     if (monitor_->lost()) [[unlikely]]
-        return lost("rpmem_persist");
+        return lost(call);
     if (length == 0) [[unlikely]]
-        return unless_lost("rpmem_persist");
+        return unless_lost(call);
+    return on_lane(call, lane, operate);
+}
+
+Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
-    return on_lane("rpmem_persist", lane,
-                   [&](Lane& own) { return own.persist(offset, length, relaxed); });
+    return on_range("rpmem_persist", offset, length, lane, flags,
+                    [&](FrameLane& own) { return own.persist(offset, length, relaxed); });
 }
 
 Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
-    if (!is_writable(offset, length, lane, 0))
-        return bad_range("rpmem_deep_persist", offset, length, lane, 0);
-    if (monitor_->lost())
-        return lost("rpmem_deep_persist");
-    if (length == 0)
-        return unless_lost("rpmem_deep_persist");
-    return on_lane("rpmem_deep_persist", lane,
-                   [&](Lane& own) { return own.deep_persist(offset, length); });
+    return on_range("rpmem_deep_persist", offset, length, lane, 0,
+                    [&](FrameLane& own) { return own.deep_persist(offset, length); });
 }
 
 Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
-    if (!is_writable(offset, length, lane, flags))
-        return bad_range("rpmem_flush", offset, length, lane, flags);
-    if (monitor_->lost())
-        return lost("rpmem_flush");
-    if (length == 0)
-        return unless_lost("rpmem_flush");
     const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
-    return on_lane("rpmem_flush", lane,
-                   [&](Lane& own) { return own.flush(offset, length, relaxed); });
+    return on_range("rpmem_flush", offset, length, lane, flags,
+                    [&](FrameLane& own) { return own.flush(offset, length, relaxed); });
 }
 
 Result<> Pool::drain(unsigned lane, unsigned flags) {
@@ -265,7 +247,7 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
         return bad_lane("rpmem_drain", lane);
     if (monitor_->lost())
         return lost("rpmem_drain");
-    Lane* const own = lanes_->lane(lane);
+    FrameLane* const own = lanes_->lane(lane);
     return own && own->owes() ? checked("rpmem_drain", *own, own->drain())
                               : unless_lost("rpmem_drain");
 }
@@ -280,7 +262,7 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
     if (monitor_->lost())
         return lost("rpmem_read");
     return on_lane("rpmem_read", lane,
-                   [&](Lane& own) { return own.read(destination, offset, length); });
+                   [&](FrameLane& own) { return own.read(destination, offset, length); });
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
@@ -295,7 +277,7 @@ Result<> Pool::close() {
     in_children_.reset();
     Result<> drained = unless_lost("rpmem_close");
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
-        if (Lane* const own = lanes_->lane(lane))
+        if (FrameLane* const own = lanes_->lane(lane))
             drained = checked("rpmem_close", *own, own->drain());
     monitor_->stop();
     lanes_.reset();
@@ -354,7 +336,7 @@ Result<> Pool::checked(const char* call, Result<> asked) {
     return lost(call);
 }
 
-Failure Pool::broken(const char* call, const Lane& lane, int code) {
+Failure Pool::broken(const char* call, const FrameLane& lane, int code) {
     if (code == ETIMEDOUT) {
         Error late{
             ETIMEDOUT, ErrorClass::link_lost,

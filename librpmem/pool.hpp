@@ -1,4 +1,9 @@
 // One replicated pool: a session with the target, its lanes, and the state of both.
+//
+// What the target is asked when the pool is destroyed depends on how far it came; Pool::become():
+//   opening   -> half_made  the target has made it for create()
+//   opening   -> open       open() has connected the lanes
+//   half_made -> open       create() has, too; until then the target is asked to undo it
 #pragma once
 
 #include "common/base/fork_listener.hpp"
@@ -68,6 +73,8 @@ public:
     [[nodiscard]] bool inherited() const { return monitor_->inherited(); }
 
 private:
+    enum class State { opening, half_made, open };
+
     Pool(std::size_t size, const Settings& settings) : size_(size), settings_(settings) {}
     // What is asked of the target, and how the lanes will get there.
     struct Plan {
@@ -76,6 +83,7 @@ private:
         std::size_t inline_size = 0; // bytes in a message, over fabrics
     };
     Result<Plan> start_session(const PoolArguments& arguments);
+    void become(State next) { state_ = next; }
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
                      const Plan& plan);
     Result<std::unique_ptr<LaneSet>> connect_lanes(const PoolArguments& arguments,
@@ -84,6 +92,9 @@ private:
 
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);
+    template <typename Operate>
+    Result<> on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
+                      unsigned flags, Operate operate);
     [[nodiscard]] bool sees_loss() const noexcept;
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
                                    unsigned flags) const;
@@ -95,13 +106,13 @@ private:
     [[nodiscard]] Result<> unless_lost(const char* call); // looks
     [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
     // What is to be said of an operation of LANE that returned CODE.
-    [[nodiscard]] Result<> checked(const char* call, const Lane& lane, int code) {
+    [[nodiscard]] Result<> checked(const char* call, const FrameLane& lane, int code) {
         if (code != 0) [[unlikely]]
             return broken(call, lane, code);
         return {};
     }
     [[nodiscard]] Result<> checked(const char* call, Result<> asked);
-    [[nodiscard]] Failure broken(const char* call, const Lane& lane, int code);
+    [[nodiscard]] Failure broken(const char* call, const FrameLane& lane, int code);
 
     std::size_t size_;
     Settings settings_;
@@ -110,7 +121,7 @@ private:
     std::vector<std::string> warnings_;
     std::string description_;
     bool misses_device_ = false;
-    bool is_half_made_ = false;      // the target has made it, and create() has not ended
+    State state_ = State::opening;
     std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
     unsigned lane_count_ = 0;
     std::unique_ptr<Route> route_; // while the pool is being opened

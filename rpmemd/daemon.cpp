@@ -82,12 +82,6 @@ Result<UniqueFd> take_over_signals() {
     return fd;
 }
 
-template <typename Request>
-PoolRequest parameters_of(const Request& request) {
-    return {request.pool_set, request.pool_size, request.lanes, request.provider,
-            request.inline_size};
-}
-
 int ControlLoop::run() {
     auto signals = take_over_signals();
     if (!signals) {
@@ -201,7 +195,7 @@ Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const E
 
 Outcome ControlLoop::handle(const wire::CreateRequest& request) {
     log_.info("CREATE {}: {} bytes, {} lanes", request.pool_set, request.pool_size, request.lanes);
-    const auto in_band = session_.create(parameters_of(request), request.attributes);
+    const auto in_band = session_.create(request);
     if (!in_band)
         return refuse(wire::MessageType::create, in_band.error(), Outcome::ended);
     return answer_with_pool(wire::MessageType::create,
@@ -210,7 +204,7 @@ Outcome ControlLoop::handle(const wire::CreateRequest& request) {
 
 Outcome ControlLoop::handle(const wire::OpenRequest& request) {
     log_.info("OPEN {}: {} bytes, {} lanes", request.pool_set, request.pool_size, request.lanes);
-    const auto in_band = session_.open(parameters_of(request));
+    const auto in_band = session_.open(request);
     if (!in_band)
         return refuse(wire::MessageType::open, in_band.error(), Outcome::ended);
     return answer_with_pool(

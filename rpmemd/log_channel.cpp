@@ -23,7 +23,7 @@ UniqueFd connect_to_syslog() {
 
 } // namespace
 
-LogChannel open_log_channel(const Configuration& configuration, int priority) {
+RefusalLog open_log_channel(const Configuration& configuration, int priority) {
     if (configuration.use_syslog)
         return {connect_to_syslog(), fmt::format("<{}>", LOG_DAEMON | priority)};
     return {UniqueFd(::open(configuration.log_file.c_str(),

@@ -1,20 +1,13 @@
 // The log, for handlers of signals.
 #pragma once
 
-#include "common/base/unique_fd.hpp"
+#include "rpmemd/confinement/seccomp.hpp"
 #include "rpmemd/settings/configuration.hpp"
-
-#include <string>
 
 namespace rpmem::target {
 
-struct LogChannel {
-    UniqueFd file;      // -1: there is none
-    std::string prefix; // of each line
-};
-
 // A descriptor of our own: the logger and syslog(3) take locks, which a handler may not. PRIORITY:
-// as syslog(3) has it.
-[[nodiscard]] LogChannel open_log_channel(const Configuration& configuration, int priority);
+// as syslog(3) has it. The file is -1 if there is none.
+[[nodiscard]] RefusalLog open_log_channel(const Configuration& configuration, int priority);
 
 } // namespace rpmem::target

@@ -1,5 +1,7 @@
 #include "rpmemd/own_process.hpp"
 
+#include "rpmemd/confinement/confinement.hpp"
+
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,19 +15,13 @@
 namespace rpmem::target {
 namespace {
 
-#ifdef RPMEM_SANITIZED
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 // sshd(8) sets these itself, after what a peer sends.
 constexpr std::array<std::string_view, 2> kept = {"SSH_CONNECTION", "SSH_ORIGINAL_COMMAND"};
 
 bool is_kept(std::string_view assignment) {
     const std::string_view name = assignment.substr(0, assignment.find('='));
     return std::find(kept.begin(), kept.end(), name) != kept.end() ||
-           (sanitized && name.ends_with("SAN_OPTIONS"));
+           (is_sanitized() && name.ends_with("SAN_OPTIONS"));
 }
 
 } // namespace
@@ -35,7 +31,7 @@ void give_up_privileges() {
     static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     constexpr rlimit none{};
     static_cast<void>(::setrlimit(RLIMIT_CORE, &none));
-    if (!sanitized)
+    if (!is_sanitized())
         static_cast<void>(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 }
 

@@ -76,10 +76,8 @@ Session::~Session() {
         return;
     // Whoever had this pool made has gone without CLOSE, and never reached it by a lane: its create
     // has failed.
-    const bool remove = created_here_ && !(lanes_ && lanes_->ready());
-    lanes_.reset();
-    fault_guard_.reset();
-    const Result<> done = remove ? pool_->undo_create() : pool_->close();
+    const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
+    const Result<> done = end_pool(remove);
     if (remove)
         log_.notice(
             "removed the pool: it was created in this session, and its lanes never came up");
@@ -134,43 +132,52 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
     return refuse(wire::Status::fatal, cannot_confine + why);
 }
 
-Granted<wire::InBandAttributes> Session::create(const PoolRequest& request,
-                                                const rpmem_pool_attr& attributes) {
+Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
+    const PoolRequest request{.pool_size = asked.pool_size,
+                              .lanes = asked.lanes,
+                              .provider = asked.provider,
+                              .inline_size = asked.inline_size,
+                              .pool_set = asked.pool_set};
     RPMEM_TRY(check(request));
     if (configuration_.read_only)
         return refuse(wire::Status::no_access,
                       "this session may only read (read-only), and not create a pool");
-    auto pool = create_pool(store_options(), request.pool_set, request.pool_size, attributes, log_);
-    if (!pool)
-        return refuse(pool.error());
-    pool_.emplace(std::move(*pool));
-    created_here_ = true;
-    auto served = serve(request);
-    if (!served)
-        give_up();
-    return served;
+    return take_up(
+        create_pool(store_options(), request.pool_set, request.pool_size, asked.attributes, log_),
+        State::created, request);
 }
 
 Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
     RPMEM_TRY(check(request));
-    auto pool = open_pool(store_options(), request.pool_set, request.pool_size, log_);
+    return take_up(open_pool(store_options(), request.pool_set, request.pool_size, log_),
+                   State::opened, request);
+}
+
+// A pool that cannot be served is left as if it had not been asked for.
+Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
+                                                 const PoolRequest& request) {
     if (!pool)
         return refuse(pool.error());
     pool_.emplace(std::move(*pool));
+    become(state);
     auto served = serve(request);
-    if (!served)
-        give_up();
+    if (served)
+        return served;
+    if (const auto done = end_pool(state == State::created); !done)
+        log_.error("{}", done.error().text);
+    pool_.reset();
     return served;
 }
 
-// The pool is not served: as if it had not been asked for.
-void Session::give_up() {
+// The lanes use the pool: they go first.
+Result<> Session::end_pool(bool remove) {
+    lanes_.reset();
     fault_guard_.reset();
-    lanes_.reset(); // they use the pool
-    const Result<> done = created_here_ ? pool_->undo_create() : pool_->close();
-    if (!done)
-        log_.error("{}", done.error().text);
-    pool_.reset();
+    const bool undo = state_ == State::created;
+    become(State::closed);
+    if (!remove)
+        return pool_->close();
+    return undo ? pool_->undo_create() : pool_->remove();
 }
 
 PoolAccess Session::access() const {
@@ -288,11 +295,11 @@ Granted<> Session::confine(wire::Provider provider) {
     auto directories = pool_->prepare_confinement();
     if (!directories)
         return refuse(directories.error());
-    auto [file, prefix] = open_log_channel(configuration_, LOG_WARNING);
-    const Confinement confinement = target::confine(
-        {.directories = std::move(*directories),
-         .may_remove = created_here_ || (configuration_.may_delete && !configuration_.read_only),
-         .log = {std::move(file), std::move(prefix)}});
+    const Confinement confinement =
+        target::confine({.directories = std::move(*directories),
+                         .may_remove = state_ == State::created ||
+                                       (configuration_.may_delete && !configuration_.read_only),
+                         .log = open_log_channel(configuration_, LOG_WARNING)});
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);
     if (confinement.is_missing.empty())
@@ -335,14 +342,8 @@ Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
 Granted<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
-    lanes_.reset();
-    fault_guard_.reset();
-    const bool forbidden = remove && !created_here_ && !configuration_.may_delete;
-    Result<> done;
-    if (remove && !forbidden)
-        done = created_here_ ? pool_->undo_create() : pool_->remove();
-    else
-        done = pool_->close();
+    const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
+    const Result<> done = end_pool(remove && !forbidden);
     if (const auto failure = pool_->medium_failure())
         failures_.set(*failure);
     pool_.reset();

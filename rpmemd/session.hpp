@@ -1,4 +1,9 @@
-// What a session holds: at most one pool, and the lanes that lead to it.
+// What a session holds: at most one pool, and the lanes that lead to it. Session::become() changes
+// how it stands with the pool:
+//   none    -> opened   open() has it; nothing removes it but close(true)
+//   none    -> created  create() has made it; it is removed again if its lanes never come up
+//   opened  -> closed   close(), or it cannot be served
+//   created -> closed   likewise
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -20,14 +25,8 @@
 
 namespace rpmem::target {
 
-// The parameters that CREATE and OPEN share.
-struct PoolRequest {
-    std::string pool_set;
-    std::uint64_t pool_size;
-    std::uint32_t lanes;
-    wire::Provider provider;
-    std::uint64_t inline_size;
-};
+// What CREATE and OPEN have in common.
+using PoolRequest = wire::OpenRequest;
 
 class Session {
 public:
@@ -61,8 +60,7 @@ public:
     void look_for_truncated_parts() const;
 
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
-    Granted<wire::InBandAttributes> create(const PoolRequest& request,
-                                           const rpmem_pool_attr& attributes);
+    Granted<wire::InBandAttributes> create(const wire::CreateRequest& asked);
     Granted<wire::InBandAttributes> open(const PoolRequest& request);
     // Once one of them is about to be answered: lanes prove that they know REQUEST and RESPONSE, as
     // they cross the channel.
@@ -71,9 +69,14 @@ public:
     Granted<> close(bool remove);
 
 private:
+    enum class State { none, opened, created, closed };
+
+    void become(State next) { state_ = next; }
     [[nodiscard]] Granted<> check(const PoolRequest& request) const;
+    Granted<wire::InBandAttributes> take_up(Result<Pool> pool, State state,
+                                            const PoolRequest& request);
     Granted<wire::InBandAttributes> serve(const PoolRequest& request);
-    void give_up();
+    Result<> end_pool(bool remove);
     void guard_memory();
     [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
     [[nodiscard]] Granted<> confine(wire::Provider provider);
@@ -95,7 +98,7 @@ private:
     std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)
-    bool created_here_ = false;
+    State state_ = State::none;
     std::optional<Deadline> connect_deadline_;
 };
 

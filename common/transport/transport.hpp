@@ -131,8 +131,8 @@ public:
 // Of a session, for whoever waits for its lanes.
 struct LossWatch {
     int fd = -1; // readable: it may be lost
-    std::function<bool()>
-        is_lost{}; // looks, for a moment at least; from any thread; must not throw
+    // Looks, for a moment at least. From any thread; must not throw.
+    std::function<bool()> is_lost{};
 };
 
 // Of connecting a lane.

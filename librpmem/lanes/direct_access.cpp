@@ -59,7 +59,7 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
         const std::uint8_t flags = size == length && length < most
                                        ? last_flags
                                        : std::uint8_t{wire::frame_flag::answer_wanted};
-        if (is_appliance_)
+        if (method_ == Method::appliance)
             has_unconfirmed_writes_ = true;
         else if (const int code = post(FrameType::persist, flags, offset,
                                        static_cast<std::uint32_t>(size), More::none))
@@ -70,12 +70,18 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
     return 0;
 }
 
-int FrameLane::confirm_writes() {
-    if (const int code = post_directly([&] { return connection_->read(0, {}); }))
-        return code;
+int FrameLane::await_reads() {
     while (connection_->open_reads() > 0)
         if (const int code = make_progress())
             return code;
+    return 0;
+}
+
+int FrameLane::confirm_writes() {
+    if (const int code = post_directly([&] { return connection_->read(0, {}); }))
+        return code;
+    if (const int code = await_reads())
+        return code;
     has_unconfirmed_writes_ = false;
     return 0;
 }
@@ -95,10 +101,7 @@ int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::si
         offset += size;
         length -= size;
     }
-    while (connection_->open_reads() > 0)
-        if (const int code = make_progress())
-            return code;
-    return 0;
+    return await_reads();
 }
 
 int FrameLane::read_by_landing(std::byte* destination, std::size_t offset, std::size_t length) {

@@ -28,7 +28,7 @@ DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
 
 } // namespace
 
-Result<std::unique_ptr<LaneSet>> FabricLanes::open(const FabricLanesRequest& request,
+Result<std::unique_ptr<LaneSet>> FabricLanes::open(const LanesRequest& request,
                                                    const Settings& settings,
                                                    std::chrono::milliseconds first_time) {
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
@@ -48,7 +48,7 @@ FabricLanes::~FabricLanes() { end_all(); }
 
 Result<> FabricLanes::set_up() {
     const std::size_t received = request_.proof ? transport::most_lane_messages : 1;
-    RPMEM_ASSIGN(provider_, fabric::search_to_connect(request_.kind, request_.host,
+    RPMEM_ASSIGN(provider_, fabric::search_to_connect(*request_.kind, request_.host,
                                                       std::to_string(request_.port),
                                                       {queue_size_of(settings_), received},
                                                       {"RPMEM_DEVICE", settings_.device}));
@@ -60,7 +60,7 @@ Result<> FabricLanes::set_up() {
     return {};
 }
 
-Result<std::unique_ptr<Lane>> FabricLanes::connect(unsigned index) {
+Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index) {
     const std::lock_guard lock(connecting_);
     RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
     own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
@@ -70,8 +70,8 @@ Result<std::unique_ptr<Lane>> FabricLanes::connect(unsigned index) {
     return lane;
 }
 
-Result<std::unique_ptr<Lane>> FabricLanes::connect_by(unsigned index,
-                                                      const ConnectContext& context) {
+Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
+                                                           const ConnectContext& context) {
     const transport::FabricTarget target{
         .domain = domain_,
         .provider = provider_,

@@ -33,11 +33,12 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                      std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
                      const DirectRanges& direct_ranges)
     : group_(std::move(group)), connection_(std::move(connection)), responses_(terms), pool_(pool),
-      watch_(std::move(watch)), timeout_(timeout), is_direct_(terms.direct),
-      is_appliance_(terms.direct && terms.appliance), direct_ranges_(direct_ranges),
-      answers_each_(terms.credits.frames == 1) {
+      watch_(std::move(watch)), timeout_(timeout), method_(!terms.direct     ? Method::frames
+                                                           : terms.appliance ? Method::appliance
+                                                                             : Method::direct),
+      direct_ranges_(direct_ranges), answers_each_(terms.credits.frames == 1) {
     // What is durable without the target's processor does without it.
-    if (is_appliance_)
+    if (method_ == Method::appliance)
         direct_ranges_.relaxed = 0;
 }
 
@@ -173,8 +174,9 @@ int FrameLane::after_the_end() const {
 }
 
 int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t length) {
-    const bool has_landing = is_direct_ && !connection_->abilities().landing.empty();
-    const int code = is_direct_ && connection_->reaches({destination, length})
+    const bool is_direct = method_ != Method::frames;
+    const bool has_landing = is_direct && !connection_->abilities().landing.empty();
+    const int code = is_direct && connection_->reaches({destination, length})
                          ? read_directly(destination, offset, length)
                      : has_landing ? read_by_landing(destination, offset, length)
                                    : read_pieces(destination, offset, length);

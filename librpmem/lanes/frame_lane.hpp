@@ -1,23 +1,24 @@
-// One lane that carries frames. Used by one thread at a time. Nothing here allocates, locks or
-// throws, unless the lane breaks or the watch goes off.
+// One lane of a pool. Used by one thread at a time. Nothing here allocates, locks or throws, unless
+// the lane breaks or the watch goes off.
 #pragma once
 
 #include "common/base/hot.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
-#include "librpmem/lanes/lane.hpp"
-#include "librpmem/lanes/loss_watch.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace rpmem::initiator {
+
+using transport::LossWatch;
 
 // Bytes that one frame reads at most.
 [[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);
@@ -29,8 +30,11 @@ struct DirectRanges {
     std::size_t strict = std::numeric_limits<std::size_t>::max();
 };
 
-// Aligned words are stored as a whole, but for ranges that are written directly.
-class FrameLane final : public Lane, private transport::Receiver {
+// All operations return 0, or a positive errno value after which the lane is of no more use:
+// EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. They take effect in the order of
+// the calls. RELAXED: the target need not store aligned words of the range as a whole; it does but
+// for ranges that are written directly.
+class FrameLane final : private transport::Receiver {
 public:
     // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT: for an operation, of
     // which nothing comes.
@@ -39,21 +43,35 @@ public:
               std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
               const DirectRanges& direct_ranges = {});
 
-    ~FrameLane() override;
+    ~FrameLane();
+    FrameLane(const FrameLane&) = delete;
+    FrameLane& operator=(const FrameLane&) = delete;
 
-    [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed) override;
-    [[nodiscard]] int drain() override;
-    [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed) override;
-    [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length) override;
-    [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length) override;
-    [[nodiscard]] bool owes() const override {
+    // Starts to send a range; it may wait for others, or for drain().
+    [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed);
+    // All that was flushed is durable.
+    [[nodiscard]] int drain();
+    [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
+    [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
+    // When it has returned, nothing more comes to DESTINATION.
+    [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
+
+    // Something was flushed and is not known to be durable.
+    [[nodiscard]] bool owes() const {
         return responses_.acknowledged() < responses_.last_write() || has_unconfirmed_writes_;
     }
-    [[nodiscard]] std::string complaint() const override;
-    [[nodiscard]] std::string output() const override { return last_words_; }
-    void release_in_child() override { connection_->release_in_child(); }
+    // How the target broke the rules, or why it has ended the lane.
+    [[nodiscard]] std::string complaint() const;
+    // What the target said when it ended the lane; empty: nothing.
+    [[nodiscard]] const std::string& output() const { return last_words_; }
+    // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
+    void release_in_child() { connection_->release_in_child(); }
 
 private:
+    // How ranges are written: by frames only; by the device, with a frame behind that asks for
+    // durability; or by the device alone, which makes them durable (the appliance method).
+    enum class Method { frames, direct, appliance };
+
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
                std::string& why) override;
     void take(const wire::FrameHeader& header, std::size_t position,
@@ -72,10 +90,12 @@ private:
 
     // Where the connection writes and reads the target's memory: see direct_access.cpp.
     [[nodiscard]] bool goes_directly(std::size_t length, bool relaxed) const {
-        return is_direct_ && length > (relaxed ? direct_ranges_.relaxed : direct_ranges_.strict);
+        return method_ != Method::frames &&
+               length > (relaxed ? direct_ranges_.relaxed : direct_ranges_.strict);
     }
     int write_directly(std::size_t offset, std::size_t length, std::uint8_t last_flags);
     int confirm_writes();
+    int await_reads();
     int read_directly(std::byte* destination, std::size_t offset, std::size_t length);
     int read_by_landing(std::byte* destination, std::size_t offset, std::size_t length);
     int let_data_arrive();
@@ -90,8 +110,7 @@ private:
     std::chrono::milliseconds timeout_;
     std::size_t coalesced_ = 0; // bytes of the frames that wait for others
     bool ack_is_asked_ = true;  // for the last write
-    bool is_direct_;
-    bool is_appliance_;
+    Method method_;
     DirectRanges direct_ranges_;
     bool answers_each_;           // frame, without being asked
     std::uint64_t last_data_ = 0; // number of the last frame that brings data

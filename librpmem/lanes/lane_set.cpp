@@ -2,8 +2,8 @@
 
 namespace rpmem::initiator {
 
-Result<Lane*> LaneSet::use_lane(unsigned index) {
-    if (Lane* const connected = lane(index))
+Result<FrameLane*> LaneSet::use_lane(unsigned index) {
+    if (FrameLane* const connected = lane(index))
         return connected;
     const std::lock_guard lock(slots_[index].connecting);
     if (!slots_[index].lane) {
@@ -13,15 +13,15 @@ Result<Lane*> LaneSet::use_lane(unsigned index) {
     return slots_[index].lane.get();
 }
 
-void LaneSet::put(unsigned index, std::unique_ptr<Lane> lane) {
+void LaneSet::put(unsigned index, std::unique_ptr<FrameLane> lane) {
     Slot& slot = slots_[index];
     slot.lane = std::move(lane);
     slot.ready.store(slot.lane.get(), std::memory_order_release);
 }
 
 void LaneSet::release_in_child() {
-    for (unsigned index = 0; index < count_; ++index)
-        if (Lane* const connected = lane(index))
+    for (unsigned index = 0; index < request_.lanes; ++index)
+        if (FrameLane* const connected = lane(index))
             connected->release_in_child();
 }
 

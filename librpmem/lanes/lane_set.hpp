@@ -1,33 +1,55 @@
-// The lanes of a pool. Each is connected when it is used first, unless it was before.
+// The lanes of a pool. A lane at this end is a slot; put() alone changes it:
+//   empty -> connected  when it is used first, or before; an attempt that fails leaves it empty
+// What then ends a lane ends the session, see librpmem/monitor.hpp.
 #pragma once
 
 #include "common/base/result.hpp"
-#include "librpmem/lanes/lane.hpp"
+#include "common/transport/fabric/endpoint.hpp"
+#include "common/transport/proof.hpp"
+#include "common/wire/control_messages.hpp"
+#include "librpmem/lanes/frame_lane.hpp"
+#include "librpmem/settings/settings.hpp"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
-
-namespace rpmem::fabric {
-class EventQueue;
-}
+#include <optional>
 
 namespace rpmem::initiator {
 
+struct LanesRequest {
+    std::optional<fabric::ProviderKind> kind; // none: tcp
+    std::string host;
+    std::uint16_t port;
+    std::byte* pool;
+    std::size_t pool_size;
+    std::optional<fabric::RemoteAddress> remote; // of the target's pool; none: it is not reached
+    wire::PersistMethod method;
+    unsigned lanes;
+    LossWatch watch;
+    int session_fd; // readable when the session ends while the first lanes are being connected
+    // What lanes prove themselves by; null: a peer of protocol 0.1.
+    std::shared_ptr<const transport::ProofSession> proof{};
+    bool read_only = false;
+    std::size_t inline_size = 0; // most bytes of a frame that was asked for, over fabrics
+    bool tls = false;            // over tcp
+};
+
 class LaneSet {
 public:
-    explicit LaneSet(unsigned lanes) : count_(lanes), slots_(std::make_unique<Slot[]>(lanes)) {}
+    LaneSet(const LanesRequest& request, const Settings& settings)
+        : request_(request), settings_(settings), slots_(std::make_unique<Slot[]>(request.lanes)) {}
     virtual ~LaneSet() = default;
     LaneSet(const LaneSet&) = delete;
     LaneSet& operator=(const LaneSet&) = delete;
 
-    [[nodiscard]] unsigned lanes() const { return count_; }
+    [[nodiscard]] unsigned lanes() const { return request_.lanes; }
     // Null: not connected yet.
-    [[nodiscard]] Lane* lane(unsigned index) const {
+    [[nodiscard]] FrameLane* lane(unsigned index) const {
         return slots_[index].ready.load(std::memory_order_acquire);
     }
     // The lane, connected now if it was not. From any thread.
-    Result<Lane*> use_lane(unsigned index);
+    Result<FrameLane*> use_lane(unsigned index);
     // In a child made by fork(2).
     void release_in_child();
 
@@ -37,19 +59,21 @@ public:
 
 protected:
     // One thread at a time for each lane.
-    virtual Result<std::unique_ptr<Lane>> connect(unsigned index) = 0;
-    void put(unsigned index, std::unique_ptr<Lane> lane);
+    virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index) = 0;
+    void put(unsigned index, std::unique_ptr<FrameLane> lane);
     // For those who own what lanes need.
     void end_all() { slots_.reset(); }
+
+    LanesRequest request_;
+    Settings settings_;
 
 private:
     struct Slot {
         std::mutex connecting; // never taken by an operation on a connected lane
-        std::unique_ptr<Lane> lane;
-        std::atomic<Lane*> ready = nullptr;
+        std::unique_ptr<FrameLane> lane;
+        std::atomic<FrameLane*> ready = nullptr;
     };
 
-    unsigned count_;
     std::unique_ptr<Slot[]> slots_;
 };
 

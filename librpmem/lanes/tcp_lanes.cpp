@@ -16,7 +16,7 @@ constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
 
 } // namespace
 
-Result<std::unique_ptr<LaneSet>> TcpLanes::open(const TcpLanesRequest& request,
+Result<std::unique_ptr<LaneSet>> TcpLanes::open(const LanesRequest& request,
                                                 const Settings& settings,
                                                 std::chrono::milliseconds first_time) {
     const auto numbers = resolve(request.host);
@@ -36,12 +36,12 @@ Result<std::unique_ptr<LaneSet>> TcpLanes::open(const TcpLanesRequest& request,
     return lanes;
 }
 
-Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index) {
+Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index) {
     return connect(index, settings_.connect_timeout, request_.watch);
 }
 
-Result<std::unique_ptr<Lane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
-                                                const LossWatch& watch) const {
+Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
+                                                     const LossWatch& watch) const {
     transport::SystemRandom random;
     RPMEM_ASSIGN(auto opened, transport::connect_lane(*request_.proof,
                                                       {.address = {request_.host, request_.port},

@@ -75,4 +75,7 @@ private:
     std::string peer_;
 };
 
+// Starts the program ARGUMENTS (ssh), and talks over its standard input and output.
+Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments);
+
 } // namespace rpmem::initiator

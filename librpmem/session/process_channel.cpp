@@ -1,6 +1,5 @@
-#include "librpmem/session/process_channel.hpp"
-
 #include "common/base/io.hpp"
+#include "librpmem/session/channel.hpp"
 
 #include <cerrno>
 #include <cstdlib>

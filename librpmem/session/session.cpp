@@ -196,30 +196,27 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
     return Response{header, std::move(bytes)};
 }
 
-Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
+// REQUEST asks for a pool, as WHAT says.
+template <typename Response, typename Request>
+Result<Response> Session::ask_for_pool(const Request& request, const char* what) {
     const std::lock_guard lock(mutex_);
     const wire::Bytes bytes = wire::encode(request);
-    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::create_response));
+    RPMEM_ASSIGN(const auto response, exchange(bytes, Response::type));
     if (response.header.status != wire::Status::success)
-        return refused(response.header.status, "to create the pool");
-    RPMEM_ASSIGN(auto answer, understood(wire::decode_response<wire::CreateResponse>(
-                                  response.header, response.body())));
+        return refused(response.header.status, what);
+    RPMEM_ASSIGN(auto answer,
+                 understood(wire::decode_response<Response>(response.header, response.body())));
     if (transcript_)
         transcript_->add(bytes, response.bytes);
     return answer;
 }
 
+Result<wire::CreateResponse> Session::create(const wire::CreateRequest& request) {
+    return ask_for_pool<wire::CreateResponse>(request, "to create the pool");
+}
+
 Result<wire::OpenResponse> Session::open(const wire::OpenRequest& request) {
-    const std::lock_guard lock(mutex_);
-    const wire::Bytes bytes = wire::encode(request);
-    RPMEM_ASSIGN(const auto response, exchange(bytes, MessageType::open_response));
-    if (response.header.status != wire::Status::success)
-        return refused(response.header.status, "to open the pool");
-    RPMEM_ASSIGN(auto answer, understood(wire::decode_response<wire::OpenResponse>(
-                                  response.header, response.body())));
-    if (transcript_)
-        transcript_->add(bytes, response.bytes);
-    return answer;
+    return ask_for_pool<wire::OpenResponse>(request, "to open the pool");
 }
 
 Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {

@@ -89,6 +89,8 @@ private:
         }
     };
     Result<Response> exchange(const wire::Bytes& request, wire::MessageType response);
+    template <typename Response, typename Request>
+    Result<Response> ask_for_pool(const Request& request, const char* what);
     Failure refused(wire::Status status, const char* request);
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);

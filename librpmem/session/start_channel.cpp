@@ -1,6 +1,5 @@
 #include "librpmem/session/start_channel.hpp"
 
-#include "librpmem/session/process_channel.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
 

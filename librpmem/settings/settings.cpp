@@ -8,7 +8,37 @@ namespace {
 
 using enum SettingKind;
 
-constexpr std::string_view no_or_yes = "0|1";
+using Row = SettingRow<Settings>;
+
+template <auto member>
+constexpr Row plain_text(std::string_view name, std::string_view usual, std::string_view help) {
+    return {{.name = name, .kind = text, .default_value = usual, .help = help}, into<member>};
+}
+
+template <auto member>
+constexpr Row one_of(std::string_view name, std::string_view words, std::string_view usual,
+                     std::string_view help) {
+    return {{.name = name, .kind = choice, .default_value = usual, .help = help, .words = words},
+            into<member>};
+}
+
+template <auto member>
+constexpr Row yes_or_no(std::string_view name, std::string_view usual, std::string_view help) {
+    return {{.name = name, .kind = boolean, .default_value = usual, .help = help, .words = "0|1"},
+            into<member>};
+}
+
+template <auto member>
+constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help) {
+    return {{.name = name,
+             .kind = number,
+             .default_value = usual,
+             .help = help,
+             .minimum = 1000,
+             .maximum = 3600000,
+             .unit = "ms"},
+            into<member>};
+}
 
 void store_log_level(Settings& settings, const SettingValue& value) {
     constexpr LogLevel levels[] = {LogLevel::none, LogLevel::error, LogLevel::warning,
@@ -17,69 +47,35 @@ void store_log_level(Settings& settings, const SettingValue& value) {
 }
 
 // Names are literals: they end with NUL, as getenv(3) wants it.
-constexpr SettingRow<Settings> rows[] = {
-    {{.name = "RPMEM_SSH",
-      .kind = text,
-      .default_value = "ssh",
-      .help = "program started instead of ssh"},
-     into<&Settings::ssh>},
-    {{.name = "RPMEM_SSH_TRANSPORT",
-      .kind = choice,
-      .default_value = "process",
-      .help = "what logs in: ssh in a process of its own, or libssh2 within the program",
-      .words = "process|libssh2"},
-     into<&Settings::ssh_transport>},
-    {{.name = "RPMEM_SSH_KEY",
-      .kind = text,
-      .help = "private key file, the only key that libssh2 tries"},
-     into<&Settings::ssh_key>},
-    {{.name = "RPMEM_SSH_KNOWN_HOSTS",
-      .kind = text,
-      .help = "the only known_hosts file that libssh2 reads"},
-     into<&Settings::ssh_known_hosts>},
+constexpr Row rows[] = {
+    plain_text<&Settings::ssh>("RPMEM_SSH", "ssh", "program started instead of ssh"),
+    one_of<&Settings::ssh_transport>(
+        "RPMEM_SSH_TRANSPORT", "process|libssh2", "process",
+        "what logs in: ssh in a process of its own, or libssh2 within the program"),
+    plain_text<&Settings::ssh_key>("RPMEM_SSH_KEY", "",
+                                   "private key file, the only key that libssh2 tries"),
+    plain_text<&Settings::ssh_known_hosts>("RPMEM_SSH_KNOWN_HOSTS", "",
+                                           "the only known_hosts file that libssh2 reads"),
     {{.name = "RPMEM_CMD",
       .kind = commands,
       .default_value = "rpmemd",
       .help = "remote command; several, separated by '|', are taken in turn (read at load)"},
      into<&Settings::commands>},
-    {{.name = "RPMEM_ADDRESS",
-      .kind = text,
-      .help = "host or address where lanes connect, in place of where ssh went"},
-     into<&Settings::address>},
-    {{.name = "RPMEM_ENABLE_VERBS",
-      .kind = boolean,
-      .default_value = "1",
-      .help = "RDMA devices may be used",
-      .words = no_or_yes},
-     into<&Settings::enable_verbs>},
-    {{.name = "RPMEM_DEVICE",
-      .kind = text,
-      .help = "RDMA devices that may be used: NAME or NAME:PORT, separated by commas"},
-     into<&Settings::device>},
-    {{.name = "RPMEM_ENABLE_TCP",
-      .kind = boolean,
-      .default_value = "1",
-      .help = "the tcp provider may be used, if the target offers it",
-      .words = no_or_yes},
-     into<&Settings::enable_tcp>},
-    {{.name = "RPMEM_ENABLE_SOCKETS",
-      .kind = boolean,
-      .default_value = "0",
-      .help = "the sockets provider may be used",
-      .words = no_or_yes},
-     into<&Settings::enable_sockets>},
-    {{.name = "RPMEM_FORK_SAFE",
-      .kind = boolean,
-      .default_value = "1",
-      .help = "RDMA is used only where fork(2) does no harm to its memory",
-      .words = no_or_yes},
-     into<&Settings::fork_safe>},
-    {{.name = "RPMEM_ODP",
-      .kind = choice,
-      .default_value = "auto",
-      .help = "on-demand paging by RDMA devices: where memory cannot be pinned, always, or never",
-      .words = "auto|on|off"},
-     into<&Settings::paging>},
+    plain_text<&Settings::address>(
+        "RPMEM_ADDRESS", "", "host or address where lanes connect, in place of where ssh went"),
+    yes_or_no<&Settings::enable_verbs>("RPMEM_ENABLE_VERBS", "1", "RDMA devices may be used"),
+    plain_text<&Settings::device>(
+        "RPMEM_DEVICE", "",
+        "RDMA devices that may be used: NAME or NAME:PORT, separated by commas"),
+    yes_or_no<&Settings::enable_tcp>("RPMEM_ENABLE_TCP", "1",
+                                     "the tcp provider may be used, if the target offers it"),
+    yes_or_no<&Settings::enable_sockets>("RPMEM_ENABLE_SOCKETS", "0",
+                                         "the sockets provider may be used"),
+    yes_or_no<&Settings::fork_safe>("RPMEM_FORK_SAFE", "1",
+                                    "RDMA is used only where fork(2) does no harm to its memory"),
+    one_of<&Settings::paging>(
+        "RPMEM_ODP", "auto|on|off", "auto",
+        "on-demand paging by RDMA devices: where memory cannot be pinned, always, or never"),
     {{.name = "RPMEM_MAX_NLANES",
       .kind = number,
       .help = "upper bound of lanes of a pool (read at load)",
@@ -104,42 +100,18 @@ constexpr SettingRow<Settings> rows[] = {
       .step = 64,
       .unit = "bytes"},
      into<&Settings::inline_size>},
-    {{.name = "RPMEM_CONNECT_TIMEOUT",
-      .kind = number,
-      .default_value = "30000",
-      .help = "bound of the login, and of connecting the lanes",
-      .minimum = 1000,
-      .maximum = 3600000,
-      .unit = "ms"},
-     into<&Settings::connect_timeout>},
-    {{.name = "RPMEM_OPERATION_TIMEOUT",
-      .kind = number,
-      .default_value = "120000",
-      .help = "how long a call waits while nothing comes from the target",
-      .minimum = 1000,
-      .maximum = 3600000,
-      .unit = "ms"},
-     into<&Settings::operation_timeout>},
-    {{.name = "RPMEM_PEER_TIMEOUT",
-      .kind = number,
-      .default_value = "20000",
-      .help = "how long the target's kernel may be silent until a lane over tcp is lost",
-      .minimum = 1000,
-      .maximum = 3600000,
-      .unit = "ms"},
-     into<&Settings::peer_timeout>},
-    {{.name = "RPMEM_TLS",
-      .kind = choice,
-      .default_value = "off",
-      .help = "lanes use TLS: never, if the target can, or else there are none",
-      .words = "off|on|require"},
-     into<&Settings::tls>},
-    {{.name = "RPMEM_REQUIRE_HELLO",
-      .kind = boolean,
-      .default_value = "0",
-      .help = "a target that speaks protocol 0.1 is refused",
-      .words = no_or_yes},
-     into<&Settings::require_hello>},
+    milliseconds<&Settings::connect_timeout>("RPMEM_CONNECT_TIMEOUT", "30000",
+                                             "bound of the login, and of connecting the lanes"),
+    milliseconds<&Settings::operation_timeout>(
+        "RPMEM_OPERATION_TIMEOUT", "120000",
+        "how long a call waits while nothing comes from the target"),
+    milliseconds<&Settings::peer_timeout>(
+        "RPMEM_PEER_TIMEOUT", "20000",
+        "how long the target's kernel may be silent until a lane over tcp is lost"),
+    one_of<&Settings::tls>("RPMEM_TLS", "off|on|require", "off",
+                           "lanes use TLS: never, if the target can, or else there are none"),
+    yes_or_no<&Settings::require_hello>("RPMEM_REQUIRE_HELLO", "0",
+                                        "a target that speaks protocol 0.1 is refused"),
     {{.name = "RPMEM_SPIN_TIME",
       .kind = number,
       .default_value = "50",
@@ -154,10 +126,9 @@ constexpr SettingRow<Settings> rows[] = {
       .help = "0 nothing, 1 errors, 2 warnings, 3 information, 4 everything",
       .words = "0|1|2|3|4"},
      store_log_level},
-    {{.name = "RPMEM_LOG_FILE",
-      .kind = text,
-      .help = "log file instead of standard error; a final '-' is followed by the process id"},
-     into<&Settings::log_file>},
+    plain_text<&Settings::log_file>(
+        "RPMEM_LOG_FILE", "",
+        "log file instead of standard error; a final '-' is followed by the process id"),
 };
 
 } // namespace

@@ -10,27 +10,29 @@
 namespace rpmem::target {
 namespace {
 
-#ifdef RPMEM_SANITIZED
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 void add(std::string& list, const std::string& text, const char* separator) {
     list += list.empty() ? text : separator + text;
 }
 
 } // namespace
 
+bool is_sanitized() {
+#ifdef RPMEM_SANITIZED
+    return true;
+#else
+    return false;
+#endif
+}
+
 std::string why_not_confined() {
-    if (sanitized)
+    if (is_sanitized())
         return "this rpmemd was built with a sanitizer, which needs more of the system";
     return landlock_version() == 0 ? no_landlock().text : "";
 }
 
 Confinement confine(OpenPaths reach) {
     Confinement result;
-    if (sanitized) {
+    if (is_sanitized()) {
         result.is_missing = why_not_confined();
         return result;
     }

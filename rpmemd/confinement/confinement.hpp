@@ -22,6 +22,9 @@ struct Confinement {
     std::string is_missing; // and why; empty: nothing is
 };
 
+// This rpmemd was built with a sanitizer, which needs more of the system than the daemon does.
+[[nodiscard]] bool is_sanitized();
+
 // Why there will be something missing, whatever is tried; empty: nothing is known of.
 [[nodiscard]] std::string why_not_confined();
 

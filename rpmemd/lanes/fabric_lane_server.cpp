@@ -12,8 +12,8 @@ namespace rpmem::target {
 namespace {
 
 using transport::FabricConnection;
-using transport::FabricPhase;
 using EventKind = fabric::ConnectionEvent::Kind;
+using transport::FabricPhase;
 
 // More under way on a lane gains nothing, and there is a buffer for each.
 constexpr std::uint32_t most_frames = 32;
@@ -62,8 +62,8 @@ FabricLaneServer::start(const FabricServerOptions& options, std::span<std::byte>
 
 Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
     receives_ = is_0_1_ ? 1 : receives;
-    RPMEM_ASSIGN(listener_,
-                 FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_}, pool_, log_));
+    RPMEM_ASSIGN(listener_, FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_},
+                                                 pool_.memory, log_));
     // A peer of protocol 0.1 takes what it asked for as granted, and has one message under way.
     const auto payload = is_0_1_ ? static_cast<std::uint32_t>(options.inline_size)
                                  : payload_for(options.lanes, options.inline_size);
@@ -83,20 +83,17 @@ Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
 
 Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
     workers_.clear();
-    const unsigned count = fabric_workers(options.workers, lane_count_);
+    groups_.clear();
+    const unsigned count = count_workers(options.workers, lane_count_);
     // A lane that comes again may do so before its former connection has gone.
     const std::size_t lanes_each = std::size_t{2} * ((lane_count_ + count - 1) / count);
-    const auto ended = [this](unsigned, const std::string& how, std::string problem) {
-        lane_ended(how, std::move(problem));
-    };
     for (unsigned i = 0; i < count; ++i) {
         RPMEM_ASSIGN(auto group, transport::FabricGroup::open(
                                      listener_->domain(),
                                      fabric::completions_of(listener_->provider(), lanes_each),
                                      options.spin_time));
-        transport::FabricGroup* const own_group = group.get();
-        RPMEM_ASSIGN(auto worker, FrameWorker::make(std::move(group), ended));
-        workers_.push_back({own_group, std::move(worker)});
+        groups_.push_back(group.get());
+        RPMEM_TRY(add_worker(std::move(group)));
     }
     return {};
 }
@@ -109,15 +106,8 @@ FabricLaneServer::~FabricLaneServer() {
 }
 
 void FabricLaneServer::end(const std::string& why) {
-    if (is_0_1_)
-        return; // the control channel tells it all
-    for (const Worker& worker : workers_)
-        worker.frames->end(why);
-}
-
-Result<> FabricLaneServer::secure(transport::ProofSession session) {
-    session_.emplace(std::move(session));
-    return {};
+    if (!is_0_1_) // else the control channel tells it all
+        LaneServer::end(why);
 }
 
 Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds limit) {
@@ -125,15 +115,11 @@ Result<> FabricLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds
         limit = std::chrono::milliseconds(0);
     else if (!ready())
         limit = std::min(limit, connecting_tick);
+    std::optional<Clock::time_point> next;
     for (const LaneSlot& slot : slots_)
-        if (slot.state && slot.state->phase() == FabricPhase::handshake)
-            limit = std::clamp(
-                std::chrono::ceil<std::chrono::milliseconds>(slot.deadline - Clock::now()),
-                std::chrono::milliseconds(0), limit);
-    if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) < 0 && errno != EINTR)
-        return fail_errno(ErrorClass::resource_limit, errno,
-                          "cannot wait for the client and the lanes (poll)");
-    return {};
+        if (slot.is(FabricPhase::handshake))
+            next = std::min(next.value_or(slot.deadline), slot.deadline);
+    return wait_until(next, fds, limit);
 }
 
 Result<> FabricLaneServer::handle_events() {
@@ -158,32 +144,32 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
             continue;
         if (is_0_1_ && event.kind != EventKind::failed)
             note_connected(slot); // the end may be seen before the beginning is told
-        if (slot.state->phase() == FabricPhase::ended)
+        if (slot.is(FabricPhase::ended))
             continue;
         if (event.kind == EventKind::connected)
-            slot.is_connected = true;
+            slot.is_told = true;
         // Or it is the end of a former endpoint, which was in the same place.
-        else if (event.kind == EventKind::failed || slot.is_connected)
+        else if (event.kind == EventKind::failed || slot.is_told)
             lose(slot, lane);
     }
 }
 
 void FabricLaneServer::note_connected(LaneSlot& slot) {
-    if (!std::exchange(slot.is_connected, true))
+    if (!std::exchange(slot.is_told, true))
         ++connected_;
 }
 
 // Its worker ends it.
 void FabricLaneServer::lose(LaneSlot& slot, unsigned lane) {
     slot.state->advance(FabricPhase::lost);
-    workers_[lane % workers_.size()].frames->look();
+    workers_[worker_of(lane)]->look();
 }
 
 void FabricLaneServer::end_unproven() {
     const auto now = Clock::now();
     for (unsigned lane = 0; lane < lane_count_; ++lane) {
         LaneSlot& slot = slots_[lane];
-        if (!slot.state || slot.state->phase() != FabricPhase::handshake || now < slot.deadline)
+        if (!slot.is(FabricPhase::handshake) || now < slot.deadline)
             continue;
         log_.warning("lane {} did not prove itself in time", lane);
         lose(slot, lane);
@@ -203,11 +189,10 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
         return refuse("its token is not the one of this session");
     if (data.lane >= lane_count_)
         return refuse(fmt::format("lane {}: there is no such lane", data.lane));
-    const auto& state = slots_[data.lane].state;
-    if (state && state->phase() == FabricPhase::open)
+    if (slots_[data.lane].is(FabricPhase::open))
         return refuse(fmt::format("lane {}: it is connected already", data.lane));
     const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
-        return each.state && each.state->phase() == FabricPhase::handshake;
+        return each.is(FabricPhase::handshake);
     });
     if (static_cast<std::size_t>(unproven) >= most_unproven_)
         return refuse(
@@ -222,7 +207,7 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
         return listener_->reject(request.info);
     }
     LaneSlot& slot = slots_[*lane];
-    if (slot.state && slot.state->phase() != FabricPhase::ended)
+    if (slot.state && !slot.is(FabricPhase::ended))
         lose(slot, *lane); // the peer has given up an earlier attempt
     auto connection = open_connection(*lane, request.info.get());
     if (!connection) { // the lanes that there are go on
@@ -232,28 +217,21 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
     ++accepted_;
     slot = {(*connection)->endpoint().id(), (*connection)->state(),
             Clock::now() + longest_unproven_};
-    const wire::LaneTerms terms{.credits = credits_,
-                                .pool_size = pool_.size(),
-                                .read_only = read_only_,
-                                .direct = is_direct()};
-    const auto taken = workers_[*lane % workers_.size()].frames->take(
-        std::make_unique<ServedLane>(*lane, std::move(*connection), terms, pool_.data(), medium_));
-    if (!taken)
-        fail_by(fmt::format("lane {}: {}", *lane, taken.error().text));
+    serve(*lane, std::move(*connection), credits_, is_direct());
 }
 
 Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsigned lane,
                                                                             fi_info* info) {
     transport::FabricPool pool;
     if (is_direct())
-        pool = {.memory = pool_, .descriptor = listener_->region()->descriptor()};
+        pool = {.memory = pool_.memory, .descriptor = listener_->region()->descriptor()};
     std::unique_ptr<transport::LaneHandshake> handshake;
     wire::LaneEncoding encoding;
     if (is_0_1_)
         encoding = wire::LaneEncoding({.end = wire::LaneEnd::target,
                                        .lane = lane,
                                        .remote_base = remote_base(),
-                                       .pool_size = pool_.size()});
+                                       .pool_size = pool_.memory.size()});
     else
         handshake = std::make_unique<transport::TargetHandshake>(*session_, lane, credits_,
                                                                  [this] { ++connected_; });
@@ -263,7 +241,7 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
          .provider = listener_->provider(),
          .info = info,
          .events = listener_->events(),
-         .group = *workers_[lane % workers_.size()].group,
+         .group = *groups_[worker_of(lane)],
          .accepts = true,
          .encoding = encoding},
         {.receives = receives_,
@@ -274,13 +252,6 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
          .send_size = wire::frame_header_size + std::max(copied, wire::most_error_text),
          .queue = sends},
         pool, fmt::format("lane {}", lane), std::move(handshake));
-}
-
-// From a worker's thread.
-void FabricLaneServer::lane_ended(const std::string& how, std::string problem) {
-    log_.info("{}", how);
-    if (!problem.empty())
-        fail_by(std::move(problem));
 }
 
 } // namespace rpmem::target

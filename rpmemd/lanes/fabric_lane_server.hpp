@@ -3,20 +3,14 @@
 // in the order in which they come.
 #pragma once
 
-#include "common/base/io.hpp"
-#include "common/base/log.hpp"
 #include "common/transport/fabric/fabric_connection.hpp"
-#include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
-#include "rpmemd/lanes/frame_worker.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,9 +27,6 @@ public:
 
     [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
     [[nodiscard]] unsigned lanes() const override { return lane_count_; }
-    [[nodiscard]] unsigned workers() const override {
-        return static_cast<unsigned>(workers_.size());
-    }
     [[nodiscard]] std::string describe() const override {
         return fabric::describe(listener_->provider());
     }
@@ -47,9 +38,7 @@ public:
     }
     [[nodiscard]] bool is_direct() const override { return listener_->region().has_value(); }
 
-    Result<> secure(transport::ProofSession session) override;
     void end(const std::string& why) override;
-    [[nodiscard]] unsigned connected() const override { return connected_; }
     // The others come when they are used, but for peers of protocol 0.1.
     [[nodiscard]] bool ready() const override { return connected_ >= (is_0_1_ ? lane_count_ : 1U); }
 
@@ -59,23 +48,23 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    // The last connection for a lane.
+    // The last connection for a lane. Nobody has come: there is no state. Otherwise the connection
+    // goes through the stages of FabricState; accept() brings it in, its worker opens and ends it,
+    // and lose() says that it is lost.
     struct LaneSlot {
         fid_t endpoint = nullptr;
         std::shared_ptr<transport::FabricState> state;
         Clock::time_point deadline; // of its proof
-        bool is_connected = false;
+        bool is_told = false; // by the event queue that it is connected; the worker may be ahead
+        [[nodiscard]] bool is(transport::FabricPhase stage) const {
+            return state && state->phase() == stage;
+        }
     };
-    struct Worker {
-        transport::FabricGroup* group;
-        std::unique_ptr<FrameWorker> frames;
-    };
-
     FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
                      const Medium& medium, Event failed, Log log)
-        : LaneServer(std::move(failed)), read_only_(options.read_only), is_0_1_(options.is_0_1),
-          most_unproven_(options.most_unproven), longest_unproven_(options.longest_unproven),
-          pool_(pool), medium_(medium), log_(std::move(log)) {}
+        : LaneServer({pool, medium, options.read_only}, std::move(failed), std::move(log)),
+          is_0_1_(options.is_0_1), most_unproven_(options.most_unproven),
+          longest_unproven_(options.longest_unproven) {}
     Result<> set_up(const FabricServerOptions& options);
     Result<> make_workers(const FabricServerOptions& options);
     void handle(fabric::ConnectionEvent event);
@@ -87,24 +76,17 @@ private:
     void end_unproven();
     void note_connected(LaneSlot& slot);
     void lose(LaneSlot& slot, unsigned lane);
-    void lane_ended(const std::string& how, std::string problem);
 
-    bool read_only_;
     bool is_0_1_; // the peer
     std::size_t most_unproven_;
     std::chrono::milliseconds longest_unproven_;
-    std::span<std::byte> pool_;
-    const Medium& medium_;
-    Log log_;
     std::unique_ptr<FabricListener> listener_;
     unsigned lane_count_ = 0;
     wire::LaneCredits credits_;
-    std::size_t receives_ = 0; // messages of a lane that may be under way
-    unsigned accepted_ = 0;    // lanes of a peer of protocol 0.1
-    std::optional<transport::ProofSession> session_;
-    std::vector<LaneSlot> slots_;         // by lane
-    std::atomic<unsigned> connected_ = 0; // so far
-    std::vector<Worker> workers_;
+    std::size_t receives_ = 0;                    // messages of a lane that may be under way
+    unsigned accepted_ = 0;                       // lanes of a peer of protocol 0.1
+    std::vector<LaneSlot> slots_;                 // by lane
+    std::vector<transport::FabricGroup*> groups_; // of the workers
 };
 
 } // namespace rpmem::target

@@ -3,9 +3,7 @@
 #include "common/transport/fabric/provider.hpp"
 #include "common/transport/fabric/search.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <thread>
 
 namespace rpmem::target {
 namespace {
@@ -32,11 +30,6 @@ Result<fabric::Provider> search_all(const FabricServerOptions& options, fabric::
 }
 
 } // namespace
-
-unsigned fabric_workers(unsigned wanted, unsigned lanes) {
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    return std::clamp(wanted == 0 ? cores : wanted, 1U, lanes);
-}
 
 Result<std::unique_ptr<FabricListener>> FabricListener::open(const FabricServerOptions& options,
                                                              fabric::QueueSizes queues,

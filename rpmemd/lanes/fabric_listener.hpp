@@ -47,8 +47,6 @@ struct FabricServerOptions {
     std::chrono::milliseconds longest_unproven = transport::longest_unproven;
 };
 
-[[nodiscard]] unsigned fabric_workers(unsigned wanted, unsigned lanes);
-
 class FabricListener {
 public:
     // QUEUES: of an endpoint. POOL is registered before anything listens; its memory must outlive

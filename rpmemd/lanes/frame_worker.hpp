@@ -1,5 +1,9 @@
 // Serves lanes that carry frames, in a thread of its own: receive, check, make durable,
-// acknowledge.
+// acknowledge. Where a lane is kept says how it stands:
+//   arrived -> served   take_arrived(): its group looks after it; it is gone if that cannot
+//   served  -> leaving  end_lane(), take_leave(): it has said its last words
+//   served  -> gone     the same, if nobody listens
+//   leaving -> gone     look_after_leaving(): the words have gone, the peer has, or it is late
 #pragma once
 
 #include "common/base/io.hpp"

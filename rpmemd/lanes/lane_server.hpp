@@ -1,18 +1,22 @@
 // The in-band side of a session: where lanes arrive and are served. Used by the control loop only.
 #pragma once
 
-#include "common/base/io.hpp"
-#include "common/base/result.hpp"
+#include "common/base/log.hpp"
 #include "common/transport/proof.hpp"
-#include "common/wire/control_messages.hpp"
+#include "rpmemd/durability/medium.hpp"
+#include "rpmemd/lanes/frame_worker.hpp"
 
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::target {
 
@@ -24,7 +28,7 @@ public:
 
     [[nodiscard]] virtual std::uint16_t port() const = 0;
     [[nodiscard]] virtual unsigned lanes() const = 0;
-    [[nodiscard]] virtual unsigned workers() const = 0;
+    [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
     // The provider and its device, for people.
     [[nodiscard]] virtual std::string describe() const = 0;
     // What peers address the pool by. 0: by its offsets.
@@ -34,12 +38,18 @@ public:
     [[nodiscard]] virtual bool is_direct() const { return false; }
 
     // What lanes must prove that they know. Before the first of them may come.
-    virtual Result<> secure(transport::ProofSession) { return {}; }
+    virtual Result<> secure(transport::ProofSession session) {
+        session_.emplace(std::move(session));
+        return {};
+    }
 
     // The session ends before its time: lanes that can hear WHY are told. Does not wait.
-    virtual void end(const std::string& why) { static_cast<void>(why); }
+    virtual void end(const std::string& why) {
+        for (const auto& worker : workers_)
+            worker->end(why);
+    }
 
-    [[nodiscard]] virtual unsigned connected() const = 0;
+    [[nodiscard]] unsigned connected() const { return connected_; } // so far
     // As many are connected as the peer connects before it uses the pool.
     [[nodiscard]] virtual bool ready() const = 0;
 
@@ -59,7 +69,29 @@ public:
     }
 
 protected:
-    explicit LaneServer(Event failed) : failed_(std::move(failed)) {}
+    // What lanes serve.
+    struct ServedPool {
+        std::span<std::byte> memory; // it must outlive the server
+        const Medium& medium;
+        bool read_only; // it is mapped so
+    };
+
+    LaneServer(const ServedPool& pool, Event failed, Log log)
+        : pool_(pool), log_(std::move(log)), failed_(std::move(failed)) {}
+
+    // How many workers serve LANES. WANTED 0: as many as there are processors.
+    static unsigned count_workers(unsigned wanted, unsigned lanes);
+    Result<> add_worker(std::unique_ptr<transport::Group> group);
+    // Lanes of the same number have the same worker.
+    [[nodiscard]] std::size_t worker_of(unsigned lane) const { return lane % workers_.size(); }
+    // False: there is no thread for it, and the session ends.
+    bool serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
+               const wire::LaneCredits& credits, bool direct);
+    // From a worker's thread. PROBLEM: see FrameWorker::Ended.
+    virtual void lane_ended(unsigned lane, const std::string& how, std::string problem);
+    // poll(2), until DEADLINE if there is one, and for LIMIT at most.
+    static Result<> wait_until(std::optional<std::chrono::steady_clock::time_point> deadline,
+                               std::span<pollfd> fds, std::chrono::milliseconds limit);
     // From any thread. The first is kept: the others follow from it.
     void fail_by(std::string text) {
         {
@@ -69,6 +101,13 @@ protected:
         }
         failed_.raise();
     }
+
+    ServedPool pool_;
+    Log log_;
+    std::optional<transport::ProofSession> session_;
+    std::atomic<unsigned> connected_ = 0;
+    // They use what derived servers have, whose destructors end them.
+    std::vector<std::unique_ptr<FrameWorker>> workers_;
 
 private:
     Event failed_;

@@ -4,10 +4,7 @@
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <thread>
 
 namespace rpmem::target {
 namespace {
@@ -17,11 +14,6 @@ using transport::Refused;
 
 // What a worker receives by one call. It fits into the second cache of a processor.
 constexpr std::size_t receive_buffer_size = std::size_t{256} * 1024;
-
-unsigned worker_count(unsigned wanted, unsigned lanes) {
-    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
-    return std::clamp(wanted == 0 ? processors : wanted, 1U, lanes);
-}
 
 // It reads its files when it is used for the first time, which a confined session cannot.
 Result<> prepare_openssl(bool tls) {
@@ -50,16 +42,10 @@ Result<std::unique_ptr<LaneServer>> TcpLaneServer::start(const TcpServerOptions&
 
 Result<> TcpLaneServer::set_up() {
     RPMEM_TRY(prepare_openssl(options_.tls));
-    const unsigned count = worker_count(options_.workers, options_.lanes);
-    const auto ended = [this](unsigned lane, const std::string& how, std::string problem) {
-        lane_ended(lane, how, std::move(problem));
-    };
-    for (unsigned i = 0; i < count; ++i) {
-        RPMEM_ASSIGN(auto worker, FrameWorker::make(std::make_unique<transport::SocketGroup>(
-                                                        options_.spin_time, receive_buffer_size),
-                                                    ended));
-        workers_.push_back(std::move(worker));
-    }
+    const unsigned count = count_workers(options_.workers, options_.lanes);
+    for (unsigned i = 0; i < count; ++i)
+        RPMEM_TRY(add_worker(
+            std::make_unique<transport::SocketGroup>(options_.spin_time, receive_buffer_size)));
     RPMEM_ASSIGN(listener_, transport::Listener::listen({.addresses = options_.addresses,
                                                          .ports = options_.ports,
                                                          .peer_timeout = options_.peer_timeout},
@@ -75,13 +61,8 @@ TcpLaneServer::~TcpLaneServer() {
     workers_.clear();
 }
 
-void TcpLaneServer::end(const std::string& why) {
-    for (const auto& worker : workers_)
-        worker->end(why);
-}
-
 Result<> TcpLaneServer::secure(transport::ProofSession session) {
-    session_.emplace(std::move(session));
+    RPMEM_TRY(LaneServer::secure(std::move(session)));
     if (!options_.tls)
         return {};
     RPMEM_ASSIGN(auto tls,
@@ -100,14 +81,7 @@ Result<> TcpLaneServer::handle_events() {
 }
 
 Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds limit) {
-    if (const auto deadline = listener_->deadline())
-        limit = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(
-                               *deadline - std::chrono::steady_clock::now()),
-                           std::chrono::milliseconds(0), limit);
-    if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) < 0 && errno != EINTR)
-        return fail_errno(ErrorClass::resource_limit, errno,
-                          "cannot wait for the client and the lanes (poll)");
-    return {};
+    return wait_until(listener_->deadline(), fds, limit);
 }
 
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
@@ -122,23 +96,16 @@ void TcpLaneServer::take(const transport::LaneIdentity& identity,
                          std::unique_ptr<transport::Stream> stream, std::string name,
                          const wire::LaneCredits& credits) {
     log_.debug("{} is connected", name);
-    const wire::LaneTerms terms{
-        .credits = credits, .pool_size = pool_.size(), .read_only = options_.read_only};
-    auto connection =
-        std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name));
-    const auto taken = workers_[identity.lane % workers_.size()]->take(std::make_unique<ServedLane>(
-        identity.lane, std::move(connection), terms, pool_.data(), medium_));
-    if (!taken)
-        return fail_by(fmt::format("lane {}: {}", identity.lane, taken.error().text));
-    ++connected_;
+    if (serve(identity.lane,
+              std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name)),
+              credits, false))
+        ++connected_;
 }
 
 // From a worker's thread.
 void TcpLaneServer::lane_ended(unsigned lane, const std::string& how, std::string problem) {
-    log_.info("{}", how);
     in_use_[lane] = false;
-    if (!problem.empty())
-        fail_by(std::move(problem));
+    LaneServer::lane_ended(lane, how, std::move(problem));
 }
 
 } // namespace rpmem::target

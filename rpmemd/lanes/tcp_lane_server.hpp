@@ -3,10 +3,7 @@
 // stalls.
 #pragma once
 
-#include "common/base/log.hpp"
 #include "common/transport/tcp/listener.hpp"
-#include "rpmemd/durability/medium.hpp"
-#include "rpmemd/lanes/frame_worker.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 
 #include <atomic>
@@ -40,15 +37,10 @@ public:
 
     [[nodiscard]] std::uint16_t port() const override { return listener_->port(); }
     [[nodiscard]] unsigned lanes() const override { return options_.lanes; }
-    [[nodiscard]] unsigned workers() const override {
-        return static_cast<unsigned>(workers_.size());
-    }
     [[nodiscard]] std::string describe() const override {
         return options_.tls ? "tcp with TLS" : "tcp";
     }
     Result<> secure(transport::ProofSession session) override;
-    void end(const std::string& why) override;
-    [[nodiscard]] unsigned connected() const override { return connected_; }
     // The others come when they are used.
     [[nodiscard]] bool ready() const override { return connected_ > 0; }
     [[nodiscard]] int events_fd() const override { return listener_->fd(); }
@@ -58,25 +50,19 @@ public:
 private:
     TcpLaneServer(const TcpServerOptions& options, std::span<std::byte> pool, const Medium& medium,
                   Event failed, Log log)
-        : LaneServer(std::move(failed)), options_(options), pool_(pool), medium_(medium),
-          log_(std::move(log)), in_use_(std::make_unique<std::atomic<bool>[]>(options.lanes)) {}
+        : LaneServer({pool, medium, options.read_only}, std::move(failed), std::move(log)),
+          options_(options), in_use_(std::make_unique<std::atomic<bool>[]>(options.lanes)) {}
     Result<> set_up();
     std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;
     void take(const transport::LaneIdentity& identity, std::unique_ptr<transport::Stream> stream,
               std::string name, const wire::LaneCredits& credits) override;
-    void lane_ended(unsigned lane, const std::string& how, std::string problem);
+    void lane_ended(unsigned lane, const std::string& how, std::string problem) override;
 
     TcpServerOptions options_;
-    std::span<std::byte> pool_;
-    const Medium& medium_;
-    Log log_;
     transport::SystemRandom random_;
-    std::optional<transport::ProofSession> session_;
     std::optional<transport::TlsContext> tls_;
     std::unique_ptr<transport::Listener> listener_; // refers to those before
     std::unique_ptr<std::atomic<bool>[]> in_use_;   // by lane
-    unsigned connected_ = 0;                        // so far
-    std::vector<std::unique_ptr<FrameWorker>> workers_;
 };
 
 } // namespace rpmem::target

@@ -74,25 +74,6 @@ Result<Reservation> Reservation::make(std::size_t size, std::size_t alignment) {
     return Reservation(first + before, size);
 }
 
-Reservation::Reservation(Reservation&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-Reservation& Reservation::operator=(Reservation&& other) noexcept {
-    if (this != &other) {
-        release();
-        address_ = std::exchange(other.address_, nullptr);
-        size_ = std::exchange(other.size_, 0);
-    }
-    return *this;
-}
-
-void Reservation::release() {
-    if (address_ != nullptr)
-        munmap(address_, size_);
-    address_ = nullptr;
-    size_ = 0;
-}
-
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout) {
     std::size_t alignment = large_page;
     for (const auto& part : parts)

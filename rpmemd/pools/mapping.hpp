@@ -24,18 +24,14 @@ public:
     Reservation() = default;
     // ALIGNMENT is a power of 2.
     static Result<Reservation> make(std::size_t size, std::size_t alignment);
-    Reservation(Reservation&& other) noexcept;
-    Reservation& operator=(Reservation&& other) noexcept;
-    ~Reservation() { release(); }
 
-    [[nodiscard]] std::byte* address() const { return address_; }
-    [[nodiscard]] std::size_t size() const { return size_; }
-    void release();
+    [[nodiscard]] std::byte* address() const { return memory_.get(); }
+    [[nodiscard]] std::size_t size() const { return memory_ ? memory_.get_deleter().size : 0; }
+    void release() { memory_.reset(); }
 
 private:
-    Reservation(std::byte* address, std::size_t size) : address_(address), size_(size) {}
-    std::byte* address_ = nullptr;
-    std::size_t size_ = 0;
+    Reservation(std::byte* address, std::size_t size) : memory_(address, {size}) {}
+    MappedMemory memory_;
 };
 
 struct MappedPool {

@@ -23,9 +23,7 @@ Result<> open_listed_parts(const PoolSet& pool_set, NewPoolParts& parts) {
 }
 
 Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) {
-    if (directories.files().empty())
-        return fail(ErrorClass::caller_fault, ENOENT,
-                    "the directories of the pool set have no part files");
+    RPMEM_TRY(directories.check_not_empty());
     for (const auto& path : directories.files())
         RPMEM_TRY(parts.open(path));
     return {};

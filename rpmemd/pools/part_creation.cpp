@@ -48,13 +48,9 @@ NewPoolParts::NewPoolParts(NewPoolParts&& other) noexcept
       parts_(std::exchange(other.parts_, {})), headers_written_(other.headers_written_) {}
 
 NewPoolParts::~NewPoolParts() {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        // The error that led here is the one to report.
-        if (parts_[i].is_new())
-            static_cast<void>(parts_[i].remove(false));
-        else if (headers_written_ && has_header(layout_, i))
-            static_cast<void>(parts_[i].write_header(PoolHeader{}));
-    }
+    // The error that led here is the one to report.
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+        static_cast<void>(parts_[i].undo(headers_written_ && has_header(layout_, i)));
 }
 
 Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size,

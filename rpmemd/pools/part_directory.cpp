@@ -72,6 +72,13 @@ Failure PartDirectories::no_such_file(std::size_t number) {
                 "part file {:06}.pmem is in none of the pool set's directories", number);
 }
 
+Result<> PartDirectories::check_not_empty() const {
+    if (!files_.empty())
+        return {};
+    return fail(ErrorClass::caller_fault, ENOENT,
+                "the directories of the pool set have no part files");
+}
+
 Result<> PartDirectories::check_complete() const {
     const auto missing = std::ranges::find(files_, std::filesystem::path());
     if (missing != files_.end())

@@ -25,6 +25,8 @@ public:
     // EINVAL if a number occurs twice, or files exceed what their directory may hold.
     static Result<PartDirectories> scan(const PoolSet& pool_set);
 
+    // ENOENT if there is no file.
+    [[nodiscard]] Result<> check_not_empty() const;
     // ENOENT if a number is missing.
     [[nodiscard]] Result<> check_complete() const;
     static Failure no_such_file(std::size_t number);

@@ -29,42 +29,25 @@ constexpr int open_flags = O_NOCTTY | O_NONBLOCK;
 
 // A Device DAX can be mapped, but not read or written; what is mapped is a multiple of its
 // alignment.
-class DeviceHeaderPage {
-public:
-    static Result<DeviceHeaderPage> map(const PartFile& part) {
-        const auto length = std::max<std::size_t>(part.alignment(), header_size);
-        void* address = mmap(nullptr, length, part.protection(), MAP_SHARED, part.fd(), 0);
-        if (address == MAP_FAILED)
-            return fail_errno(ErrorClass::resource_limit, errno, "cannot map the header of {}",
-                              part.path().native());
-        return DeviceHeaderPage(address, length);
-    }
-    DeviceHeaderPage(DeviceHeaderPage&& other) noexcept
-        : address_(std::exchange(other.address_, nullptr)), length_(other.length_) {}
-    DeviceHeaderPage& operator=(DeviceHeaderPage&&) = delete;
-    ~DeviceHeaderPage() {
-        if (address_ != nullptr)
-            munmap(address_, length_);
-    }
+Result<MappedMemory> map_header(const PartFile& part) {
+    const auto length = std::max<std::size_t>(part.alignment(), header_size);
+    void* address = mmap(nullptr, length, part.protection(), MAP_SHARED, part.fd(), 0);
+    if (address == MAP_FAILED)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot map the header of {}",
+                          part.path().native());
+    return MappedMemory(static_cast<std::byte*>(address), {length});
+}
 
-    void read(PoolHeader& header) const { std::memcpy(&header, address_, sizeof(header)); }
-    Result<> write(const PartFile& part, const PoolHeader& header) {
-        auto* const bytes = static_cast<std::byte*>(address_);
-        Medium medium;
-        RPMEM_TRY(medium.add(part.fd(), part.path().native(), bytes, length_, true, 0,
-                             part.deep_flush()));
-        std::memcpy(bytes, &header, sizeof(header));
-        if (const int code = medium.deep_persist(bytes, sizeof(header)); code != 0)
-            return fail_errno(ErrorClass::resource_limit, code,
-                              "cannot make the header of part {} durable", part.path().native());
-        return {};
-    }
-
-private:
-    DeviceHeaderPage(void* address, std::size_t length) : address_(address), length_(length) {}
-    void* address_;
-    std::size_t length_;
-};
+Result<> write_mapped(const PartFile& part, const PoolHeader& header, const MappedMemory& page) {
+    Medium medium;
+    RPMEM_TRY(medium.add(part.fd(), part.path().native(), page.get(), page.get_deleter().size, true,
+                         0, part.deep_flush()));
+    std::memcpy(page.get(), &header, sizeof(header));
+    if (const int code = medium.deep_persist(page.get(), sizeof(header)); code != 0)
+        return fail_errno(ErrorClass::resource_limit, code,
+                          "cannot make the header of part {} durable", part.path().native());
+    return {};
+}
 
 // Calls TRANSFER(done bytes) until all of a header page is through.
 template <typename Transfer>
@@ -167,6 +150,8 @@ Failure sync_failure(int code, const std::filesystem::path& path) {
 
 } // namespace
 
+void Unmap::operator()(std::byte* memory) const { munmap(memory, size); }
+
 Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRules& rules) {
     const auto place = find_place(path);
     if (!place)
@@ -256,8 +241,8 @@ Result<> PartFile::examine(mode_t mode) {
 Result<PoolHeader> PartFile::read_header() const {
     PoolHeader header{};
     if (device_dax_) {
-        RPMEM_ASSIGN(auto page, DeviceHeaderPage::map(*this));
-        page.read(header);
+        RPMEM_ASSIGN(const auto page, map_header(*this));
+        std::memcpy(&header, page.get(), sizeof(header));
         return header;
     }
     auto* bytes = reinterpret_cast<std::byte*>(&header);
@@ -275,10 +260,10 @@ Result<> PartFile::write_header(const PoolHeader& header, SyncRecord* syncs) con
         return syncs ? syncs->run(0, header_size, sync) : sync();
     };
     if (device_dax_) {
-        RPMEM_ASSIGN(auto page, DeviceHeaderPage::map(*this));
+        RPMEM_ASSIGN(const auto page, map_header(*this));
         Result<> written;
         const int code = synced([&] {
-            written = page.write(*this, header);
+            written = write_mapped(*this, header, page);
             return written ? 0 : written.error().code;
         });
         return written && code != 0 ? sync_failure(code, path_) : written;
@@ -362,6 +347,12 @@ Result<UniqueFd> PartFile::open_directory() const {
     if (!place)
         return path_failure("find", path_, place.error());
     return std::move(place->link ? place->link->directory : place->entry.directory);
+}
+
+Result<> PartFile::undo(bool has_header) const {
+    if (new_)
+        return remove(has_header);
+    return has_header ? write_header(PoolHeader{}) : Result<>();
 }
 
 Result<> PartFile::remove(bool has_header) const {

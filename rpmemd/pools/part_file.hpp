@@ -8,9 +8,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace rpmem::target {
@@ -32,6 +34,12 @@ struct PartRules {
     FailureLatch* failures = nullptr; // told of what the medium refuses
 };
 
+struct Unmap {
+    std::size_t size = 0;
+    void operator()(std::byte* memory) const;
+};
+using MappedMemory = std::unique_ptr<std::byte, Unmap>;
+
 class PartFile {
 public:
     // Locks the part, to read shared with others who do so. ENOENT, EBUSY: locked by another;
@@ -52,7 +60,6 @@ public:
         return device_dax_ ? std::optional(deep_flush_.get()) : std::nullopt;
     }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
-    [[nodiscard]] bool is_new() const { return new_; }                   // by make()
     [[nodiscard]] int protection() const;                                // of its mappings
 
     // The header page; durable on return. SYNCS: of a part that is in use, where others may be
@@ -71,6 +78,9 @@ public:
     // The directory that has the file's name (O_PATH): make_durable() syncs it, remove() changes
     // it.
     [[nodiscard]] Result<UniqueFd> open_directory() const;
+    // What a session has begun here is not to stay: removes a file that it made, and clears the
+    // header page of another if HAS_HEADER.
+    [[nodiscard]] Result<> undo(bool has_header) const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.
     [[nodiscard]] Result<> remove(bool has_header) const;
 

@@ -54,16 +54,22 @@ std::span<const std::byte> bytes_of(const Value& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 
+// Calls COPY for what the headers of all parts have of the attributes.
+template <typename Header, typename Attributes, typename Copy>
+void for_each_shared(Header& header, Attributes& attributes, Copy copy) {
+    copy(header.signature, attributes.signature);
+    copy(header.major, attributes.major);
+    copy(header.compat_features, attributes.compat_features);
+    copy(header.incompat_features, attributes.incompat_features);
+    copy(header.ro_compat_features, attributes.ro_compat_features);
+    copy(header.poolset_uuid, attributes.poolset_uuid);
+    copy(header.previous_replica_uuid, attributes.prev_uuid);
+    copy(header.next_replica_uuid, attributes.next_uuid);
+    copy(header.arch_flags, attributes.user_flags);
+}
+
 void fill_in(PoolHeader& header, const rpmem_pool_attr& attributes) {
-    copy_bytes(header.signature, attributes.signature);
-    header.major = attributes.major;
-    header.compat_features = attributes.compat_features;
-    header.incompat_features = attributes.incompat_features;
-    header.ro_compat_features = attributes.ro_compat_features;
-    copy_bytes(header.poolset_uuid, attributes.poolset_uuid);
-    copy_bytes(header.previous_replica_uuid, attributes.prev_uuid);
-    copy_bytes(header.next_replica_uuid, attributes.next_uuid);
-    copy_bytes(header.arch_flags, attributes.user_flags);
+    for_each_shared(header, attributes, [](auto& to, const auto& from) { copy_bytes(to, from); });
     if (is_all_zero(bytes_of(attributes.user_flags)))
         header.arch_flags = machine_arch_flags();
 }
@@ -185,16 +191,9 @@ std::vector<PoolHeader> rewrite_headers(std::span<const PoolHeader> headers,
 
 rpmem_pool_attr attributes_of(const PoolHeader& first_header) {
     rpmem_pool_attr attributes{};
-    copy_bytes(attributes.signature, first_header.signature);
-    attributes.major = first_header.major;
-    attributes.compat_features = first_header.compat_features;
-    attributes.incompat_features = first_header.incompat_features;
-    attributes.ro_compat_features = first_header.ro_compat_features;
-    copy_bytes(attributes.poolset_uuid, first_header.poolset_uuid);
+    for_each_shared(first_header, attributes,
+                    [](const auto& from, auto& to) { copy_bytes(to, from); });
     copy_bytes(attributes.uuid, first_header.uuid);
-    copy_bytes(attributes.next_uuid, first_header.next_replica_uuid);
-    copy_bytes(attributes.prev_uuid, first_header.previous_replica_uuid);
-    copy_bytes(attributes.user_flags, first_header.arch_flags);
     return attributes;
 }
 

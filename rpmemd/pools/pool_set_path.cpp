@@ -90,29 +90,36 @@ Result<std::string> read_bounded(int fd, const std::string& name) {
     return text;
 }
 
+struct FoundText {
+    ResolvedPath place;
+    std::string text;
+};
+
+Result<FoundText> find_text(const StoreOptions& options, const std::string& name) {
+    RPMEM_TRY(check_name(name));
+    RPMEM_ASSIGN(auto place, find_by_name(options, name));
+    RPMEM_ASSIGN(const auto file, open_by_name(options, place, name));
+    RPMEM_ASSIGN(auto text, read_bounded(file.get(), name));
+    return FoundText{std::move(place), std::move(text)};
+}
+
 } // namespace
 
 Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name) {
-    RPMEM_TRY(check_name(name));
     const std::string path(name);
-    RPMEM_ASSIGN(const auto place, find_by_name(options, path));
-    RPMEM_ASSIGN(const auto file, open_by_name(options, place, path));
-    RPMEM_ASSIGN(auto text, read_bounded(file.get(), path));
-    return parse_pool_set(text, path);
+    RPMEM_ASSIGN(const auto found, find_text(options, path));
+    return parse_pool_set(found.text, path);
 }
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {
-    RPMEM_TRY(check_name(name));
     const std::string path(name);
-    RPMEM_ASSIGN(const auto place, find_by_name(options, path));
-    RPMEM_ASSIGN(const auto file, open_by_name(options, place, path));
-    RPMEM_ASSIGN(const auto text, read_bounded(file.get(), path));
-    if (!begins_as_pool_set(text))
+    RPMEM_ASSIGN(const auto found, find_text(options, path));
+    if (!begins_as_pool_set(found.text))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "{} in {} is not removed: it is no pool set file, its first line is not "
                     "PMEMPOOLSET",
                     path, options.poolset_dir.native());
-    const Entry& named = place.named();
+    const Entry& named = found.place.named();
     if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot remove pool set {} in {}", path,
                           options.poolset_dir.native());

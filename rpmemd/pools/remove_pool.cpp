@@ -52,9 +52,7 @@ Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
         return paths;
     }
     RPMEM_ASSIGN(const auto scanned, PartDirectories::scan(pool_set));
-    if (scanned.files().empty())
-        return fail(ErrorClass::caller_fault, ENOENT,
-                    "the directories of the pool set have no part files");
+    RPMEM_TRY(scanned.check_not_empty());
     return scanned.files();
 }
 

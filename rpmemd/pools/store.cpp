@@ -144,34 +144,18 @@ Result<> Pool::close() {
     return result;
 }
 
-Result<> Pool::remove() {
+Result<> Pool::remove() { return end_by(&PartFile::remove); }
+Result<> Pool::undo_create() { return end_by(&PartFile::undo); }
+
+Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const) {
     if (!mapped_)
         return {};
     Result<> result;
     for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
         // Still locked: nobody else can have opened what is removed here.
-        auto removed = mapped_->parts[i].remove(has_header(mapped_->header_layout, i));
-        if (!removed && result)
-            result = std::move(removed);
-    }
-    mapped_.reset();
-    return result;
-}
-
-Result<> Pool::undo_create() {
-    if (!mapped_)
-        return {};
-    Result<> result;
-    for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
-        const auto& part = mapped_->parts[i];
-        const bool with_header = has_header(mapped_->header_layout, i);
-        Result<> undone;
-        if (part.is_new())
-            undone = part.remove(with_header);
-        else if (with_header)
-            undone = part.write_header(PoolHeader{});
-        if (!undone && result)
-            result = std::move(undone);
+        auto changed = (mapped_->parts[i].*change)(has_header(mapped_->header_layout, i));
+        if (!changed && result)
+            result = std::move(changed);
     }
     mapped_.reset();
     return result;

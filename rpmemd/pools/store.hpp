@@ -36,6 +36,9 @@ struct StoreOptions {
 };
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
+//   open   -> closed  close(), or the destructor: in order, unless the medium has failed
+//   open   -> closed  remove() and undo_create(): there is no pool any more
+// What the medium says of it lies in the shutdown state: dirty while it is open, and if it failed.
 class Pool {
 public:
     explicit Pool(std::unique_ptr<MappedPool> mapped);
@@ -67,7 +70,9 @@ public:
     Result<> undo_create();
 
 private:
-    std::unique_ptr<MappedPool> mapped_;
+    Result<> end_by(Result<> (PartFile::*change)(bool has_header) const);
+
+    std::unique_ptr<MappedPool> mapped_;   // null: closed
     std::optional<MediumFailure> failure_; // of a pool that was closed
 };
 

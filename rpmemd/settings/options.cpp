@@ -44,14 +44,8 @@ constexpr const char* footer =
 // What the command line says.
 struct Options {
     std::optional<std::string> config;
-    std::optional<std::string> remove;
-    bool force = false;
-    bool remove_pool_set = false;
-    bool probe = false;
     bool check_config = false;
-    bool restricted = false;
-    bool allow_remove = false;
-    bool read_only = false;
+    Configuration outright{};          // but the settings
     std::vector<std::string> settings; // as text, by the row of the table
 };
 
@@ -64,20 +58,20 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
         ->type_name("FILE")
         ->option_text("FILE")
         ->take_last();
-    auto* remove =
-        app.add_option("-r,--remove", options.remove, "remove the pool of this pool set and exit")
-            ->type_name("POOLSET")
-            ->option_text("POOLSET")
-            ->take_last();
-    app.add_flag("-f,--force", options.force,
+    auto* remove = app.add_option("-r,--remove", options.outright.remove,
+                                  "remove the pool of this pool set and exit")
+                       ->type_name("POOLSET")
+                       ->option_text("POOLSET")
+                       ->take_last();
+    app.add_flag("-f,--force", options.outright.force,
                  "with --remove: ignore missing parts and other errors")
         ->needs(remove);
-    app.add_flag("-s,--pool-set", options.remove_pool_set,
+    app.add_flag("-s,--pool-set", options.outright.remove_pool_set,
                  "with --remove: remove the pool set file, too")
         ->needs(remove);
     auto* probe =
         app.add_flag(
-               "--probe", options.probe,
+               "--probe", options.outright.probe,
                "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
             ->excludes(remove);
     app.add_flag("--check-config", options.check_config,
@@ -88,11 +82,11 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
 
 // For the forced command of a key; no file can set them.
 void declare_limits(CLI::App& app, Options& options) {
-    app.add_flag("--restricted", options.restricted,
+    app.add_flag("--restricted", options.outright.restricted,
                  "refuse all that the peer asks for in its own command, but to serve a session");
-    app.add_flag("--allow-remove", options.allow_remove,
+    app.add_flag("--allow-remove", options.outright.allow_remove,
                  "let a peer that came by a forced command delete pools");
-    app.add_flag("--read-only", options.read_only, "serve pools for reading only");
+    app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only");
 }
 
 std::string help_of(const Setting& setting) {
@@ -198,7 +192,7 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
 Result<CommandLine> configure(const CLI::App& app, const Options& options,
                               const Environment& environment) {
     RPMEM_ASSIGN(auto command_line, settings_of(app, options));
-    if (options.remove && options.remove->empty())
+    if (options.outright.remove && options.outright.remove->empty())
         return fail(ErrorClass::caller_fault, EINVAL,
                     "command line: --remove needs the name of a pool set");
     RPMEM_ASSIGN(auto files, read_files(options, environment));
@@ -208,14 +202,7 @@ Result<CommandLine> configure(const CLI::App& app, const Options& options,
                  complete(overlay(overlay(files, variables), command_line), environment.home));
     if (options.check_config)
         return checked(layer, warnings);
-    Configuration configuration = configuration_of(layer);
-    configuration.remove = options.remove;
-    configuration.force = options.force;
-    configuration.remove_pool_set = options.remove_pool_set;
-    configuration.probe = options.probe;
-    configuration.restricted = options.restricted;
-    configuration.allow_remove = options.allow_remove;
-    configuration.read_only = options.read_only;
+    Configuration configuration = configuration_of(layer, options.outright);
     configuration.warnings = std::move(warnings);
     return configuration;
 }

@@ -9,8 +9,41 @@ namespace {
 
 using enum SettingKind;
 
-constexpr std::string_view no_or_yes = "no|yes";
+using Row = SettingRow<Configuration>;
+
 constexpr std::string_view from_default = "default";
+
+template <auto member>
+constexpr Row one_of(std::string_view name, std::string_view words, std::string_view usual,
+                     std::string_view help, std::string_view placeholder) {
+    return {{.name = name,
+             .kind = choice,
+             .default_value = usual,
+             .help = help,
+             .words = words,
+             .placeholder = placeholder},
+            into<member>};
+}
+
+template <auto member>
+constexpr Row yes_or_no(std::string_view name, std::string_view usual, std::string_view help) {
+    return {
+        {.name = name, .kind = boolean, .default_value = usual, .help = help, .words = "no|yes"},
+        into<member>};
+}
+
+template <auto member>
+constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help) {
+    return {{.name = name,
+             .kind = number,
+             .default_value = usual,
+             .help = help,
+             .minimum = 1000,
+             .maximum = 3600000,
+             .unit = "milliseconds",
+             .placeholder = "MILLISECONDS"},
+            into<member>};
+}
 
 void store_log_level(Configuration& configuration, const SettingValue& value) {
     constexpr LogLevel levels[] = {LogLevel::error, LogLevel::warning, LogLevel::notice,
@@ -24,19 +57,16 @@ void store_port_range(Configuration& configuration, const SettingValue& value) {
 }
 
 // As --help and the sample file list them.
-constexpr SettingRow<Configuration> rows[] = {
+constexpr Row rows[] = {
     {{.name = "poolset-dir",
       .kind = path,
       .default_value = "$HOME",
       .help = "directory in which pool sets are looked up",
       .placeholder = "DIRECTORY"},
      into<&Configuration::poolset_dir>},
-    {{.name = "poolset-outside",
-      .kind = boolean,
-      .default_value = "no",
-      .help = "names of pool sets may leave that directory, by .. or symbolic links",
-      .words = no_or_yes},
-     into<&Configuration::allow_outside>},
+    yes_or_no<&Configuration::allow_outside>(
+        "poolset-outside", "no",
+        "names of pool sets may leave that directory, by .. or symbolic links"),
     {{.name = "part-mode",
       .kind = mode,
       .default_value = "0600",
@@ -45,53 +75,28 @@ constexpr SettingRow<Configuration> rows[] = {
       .maximum = 0666,
       .placeholder = "MODE"},
      into<&Configuration::part_mode>},
-    {{.name = "volatile-medium",
-      .kind = choice,
-      .default_value = "warn",
-      .help = "a pool on a medium that is not durable by itself: tell it in the log, or refuse it",
-      .words = "warn|refuse",
-      .placeholder = "WHAT"},
-     into<&Configuration::volatile_medium>},
-    {{.name = "persist-apm",
-      .kind = boolean,
-      .default_value = "no",
-      .help = "allow the Appliance Persistency Method",
-      .words = no_or_yes},
-     into<&Configuration::persist_apm>},
-    {{.name = "persist-general",
-      .kind = boolean,
-      .default_value = "yes",
-      .help = "allow the General Purpose Server Persistency Method",
-      .words = no_or_yes},
-     into<&Configuration::persist_general>},
-    {{.name = "deep-flush",
-      .kind = choice,
-      .default_value = "warn",
-      .help = "a pool whose deep flush this user may not ask for: tell it in the log, or refuse "
-              "the pool",
-      .words = "warn|require",
-      .placeholder = "WHAT"},
-     into<&Configuration::deep_flush>},
-    {{.name = "direct-access",
-      .kind = boolean,
-      .default_value = "yes",
-      .help = "clients may reach a pool's memory by RDMA; no: by frames only",
-      .words = no_or_yes},
-     into<&Configuration::direct_access>},
-    {{.name = "sockets",
-      .kind = boolean,
-      .default_value = "no",
-      .help = "the sockets provider may serve, which lets strangers disturb a session",
-      .words = no_or_yes},
-     into<&Configuration::sockets>},
-    {{.name = "confine",
-      .kind = choice,
-      .default_value = "auto",
-      .help = "a session gives up the files and system calls that it does not need: where it can, "
-              "always (or it is refused), or never",
-      .words = "auto|yes|no",
-      .placeholder = "WHEN"},
-     into<&Configuration::confine>},
+    one_of<&Configuration::volatile_medium>(
+        "volatile-medium", "warn|refuse", "warn",
+        "a pool on a medium that is not durable by itself: tell it in the log, or refuse it",
+        "WHAT"),
+    yes_or_no<&Configuration::persist_apm>("persist-apm", "no",
+                                           "allow the Appliance Persistency Method"),
+    yes_or_no<&Configuration::persist_general>(
+        "persist-general", "yes", "allow the General Purpose Server Persistency Method"),
+    one_of<&Configuration::deep_flush>(
+        "deep-flush", "warn|require", "warn",
+        "a pool whose deep flush this user may not ask for: tell it in the log, or refuse "
+        "the pool",
+        "WHAT"),
+    yes_or_no<&Configuration::direct_access>(
+        "direct-access", "yes", "clients may reach a pool's memory by RDMA; no: by frames only"),
+    yes_or_no<&Configuration::sockets>(
+        "sockets", "no", "the sockets provider may serve, which lets strangers disturb a session"),
+    one_of<&Configuration::confine>(
+        "confine", "auto|yes|no", "auto",
+        "a session gives up the files and system calls that it does not need: where it can, "
+        "always (or it is refused), or never",
+        "WHEN"),
     {{.name = "device",
       .kind = list,
       .help = "RDMA devices that may serve: NAME or NAME:PORT; none named: all",
@@ -111,28 +116,14 @@ constexpr SettingRow<Configuration> rows[] = {
       .maximum = 65535,
       .placeholder = "FIRST-LAST"},
      store_port_range},
-    {{.name = "peer-timeout",
-      .kind = number,
-      .default_value = "20000",
-      .help = "how long the client's kernel may be silent until a lane over tcp is lost",
-      .minimum = 1000,
-      .maximum = 3600000,
-      .unit = "milliseconds",
-      .placeholder = "MILLISECONDS"},
-     into<&Configuration::peer_timeout>},
-    {{.name = "tls",
-      .kind = choice,
-      .default_value = "off",
-      .help = "lanes use TLS: never, if the client can, or else there are none",
-      .words = "off|on|require",
-      .placeholder = "WHEN"},
-     into<&Configuration::tls>},
-    {{.name = "require-hello",
-      .kind = boolean,
-      .default_value = "no",
-      .help = "clients that speak protocol 0.1 are refused",
-      .words = no_or_yes},
-     into<&Configuration::require_hello>},
+    milliseconds<&Configuration::peer_timeout>(
+        "peer-timeout", "20000",
+        "how long the client's kernel may be silent until a lane over tcp is lost"),
+    one_of<&Configuration::tls>("tls", "off|on|require", "off",
+                                "lanes use TLS: never, if the client can, or else there are none",
+                                "WHEN"),
+    yes_or_no<&Configuration::require_hello>("require-hello", "no",
+                                             "clients that speak protocol 0.1 are refused"),
     {{.name = "on-demand-paging",
       .kind = choice,
       .default_value = "auto",
@@ -141,15 +132,8 @@ constexpr SettingRow<Configuration> rows[] = {
       .variable = "RPMEM_ODP",
       .placeholder = "WHEN"},
      into<&Configuration::paging>},
-    {{.name = "accept-timeout",
-      .kind = number,
-      .default_value = "120000",
-      .help = "how long a client may take to connect its lanes",
-      .minimum = 1000,
-      .maximum = 3600000,
-      .unit = "milliseconds",
-      .placeholder = "MILLISECONDS"},
-     into<&Configuration::accept_timeout>},
+    milliseconds<&Configuration::accept_timeout>("accept-timeout", "120000",
+                                                 "how long a client may take to connect its lanes"),
     {{.name = "nthreads",
       .kind = number,
       .default_value = "0",
@@ -169,12 +153,8 @@ constexpr SettingRow<Configuration> rows[] = {
       .variable = "RPMEM_SPIN_TIME",
       .placeholder = "N"},
      into<&Configuration::spin_time>},
-    {{.name = "use-syslog",
-      .kind = boolean,
-      .default_value = "yes",
-      .help = "log to syslog(3); where log-file is set and this is not, it is no",
-      .words = no_or_yes},
-     into<&Configuration::use_syslog>},
+    yes_or_no<&Configuration::use_syslog>(
+        "use-syslog", "yes", "log to syslog(3); where log-file is set and this is not, it is no"),
     {{.name = "log-file",
       .kind = path,
       .default_value = "/var/log/rpmemd.log",
@@ -305,12 +285,11 @@ Result<Layer> complete(Layer layer, std::string_view home) {
     return layer;
 }
 
-Configuration configuration_of(const Layer& layer) {
-    Configuration configuration{};
+Configuration configuration_of(const Layer& layer, Configuration rest) {
     for (const auto& [setting, store] : rows)
         if (const auto value = parse_setting(setting, layer.at(setting.name).text))
-            store(configuration, *value);
-    return configuration;
+            store(rest, *value);
+    return rest;
 }
 
 std::string describe(const Layer& layer) {

@@ -42,8 +42,8 @@ using Variables = std::function<const char*(const char* name)>;
 // outcome makes no sense. HOME may be empty if it is not needed.
 [[nodiscard]] Result<Layer> complete(Layer layer, std::string_view home);
 
-// Of a layer that complete() made.
-[[nodiscard]] Configuration configuration_of(const Layer& layer);
+// REST with the settings of a layer that complete() made.
+[[nodiscard]] Configuration configuration_of(const Layer& layer, Configuration rest = {});
 // As a configuration file, with where each value comes from as a comment.
 [[nodiscard]] std::string describe(const Layer& layer);
 

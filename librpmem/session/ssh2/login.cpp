@@ -98,6 +98,7 @@ private:
     Result<bool> conclude(const Result<int>& status, const std::string& name,
                           const std::string& fault);
     Result<> ask_for_methods();
+    bool pass_over(const std::string& name, std::string_view why);
 
     const Ssh2Session& session_;
     const Login& login_;
@@ -152,22 +153,24 @@ Result<bool> Attempt::try_all() {
     return false;
 }
 
+// False: nobody is logged in by it.
+bool Attempt::pass_over(const std::string& name, std::string_view why) {
+    tried_.push_back(fmt::format("{} ({})", name, why));
+    return false;
+}
+
 Result<bool> Attempt::try_agent(const std::string& socket) {
     const auto agent = Agent::connect(socket);
-    if (!agent) {
-        tried_.push_back(fmt::format("ssh-agent at {} ({})", socket, agent.error().text));
-        return false;
-    }
+    if (!agent)
+        return pass_over("ssh-agent at " + socket, agent.error().text);
     const auto identities = agent->identities(deadline_);
-    if (!identities) {
-        tried_.push_back(fmt::format("ssh-agent at {} ({})", socket, identities.error().text));
-        return false;
-    }
+    if (!identities)
+        return pass_over("ssh-agent at " + socket, identities.error().text);
     for (const Agent::Identity& identity : *identities) {
         const std::string type = type_of(identity.public_key);
         const std::string name = fmt::format("{} '{}' of ssh-agent", type, identity.comment);
         if (!is_usable(type)) {
-            tried_.push_back(name + " (libssh2 cannot use keys of this type)");
+            pass_over(name, "libssh2 cannot use keys of this type");
             continue;
         }
         const auto sign = [&](std::span<const std::byte> data,
@@ -193,19 +196,13 @@ Result<bool> Attempt::try_file(const std::string& path) {
     const auto file = read_small_file(path, max_key_file);
     if (!file && file.error().code == ENOENT && login_.key_files.size() > 1)
         return false;
-    if (!file) {
-        tried_.push_back(fmt::format("{} ({})", path, file.error().text));
-        return false;
-    }
-    if ((file->status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        tried_.push_back(fmt::format("{} (not used: others may read it; chmod 600 it)", path));
-        return false;
-    }
+    if (!file)
+        return pass_over(path, file.error().text);
+    if ((file->status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return pass_over(path, "not used: others may read it; chmod 600 it");
     const auto rsa = read_rsa_key(view_of(file->content));
-    if (!rsa) {
-        tried_.push_back(fmt::format("{} ({})", path, rsa.error().text));
-        return false;
-    }
+    if (!rsa)
+        return pass_over(path, rsa.error().text);
     if (*rsa)
         return try_key((*rsa)->public_key(),
                        [&](std::span<const std::byte> data, const std::string& algorithm) {
@@ -248,7 +245,7 @@ Result<bool> Attempt::conclude(const Result<int>& completed, const std::string& 
     const std::string why = !fault.empty() ? fault
                             : is_refused   ? "not accepted"
                                            : session_.last_error();
-    tried_.push_back(fmt::format("{} ({})", name, why));
+    pass_over(name, why);
     if (status == LIBSSH2_ERROR_SOCKET_DISCONNECT || status == LIBSSH2_ERROR_SOCKET_RECV ||
         status == LIBSSH2_ERROR_SOCKET_SEND)
         return fail(ErrorClass::target_refused, EACCES,

@@ -70,7 +70,7 @@ Result<SecretBytes> from_base64(std::string_view text) {
 }
 
 BigNumber take_number(wire::ByteReader& reader) {
-    const SecretBytes bytes = take_secret(reader).value_or(SecretBytes());
+    const SecretBytes bytes = take_string<SecretBytes>(reader).value_or(SecretBytes());
     return BigNumber(::BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
                                  static_cast<int>(bytes.size()), nullptr));
 }
@@ -121,7 +121,7 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
     const auto options = take_string(file);
     const auto keys = file.big_endian<std::uint32_t>();
     const auto public_key = take_string(file);
-    const auto secret = take_secret(file);
+    const auto secret = take_string<SecretBytes>(file);
     if (!cipher || !derivation || !options || keys != 1 || !public_key || !secret)
         return not_a_key("its content is damaged");
     if (text_of(*cipher) != "none")

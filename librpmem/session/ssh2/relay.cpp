@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -103,7 +104,8 @@ int Relay::await_end() {
         return 0;
     output_.socket.reset();
     const int status = ::libssh2_channel_wait_closed(channel_);
-    ended_ = status == 0;
+    if (status == 0)
+        become(State::ended);
     return status;
 }
 
@@ -130,13 +132,15 @@ bool Relay::has_received_more() {
     if (queued > 0 && is_other && output_.buffer.empty() && error_.buffer.empty())
         return true;
     // From then on the last step is the one that takes in what comes.
-    const bool had_end = std::exchange(has_end_, ::libssh2_channel_eof(channel_) == 1);
-    return has_end_ && !had_end;
+    if (state_ != State::talking || ::libssh2_channel_eof(channel_) != 1)
+        return false;
+    become(State::silent);
+    return true;
 }
 
 // 0, or why the connection is lost.
 int Relay::advance() {
-    for (std::size_t count = 0; count < step_count && !ended_; ++count) {
+    for (std::size_t count = 0; count < step_count && state_ != State::ended; ++count) {
         const int status = step(next_step_);
         if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
             return status;
@@ -144,7 +148,7 @@ int Relay::advance() {
             return 0; // the same step comes next
         next_step_ = (next_step_ + 1) % step_count;
     }
-    if (ended_ || !has_end_)
+    if (state_ != State::silent)
         return 0;
     const int status = await_end();
     return status == LIBSSH2_ERROR_EAGAIN ? 0 : status;
@@ -192,7 +196,7 @@ ExitStatus Relay::run(int stop) {
             tell("the ssh connection broke: " + session_->last_error());
             break;
         }
-        if (ended_) {
+        if (state_ == State::ended) {
             result = status();
             break;
         }
@@ -204,7 +208,11 @@ ExitStatus Relay::run(int stop) {
     return result;
 }
 
+// In the order of State.
+void Relay::become(State next) { state_ = std::max(state_.load(), next); }
+
 void Relay::close() {
+    become(State::closed);
     session_.reset();
     input_.reset();
     output_.socket.reset();
@@ -212,6 +220,8 @@ void Relay::close() {
 }
 
 void Relay::release_in_child() {
+    if (state_ == State::closed)
+        return;
     ::close(session_->socket());
     input_.reset();
     output_.socket.reset();

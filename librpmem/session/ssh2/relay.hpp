@@ -1,12 +1,19 @@
 // Moves bytes between a channel of libssh2 and three local streams, as the ssh process does with
 // its standard descriptors: what libssh2 keeps within itself cannot be hidden from poll(2), and
 // the connection is looked after when nobody asks anything.
+//
+// The remote command, as far as the relay knows; Relay::become() changes it:
+//   talking -> silent  it says nothing more
+//   talking -> ended   that, and its status, have come together
+//   silent  -> ended   its status has come
+//   any     -> closed  the relay has let go of the connection
 #pragma once
 
 #include "common/base/child_process.hpp"
 #include "librpmem/session/ssh2/ssh2_session.hpp"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string_view>
 
@@ -29,10 +36,13 @@ public:
     ExitStatus run(int stop);
     // Closes its ends and cuts the connection. Nothing works afterwards.
     void close();
-    // The same in a child made by fork(2): without a word to the server. Async-signal-safe.
+    // The same in a child made by fork(2), unless it has begun: without a word to the server.
+    // Async-signal-safe.
     void release_in_child();
 
 private:
+    enum class State { talking, silent, ended, closed };
+
     // Bytes on their way.
     struct Buffer {
         std::array<char, 16384> bytes;
@@ -60,6 +70,7 @@ private:
     bool has_received_more();
     int advance();
     void await_event(int stop);
+    void become(State next);
     void tell(std::string_view text);
     [[nodiscard]] ExitStatus status() const;
 
@@ -71,9 +82,8 @@ private:
     OutgoingStream output_;
     OutgoingStream error_;
     std::size_t next_step_ = 0;
-    unsigned long queued_ = 0; // bytes received that no step has taken
-    bool has_end_ = false;     // the command says nothing more
-    bool ended_ = false;
+    unsigned long queued_ = 0;                  // bytes received that no step has taken
+    std::atomic<State> state_ = State::talking; // the other threads only read it
 };
 
 } // namespace rpmem::initiator::ssh2

@@ -35,16 +35,6 @@ using SecretBytes = std::vector<std::byte, SecretAllocator<std::byte>>;
 
 inline std::string_view view_of(const SecretText& text) { return {text.data(), text.size()}; }
 
-// As take_string().
-inline std::optional<SecretBytes> take_secret(wire::ByteReader& reader) {
-    const auto size = reader.big_endian<std::uint32_t>();
-    if (size > reader.rest().size())
-        return std::nullopt;
-    SecretBytes bytes(size);
-    reader.raw(bytes);
-    return bytes;
-}
-
 // What libssh2 uses for a session: keys are among it, so all of it is wiped.
 void* wiping_alloc(std::size_t size, void** context);
 void wiping_free(void* memory, void** context);

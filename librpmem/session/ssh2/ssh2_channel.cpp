@@ -8,7 +8,6 @@
 #include "librpmem/session/ssh2/relay.hpp"
 #include "librpmem/session/ssh2/ssh_socket.hpp"
 
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -24,8 +23,10 @@ constexpr unsigned window_size = 1U << 18;
 // The relay, in a thread of its own.
 class RelayBackend final : public ChannelBackend {
 public:
-    RelayBackend(Relay relay, Event stop)
-        : stop_(std::move(stop)), relay_(std::move(relay)),
+    // SESSION and the others: see Relay.
+    RelayBackend(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Relay::Ends ends,
+                 Event stop)
+        : stop_(std::move(stop)), relay_(std::move(session), channel, std::move(ends)),
           thread_(start_without_signals([this] { run(); })) {}
     ~RelayBackend() override {
         stop_.raise();
@@ -41,15 +42,11 @@ public:
         return status_;
     }
 
-    void release_in_child() override {
-        if (!closing_)
-            relay_.release_in_child();
-    }
+    void release_in_child() override { relay_.release_in_child(); }
 
 private:
     void run() {
         const ExitStatus status = relay_.run(stop_.fd());
-        closing_ = true;
         relay_.close();
         const std::lock_guard lock(mutex_);
         status_ = status;
@@ -61,8 +58,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<ExitStatus> status_;
-    std::atomic<bool> closing_ = false; // until then the relay's descriptors are its own
-    std::thread thread_;                // the last: it uses the others
+    std::thread thread_; // the last: it uses the others
 };
 
 Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::string& command,
@@ -97,9 +93,9 @@ Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
     RPMEM_ASSIGN(auto error, make_socket_pair());
     RPMEM_ASSIGN(auto stop, Event::make());
     std::string peer = peer_of(session->socket());
-    Relay relay(std::move(session), channel,
-                {std::move(input.theirs), std::move(output.theirs), std::move(error.theirs)});
-    auto backend = std::make_unique<RelayBackend>(std::move(relay), std::move(stop));
+    Relay::Ends ends{std::move(input.theirs), std::move(output.theirs), std::move(error.theirs)};
+    auto backend = std::make_unique<RelayBackend>(std::move(session), channel, std::move(ends),
+                                                  std::move(stop));
     return std::make_unique<Channel>(
         ChannelStreams{std::move(input.ours), std::move(output.ours), std::move(error.ours)},
         std::move(backend), std::move(peer));

@@ -1,16 +1,67 @@
 #include "librpmem/session/ssh2/ssh2_session.hpp"
 
-#include "librpmem/session/ssh2/algorithms.hpp"
 #include "librpmem/session/ssh2/secret.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace rpmem::initiator::ssh2 {
 namespace {
+
+// The algorithms of ssh that are used: those that ssh(1) of OpenSSH 9.2 uses unless it is told
+// otherwise, as far as libssh2 has them. Not used whatever a server offers: signatures with SHA-1
+// (ssh-rsa, ssh-dss), CBC, and key exchanges of group 1 or with SHA-1.
+using namespace std::string_view_literals;
+
+constexpr std::array key_exchanges = {
+    "curve25519-sha256"sv,
+    "curve25519-sha256@libssh.org"sv,
+    "ecdh-sha2-nistp256"sv,
+    "ecdh-sha2-nistp384"sv,
+    "ecdh-sha2-nistp521"sv,
+    "diffie-hellman-group-exchange-sha256"sv,
+    "diffie-hellman-group16-sha512"sv,
+    "diffie-hellman-group18-sha512"sv,
+    "diffie-hellman-group14-sha256"sv,
+};
+
+constexpr std::array ciphers = {
+    "chacha20-poly1305@openssh.com"sv,
+    "aes128-ctr"sv,
+    "aes192-ctr"sv,
+    "aes256-ctr"sv,
+    "aes128-gcm@openssh.com"sv,
+    "aes256-gcm@openssh.com"sv,
+};
+
+// SHA-1 in an HMAC is no signature, and ssh(1) takes it too; it comes last.
+constexpr std::array checksums = {
+    "hmac-sha2-256-etm@openssh.com"sv,
+    "hmac-sha2-512-etm@openssh.com"sv,
+    "hmac-sha2-256"sv,
+    "hmac-sha2-512"sv,
+    "hmac-sha1-etm@openssh.com"sv,
+    "hmac-sha1"sv,
+};
+
+struct Method {
+    int number; // of libssh2: LIBSSH2_METHOD_...
+    const char* what;
+    std::span<const std::string_view> names; // the best first
+};
+
+// But for those of host keys, whose order depends on which keys are known.
+constexpr std::array methods = {
+    Method{LIBSSH2_METHOD_KEX, "key exchange", key_exchanges},
+    Method{LIBSSH2_METHOD_CRYPT_CS, "cipher", ciphers},
+    Method{LIBSSH2_METHOD_CRYPT_SC, "cipher", ciphers},
+    Method{LIBSSH2_METHOD_MAC_CS, "checksum", checksums},
+    Method{LIBSSH2_METHOD_MAC_SC, "checksum", checksums},
+};
 
 // libssh2_init(3) must not run twice at the same time. It stays initialised: the application may
 // use libssh2 as well.
@@ -84,7 +135,7 @@ Failure Ssh2Session::no_handshake(int status, const std::string& server) const {
 
 Result<> Ssh2Session::prefer_all(std::span<const std::string_view> host_keys) const {
     RPMEM_TRY(prefer(LIBSSH2_METHOD_HOSTKEY, host_keys, "host key"));
-    for (const Method& method : methods())
+    for (const Method& method : methods)
         RPMEM_TRY(prefer(method.number, method.names, method.what));
     return {};
 }

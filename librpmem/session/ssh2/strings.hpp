@@ -25,11 +25,12 @@ inline void put_string(wire::ByteWriter& writer, std::string_view text) {
 }
 
 // Nothing: the string is not complete.
-inline std::optional<Bytes> take_string(wire::ByteReader& reader) {
+template <typename Container = Bytes>
+std::optional<Container> take_string(wire::ByteReader& reader) {
     const auto size = reader.big_endian<std::uint32_t>();
     if (size > reader.rest().size())
         return std::nullopt;
-    Bytes bytes(size);
+    Container bytes(size);
     reader.raw(bytes);
     return bytes;
 }

@@ -96,9 +96,9 @@ protected:
     }
 
     [[nodiscard]] Result<std::unique_ptr<LaneSet>>
-    connect(const std::function<void(FabricLanesRequest&)>& change = {}) {
-        FabricLanesRequest request = request_for(*served_.server, memory_,
-                                                 wire::PersistMethod::general_purpose, watch_.fd());
+    connect(const std::function<void(LanesRequest&)>& change = {}) {
+        LanesRequest request = request_for(*served_.server, memory_,
+                                           wire::PersistMethod::general_purpose, watch_.fd());
         if (change)
             change(request);
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
@@ -106,7 +106,7 @@ protected:
     // What it comes to when it is tried until IS_ENOUGH says so.
     Result<std::unique_ptr<LaneSet>>
     connect_until(const std::function<bool(const Result<std::unique_ptr<LaneSet>>&)>& is_enough,
-                  const std::function<void(FabricLanesRequest&)>& change = {}) {
+                  const std::function<void(LanesRequest&)>& change = {}) {
         Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
         EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
             lanes = connect(change);
@@ -183,7 +183,7 @@ TEST_F(LaneConnectData, WhoKnowsTheTokenOnlyGetsNoLane) {
 TEST_F(LaneConnectData, AWrongProofIsRefused) {
     const auto lanes =
         connect_until([](const auto& tried) { return tried || tried.error().code == EACCES; },
-                      [](FabricLanesRequest& request) {
+                      [](LanesRequest& request) {
                           auto wrong = sample_proof(lane_count, 2);
                           wrong.keys.token = request.proof->keys.token;
                           wrong.keys.id = request.proof->keys.id;

@@ -34,7 +34,9 @@ protected:
         Recorder::instance().reset();
     }
 
-    [[nodiscard]] Lane& lane(unsigned index = 0) const { return *value_of(lanes->use_lane(index)); }
+    [[nodiscard]] FrameLane& lane(unsigned index = 0) const {
+        return *value_of(lanes->use_lane(index));
+    }
     void fill(const Range& range) {
         for (std::size_t i = 0; i < range.size; ++i)
             memory[range.offset + i] = static_cast<std::byte>(++byte_);

@@ -114,10 +114,10 @@ inline initiator::Settings fabric_settings() {
 }
 
 // How the library comes to SERVER. FD: readable when the session is lost.
-inline initiator::FabricLanesRequest request_for(const FabricLaneServer& server,
-                                                 std::span<std::byte> memory,
-                                                 wire::PersistMethod method, int fd) {
-    initiator::FabricLanesRequest request{
+inline initiator::LanesRequest request_for(const FabricLaneServer& server,
+                                           std::span<std::byte> memory, wire::PersistMethod method,
+                                           int fd) {
+    initiator::LanesRequest request{
         .kind = fabric::ProviderKind::sockets,
         .host = test::loopback,
         .port = server.port(),

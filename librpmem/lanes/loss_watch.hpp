@@ -1,9 +1,0 @@
-#pragma once
-
-#include "common/transport/transport.hpp"
-
-namespace rpmem::initiator {
-
-using transport::LossWatch;
-
-} // namespace rpmem::initiator

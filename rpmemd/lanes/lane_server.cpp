@@ -1,0 +1,55 @@
+#include "rpmemd/lanes/lane_server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+namespace rpmem::target {
+
+unsigned LaneServer::count_workers(unsigned wanted, unsigned lanes) {
+    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp(wanted == 0 ? processors : wanted, 1U, lanes);
+}
+
+Result<> LaneServer::add_worker(std::unique_ptr<transport::Group> group) {
+    RPMEM_ASSIGN(auto worker,
+                 FrameWorker::make(std::move(group), [this](unsigned lane, const std::string& how,
+                                                            std::string problem) {
+                     lane_ended(lane, how, std::move(problem));
+                 }));
+    workers_.push_back(std::move(worker));
+    return {};
+}
+
+bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
+                       const wire::LaneCredits& credits, bool direct) {
+    const wire::LaneTerms terms{.credits = credits,
+                                .pool_size = pool_.memory.size(),
+                                .read_only = pool_.read_only,
+                                .direct = direct};
+    const auto taken = workers_[worker_of(lane)]->take(std::make_unique<ServedLane>(
+        lane, std::move(connection), terms, pool_.memory.data(), pool_.medium));
+    if (!taken)
+        fail_by(fmt::format("lane {}: {}", lane, taken.error().text));
+    return taken.has_value();
+}
+
+void LaneServer::lane_ended(unsigned, const std::string& how, std::string problem) {
+    log_.info("{}", how);
+    if (!problem.empty())
+        fail_by(std::move(problem));
+}
+
+Result<> LaneServer::wait_until(std::optional<std::chrono::steady_clock::time_point> deadline,
+                                std::span<pollfd> fds, std::chrono::milliseconds limit) {
+    if (deadline)
+        limit = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(
+                               *deadline - std::chrono::steady_clock::now()),
+                           std::chrono::milliseconds(0), limit);
+    if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) < 0 && errno != EINTR)
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot wait for the client and the lanes (poll)");
+    return {};
+}
+
+} // namespace rpmem::target
