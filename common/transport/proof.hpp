@@ -40,8 +40,9 @@ using Exporter = std::array<std::byte, 32>;
 
 struct SessionKeys {
     Secret lane;
-    Secret tls;   // the pre-shared key
-    SessionId id; // public
+    Secret tls;      // the pre-shared key
+    Secret takeover; // for a session that takes over the pool of this one
+    SessionId id;    // public
     Token token;
 };
 [[nodiscard]] Result<SessionKeys> derive_keys(const Secret& secret);

@@ -25,11 +25,8 @@ Refused because(Refusal why, std::uint32_t number = 0) { return {.why = why, .nu
 TEST(Proof, KeysAndTranscriptAreGolden) {
     const ProofSession session = samples::session();
     auto keys = copied(session.keys.lane.bytes());
-    // Kept for lanes that are taken up again; nothing uses it yet.
-    Digest takeover;
-    ASSERT_TRUE(hkdf_sha256(samples::count_up<32>(0), "rpmem takeover 1", takeover));
-    for (const Bytes next :
-         {Bytes(session.keys.tls.bytes()), Bytes(takeover), Bytes(session.keys.id)})
+    for (const Bytes next : {Bytes(session.keys.tls.bytes()), Bytes(session.keys.takeover.bytes()),
+                             Bytes(session.keys.id)})
         keys.insert(keys.end(), next.begin(), next.end());
     EXPECT_EQ(keys, golden("keys"));
     EXPECT_EQ(copied(session.transcript), golden("transcript"));
