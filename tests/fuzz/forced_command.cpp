@@ -9,6 +9,7 @@
 namespace {
 
 using namespace rpmem;
+using namespace rpmem::initiator;
 using namespace rpmem::target;
 using fuzz::require;
 

@@ -104,9 +104,10 @@ Settings default_settings() {
 } // namespace
 
 // In the place of the library's: no login, no process.
-rpmem::Result<std::unique_ptr<rpmem::Channel>>
-rpmem::start_channel(const Target& /*target*/, const std::string& /*command*/, bool /*force_ipv4*/,
-                     const Settings& /*settings*/, const Deadline& /*deadline*/) {
+rpmem::Result<std::unique_ptr<rpmem::initiator::Channel>>
+rpmem::initiator::start_channel(const Target& /*target*/, const std::string& /*command*/,
+                                bool /*force_ipv4*/, const Settings& /*settings*/,
+                                const Deadline& /*deadline*/) {
     auto input = make_socket_pair();
     require(input.has_value(), "there is a pair of sockets");
     return std::make_unique<Channel>(

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace rpmem;
+using namespace rpmem::initiator;
 using fuzz::require;
 
 using Variables = std::map<std::string, std::string, std::less<>>;
