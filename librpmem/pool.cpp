@@ -40,11 +40,11 @@ Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
     if (!may_use_rdma(settings_))
-        RPMEM_TRY(check_ways(search, host_, settings_));
+        RPMEM_TRY(require_a_provider(search, host_, settings_));
     auto session = Session::start(target, arguments.command, route_->begins_with_ipv4(), settings_);
     if (!session)
         // Where only RDMA may serve, what keeps it from that explains more than a failed login.
-        RPMEM_TRY(check_ways(search, host_, settings_));
+        RPMEM_TRY(require_a_provider(search, host_, settings_));
     RPMEM_ASSIGN(session_, std::move(session));
     RPMEM_ASSIGN(auto choice, route_->choose(*session_));
     description_ = describe(choice);
@@ -62,9 +62,9 @@ Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
     return plan;
 }
 
-Result<std::unique_ptr<LaneSet>> Pool::connect_lanes(const PoolArguments& arguments,
-                                                     const wire::InBandAttributes& in_band,
-                                                     const Plan& plan) {
+Result<std::unique_ptr<LazyLanes>> Pool::connect_lanes(const PoolArguments& arguments,
+                                                       const wire::InBandAttributes& in_band,
+                                                       const Plan& plan) {
     std::shared_ptr<const transport::ProofSession> proof;
     if (session_->agreement().lane_frames) {
         RPMEM_ASSIGN(auto taken, session_->take_proof());

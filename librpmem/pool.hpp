@@ -11,7 +11,7 @@
 #include "common/wire/control_messages.hpp"
 #include "common/wire/persist_message.hpp"
 #include "librpmem/dump_exclusion.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
 #include "librpmem/monitor.hpp"
 #include "librpmem/route.hpp"
 #include "librpmem/session/session.hpp"
@@ -86,9 +86,9 @@ private:
     void become(State next) { state_ = next; }
     Result<> connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
                      const Plan& plan);
-    Result<std::unique_ptr<LaneSet>> connect_lanes(const PoolArguments& arguments,
-                                                   const wire::InBandAttributes& in_band,
-                                                   const Plan& plan);
+    Result<std::unique_ptr<LazyLanes>> connect_lanes(const PoolArguments& arguments,
+                                                     const wire::InBandAttributes& in_band,
+                                                     const Plan& plan);
 
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);
@@ -127,7 +127,7 @@ private:
     std::unique_ptr<Route> route_; // while the pool is being opened
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<LaneSet> lanes_;            // they use the monitor's descriptor: goes first
+    std::unique_ptr<LazyLanes> lanes_;          // they use the monitor's descriptor: goes first
     std::optional<ForkListener> in_children_;   // of a pool that is open
     std::optional<DumpExclusion> out_of_dumps_; // as well
 };

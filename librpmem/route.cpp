@@ -60,7 +60,7 @@ Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& 
                            settings_);
 }
 
-Result<std::unique_ptr<LaneSet>> Route::connect(int session_fd, const Try& connect_to) {
+Result<std::unique_ptr<LazyLanes>> Route::connect(int session_fd, const Try& connect_to) {
     const Deadline deadline(settings_.connect_timeout);
     const auto indices = remaining();
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};

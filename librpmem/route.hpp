@@ -1,7 +1,7 @@
 // By which provider, and to which of the target's addresses, the lanes of a pool go.
 #pragma once
 
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/session/lane_addresses.hpp"
 #include "librpmem/session/session.hpp"
@@ -32,11 +32,11 @@ public:
     Result<ProviderChoice> choose(const Session& session);
 
     // Connects lanes to HOST, each of them within TIME.
-    using Try = std::function<Result<std::unique_ptr<LaneSet>>(const std::string& host,
-                                                               std::chrono::milliseconds time)>;
+    using Try = std::function<Result<std::unique_ptr<LazyLanes>>(const std::string& host,
+                                                                 std::chrono::milliseconds time)>;
     // Tries the addresses from that one on, all of them together within RPMEM_CONNECT_TIMEOUT.
     // SESSION_FD is readable when the session has ended.
-    Result<std::unique_ptr<LaneSet>> connect(int session_fd, const Try& connect_to);
+    Result<std::unique_ptr<LazyLanes>> connect(int session_fd, const Try& connect_to);
     // Where the lanes are connected; the first place where they may be, until then.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 

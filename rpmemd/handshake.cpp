@@ -101,8 +101,8 @@ void limit(NodeCapabilities& capabilities, const Configuration& configuration) {
         capabilities.conditions |= wire::condition_no_appliance_over_tcp;
 }
 
-Result<HandshakeResult> shake_hands(const char* value, const NodeCapabilities& capabilities,
-                                    int input, int output) {
+Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities& capabilities,
+                                       int input, int output) {
     const Deadline deadline(handshake_timeout);
     const bool offered = value && std::string_view(value) == wire::offer_value;
     if (!offered && capabilities.requires_hello) {

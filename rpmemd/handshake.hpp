@@ -49,7 +49,7 @@ struct HandshakeResult {
 
 // VALUE: that of RPMEMD_OFFER, or null. Writes the status or the hello, with OFFER, to OUTPUT;
 // reads the answer to a hello from INPUT. EPROTO: the peer speaks protocol 0.1, and may not.
-Result<HandshakeResult> shake_hands(const char* value, const NodeCapabilities& capabilities,
-                                    int input, int output);
+Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities& capabilities,
+                                       int input, int output);
 
 } // namespace rpmem::target

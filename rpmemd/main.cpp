@@ -81,8 +81,8 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
     if (!capabilities.why_not_verbs.empty())
         log.info("verbs is not offered: {}", capabilities.why_not_verbs);
     auto handshake =
-        target::shake_hands(offered ? wire::offer_value : std::getenv(wire::offer_variable),
-                            capabilities, STDIN_FILENO, STDOUT_FILENO);
+        target::exchange_hello(offered ? wire::offer_value : std::getenv(wire::offer_variable),
+                               capabilities, STDIN_FILENO, STDOUT_FILENO);
     if (!handshake) {
         log.error("{}", handshake.error().text);
         say(handshake.error().text);

@@ -61,7 +61,7 @@ const Functions* functions() noexcept {
     }
 }
 
-const unsigned char* read_from(Bytes bytes) {
+const unsigned char* read_from(ByteView bytes) {
     return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 unsigned char* write_to(std::span<std::byte> bytes) {
@@ -76,28 +76,28 @@ ossl_lib_ctx_st* library_context() noexcept {
     return ours ? ours->context.get() : nullptr;
 }
 
-bool sha256(std::initializer_list<Bytes> parts, Digest& digest) noexcept {
+bool sha256(std::initializer_list<ByteView> parts, Digest& digest) noexcept {
     const ErrorMark mark;
     const Functions* const ours = functions();
     const HashRun run(ours ? ::EVP_MD_CTX_new() : nullptr);
     bool well = run && ::EVP_DigestInit_ex2(run.get(), ours->hash.get(), nullptr) == 1;
-    for (const Bytes part : parts)
+    for (const ByteView part : parts)
         well = well && ::EVP_DigestUpdate(run.get(), part.data(), part.size()) == 1;
     return well && ::EVP_DigestFinal_ex(run.get(), write_to(digest), nullptr) == 1;
 }
 
-bool hmac_sha256(Bytes key, std::initializer_list<Bytes> parts, Digest& mac) noexcept {
+bool hmac_sha256(ByteView key, std::initializer_list<ByteView> parts, Digest& mac) noexcept {
     const ErrorMark mark;
     const Functions* const ours = functions();
     const MacRun run(ours ? ::EVP_MAC_CTX_dup(ours->keyless.get()) : nullptr);
     bool well = run && ::EVP_MAC_init(run.get(), read_from(key), key.size(), nullptr) == 1;
-    for (const Bytes part : parts)
+    for (const ByteView part : parts)
         well = well && ::EVP_MAC_update(run.get(), read_from(part), part.size()) == 1;
     std::size_t size = 0;
     return well && ::EVP_MAC_final(run.get(), write_to(mac), &size, mac.size()) == 1;
 }
 
-bool hkdf_sha256(Bytes secret, std::string_view info, std::span<std::byte> key) noexcept {
+bool hkdf_sha256(ByteView secret, std::string_view info, std::span<std::byte> key) noexcept {
     const ErrorMark mark;
     const Functions* const ours = functions();
     const KdfRun run(ours ? ::EVP_KDF_CTX_new(ours->kdf.get()) : nullptr);

@@ -17,23 +17,24 @@ namespace rpmem::transport {
 
 inline constexpr std::size_t digest_size = 32; // of SHA-256
 using Digest = std::array<std::byte, digest_size>;
-using Bytes = std::span<const std::byte>;
+using ByteView = std::span<const std::byte>;
 
 // Of the process, made on first use. Null: there is no memory for it; the next call tries again.
 [[nodiscard]] ossl_lib_ctx_st* library_context() noexcept;
 
 // These are false if libcrypto has no memory, and for no other reason. PARTS are taken as if they
 // stood behind each other.
-[[nodiscard]] bool sha256(std::initializer_list<Bytes> parts, Digest& digest) noexcept;
-[[nodiscard]] bool hmac_sha256(Bytes key, std::initializer_list<Bytes> parts, Digest& mac) noexcept;
+[[nodiscard]] bool sha256(std::initializer_list<ByteView> parts, Digest& digest) noexcept;
+[[nodiscard]] bool hmac_sha256(ByteView key, std::initializer_list<ByteView> parts,
+                               Digest& mac) noexcept;
 // Of RFC 5869, with an empty salt.
-[[nodiscard]] bool hkdf_sha256(Bytes secret, std::string_view info,
+[[nodiscard]] bool hkdf_sha256(ByteView secret, std::string_view info,
                                std::span<std::byte> key) noexcept;
 
 // Takes as long wherever the first difference is: who guesses a MAC learns nothing from the clock.
 [[nodiscard]] bool same_bytes(const Digest& one, const Digest& other) noexcept;
 
-[[nodiscard]] inline Bytes bytes_of(std::string_view text) {
+[[nodiscard]] inline ByteView bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
 

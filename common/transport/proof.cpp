@@ -30,7 +30,7 @@ public:
             left_[i] = static_cast<std::byte>(value >> (8 * i));
         left_ = left_.subspan(sizeof(T));
     }
-    void raw(Bytes bytes) {
+    void raw(ByteView bytes) {
         std::ranges::copy(bytes, left_.begin());
         left_ = left_.subspan(bytes.size());
     }
@@ -40,7 +40,7 @@ private:
 };
 
 template <std::unsigned_integral T>
-T number_at(Bytes message, std::size_t place) {
+T number_at(ByteView message, std::size_t place) {
     T value = 0;
     for (std::size_t i = sizeof(T); i > 0; --i)
         value = static_cast<T>(value << 8 | std::to_integer<T>(message[place + i - 1]));
@@ -48,7 +48,7 @@ T number_at(Bytes message, std::size_t place) {
 }
 
 template <std::size_t Size>
-std::array<std::byte, Size> array_at(Bytes message, std::size_t place) {
+std::array<std::byte, Size> array_at(ByteView message, std::size_t place) {
     std::array<std::byte, Size> bytes;
     std::ranges::copy(message.subspan(place, Size), bytes.begin());
     return bytes;
@@ -62,11 +62,11 @@ NotProved refuse(Refusal why, std::uint32_t number = 0) {
 
 NotProved no_memory() { return refuse(Refusal::no_resources, ENOMEM); }
 
-bool has_magic(std::string_view magic, Bytes message) {
+bool has_magic(std::string_view magic, ByteView message) {
     return message.size() >= magic_size && may_be(magic, message);
 }
 
-bool first_mac(const ProofSession& session, Bytes signed_part, Digest& mac) {
+bool first_mac(const ProofSession& session, ByteView signed_part, Digest& mac) {
     return hmac_sha256(session.keys.lane.bytes(),
                        {bytes_of(first_label), session.transcript, signed_part}, mac);
 }
@@ -102,7 +102,7 @@ Proved<void> check_mac(std::string_view label, const ProofSession& session, cons
     return {};
 }
 
-wire::Bytes copy_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+wire::Bytes copy_of(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
 } // namespace
 
@@ -126,7 +126,8 @@ Result<SessionKeys> derive_keys(const Secret& secret) {
                        .token = token};
 }
 
-Result<Transcript> transcript_of(Bytes hello, Bytes answer, Bytes request, Bytes response) {
+Result<Transcript> transcript_of(ByteView hello, ByteView answer, ByteView request,
+                                 ByteView response) {
     Transcript transcript;
     if (!sha256({hello, answer, request, response}, transcript))
         return fail_errno(ErrorClass::resource_limit, ENOMEM,
@@ -134,13 +135,13 @@ Result<Transcript> transcript_of(Bytes hello, Bytes answer, Bytes request, Bytes
     return transcript;
 }
 
-Result<ControlTranscript> ControlTranscript::make(const wire::SessionSecret& secret, Bytes hello,
-                                                  Bytes answer) {
+Result<ControlTranscript> ControlTranscript::make(const wire::SessionSecret& secret, ByteView hello,
+                                                  ByteView answer) {
     RPMEM_ASSIGN(auto kept, Secret::copy_of(secret));
     return ControlTranscript(std::move(kept), hello, answer);
 }
 
-ControlTranscript::ControlTranscript(Secret secret, Bytes hello, Bytes answer)
+ControlTranscript::ControlTranscript(Secret secret, ByteView hello, ByteView answer)
     : secret_(std::move(secret)), said_{copy_of(hello), copy_of(answer)} {}
 
 // The hello has the secret.
@@ -149,7 +150,7 @@ ControlTranscript::~ControlTranscript() {
         ::explicit_bzero(said_[0].data(), said_[0].size());
 }
 
-void ControlTranscript::add(Bytes request, Bytes response) {
+void ControlTranscript::add(ByteView request, ByteView response) {
     said_[2] = copy_of(request);
     said_[3] = copy_of(response);
 }
@@ -171,14 +172,14 @@ Proved<FirstMessage> make_first(const ProofSession& session, const LaneIdentity&
     fields.number(identity.generation);
     fields.raw(nonce);
     Digest mac;
-    if (!first_mac(session, Bytes(message).first(first_signed_size), mac))
+    if (!first_mac(session, ByteView(message).first(first_signed_size), mac))
         return no_memory();
     fields.raw(mac);
     return message;
 }
 
 Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider transport,
-                               Bytes message) {
+                               ByteView message) {
     if (message.size() != first_message_size || !has_magic(lane_magic, message))
         return refuse(Refusal::another_format, newest_proof_format);
     if (array_at<sizeof(SessionId)>(message, 8) != session.keys.id)
@@ -209,7 +210,7 @@ Proved<SecondMessage> make_second(const ProofSession& session, const ProofFacts&
     return message;
 }
 
-Proved<ProofFacts> check_second(const ProofSession& session, ProofFacts facts, Bytes message) {
+Proved<ProofFacts> check_second(const ProofSession& session, ProofFacts facts, ByteView message) {
     if (message.size() != second_message_size)
         return refuse(Refusal::another_format);
     if (has_magic(refusal_magic, message))
@@ -228,7 +229,7 @@ Proved<ThirdMessage> make_third(const ProofSession& session, const ProofFacts& f
     return facts_mac(initiator_label, session, facts);
 }
 
-Proved<void> check_third(const ProofSession& session, const ProofFacts& facts, Bytes message) {
+Proved<void> check_third(const ProofSession& session, const ProofFacts& facts, ByteView message) {
     if (message.size() != third_message_size)
         return refuse(Refusal::proof_wrong);
     return check_mac(initiator_label, session, facts, array_at<digest_size>(message, 0));
@@ -243,7 +244,7 @@ SecondMessage make_refusal(Refusal why, std::uint32_t number) {
     return message;
 }
 
-bool may_be(std::string_view magic, Bytes begin) {
+bool may_be(std::string_view magic, ByteView begin) {
     const std::size_t compared = std::min(begin.size(), magic_size);
     return std::ranges::equal(begin.first(compared), bytes_of(magic.substr(0, compared)));
 }

@@ -49,8 +49,8 @@ struct SessionKeys {
 
 // What both ends have agreed on, as it crossed the control channel. Each message tells its size, so
 // that no two agreements have the same bytes.
-[[nodiscard]] Result<Transcript> transcript_of(Bytes hello, Bytes answer, Bytes request,
-                                               Bytes response);
+[[nodiscard]] Result<Transcript> transcript_of(ByteView hello, ByteView answer, ByteView request,
+                                               ByteView response);
 
 // What all lanes of a session prove themselves by. It stays where it is while one of them does.
 struct ProofSession {
@@ -65,18 +65,18 @@ class ControlTranscript {
 public:
     // SECRET: of the session, as HELLO brought it.
     [[nodiscard]] static Result<ControlTranscript> make(const wire::SessionSecret& secret,
-                                                        Bytes hello, Bytes answer);
+                                                        ByteView hello, ByteView answer);
     ~ControlTranscript();
     ControlTranscript(ControlTranscript&&) = default;
     ControlTranscript& operator=(ControlTranscript&&) = default;
 
     // What asked for the pool, and what gave it.
-    void add(Bytes request, Bytes response);
+    void add(ByteView request, ByteView response);
     // LANES: that the session has; only the target needs it.
     [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes) const;
 
 private:
-    ControlTranscript(Secret secret, Bytes hello, Bytes answer);
+    ControlTranscript(Secret secret, ByteView hello, ByteView answer);
 
     Secret secret_;
     std::array<wire::Bytes, 4> said_;
@@ -107,21 +107,21 @@ using Proved = tl::expected<T, Refused>;
                                               const LaneIdentity& identity, const Nonce& nonce);
 // Sets all but the target's nonce and the exporter.
 [[nodiscard]] Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider transport,
-                                             Bytes message);
+                                             ByteView message);
 
 [[nodiscard]] Proved<SecondMessage> make_second(const ProofSession& session,
                                                 const ProofFacts& facts);
 // Returns FACTS with the target's nonce.
 [[nodiscard]] Proved<ProofFacts> check_second(const ProofSession& session, ProofFacts facts,
-                                              Bytes message);
+                                              ByteView message);
 
 [[nodiscard]] Proved<ThirdMessage> make_third(const ProofSession& session, const ProofFacts& facts);
 [[nodiscard]] Proved<void> check_third(const ProofSession& session, const ProofFacts& facts,
-                                       Bytes message);
+                                       ByteView message);
 
 [[nodiscard]] SecondMessage make_refusal(Refusal why, std::uint32_t number);
 
 // Whether these first bytes of a message may still become MAGIC.
-[[nodiscard]] bool may_be(std::string_view magic, Bytes begin);
+[[nodiscard]] bool may_be(std::string_view magic, ByteView begin);
 
 } // namespace rpmem::transport

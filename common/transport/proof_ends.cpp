@@ -6,7 +6,7 @@ namespace rpmem::transport {
 namespace {
 
 // Takes of IN what MESSAGE, of which FILLED bytes are there, still needs.
-std::size_t collect(std::span<std::byte> message, std::size_t& filled, Bytes in) {
+std::size_t collect(std::span<std::byte> message, std::size_t& filled, ByteView in) {
     const std::size_t taken = std::min(in.size(), message.size() - filled);
     std::ranges::copy(in.first(taken), message.subspan(filled).begin());
     filled += taken;
@@ -19,14 +19,14 @@ Refused without_random_numbers(const Error& error) {
 
 } // namespace
 
-ProofStep ProofEnd::enter(ProofState next, std::size_t taken, Bytes send) {
+ProofStep ProofEnd::enter(ProofState next, std::size_t taken, ByteView send) {
     if (state_ != next)
         filled_ = 0;
     state_ = next;
     return {.taken = taken, .send = send, .state = next};
 }
 
-ProofStep TargetProof::advance(Bytes in) {
+ProofStep TargetProof::advance(ByteView in) {
     if (state_ != ProofState::first && state_ != ProofState::third)
         return enter(state_);
     const bool is_first = state_ == ProofState::first;
@@ -62,7 +62,7 @@ ProofStep TargetProof::accept(Random& random, const Exporter& exporter) {
 }
 
 ProofStep TargetProof::took_third(std::size_t taken) {
-    const auto right = check_third(session_, facts_, Bytes(in_).first(third_message_size));
+    const auto right = check_third(session_, facts_, ByteView(in_).first(third_message_size));
     return right ? enter(ProofState::proven, taken) : end(right.error(), taken);
 }
 
@@ -94,12 +94,12 @@ ProofStep InitiatorProof::secured(const Exporter& exporter) {
 }
 
 // Whether BEGIN may be that of a message which this state knows.
-bool InitiatorProof::may_follow(Bytes begin) const {
+bool InitiatorProof::may_follow(ByteView begin) const {
     return may_be(refusal_magic, begin) ||
            (state_ == ProofState::second && may_be(lane_magic, begin));
 }
 
-ProofStep InitiatorProof::advance(Bytes in) {
+ProofStep InitiatorProof::advance(ByteView in) {
     const bool others_may_follow = state_ == ProofState::securing || state_ == ProofState::welcome;
     if (in.empty() || (!others_may_follow && state_ != ProofState::second))
         return enter(state_);
@@ -107,7 +107,7 @@ ProofStep InitiatorProof::advance(Bytes in) {
     if (others_may_follow && filled_ == 0 && in.front() != bytes_of(refusal_magic).front())
         return enter(state_ == ProofState::welcome ? ProofState::proven : state_);
     const std::size_t taken = collect(in_, filled_, in);
-    if (!may_follow(Bytes(in_).first(filled_)))
+    if (!may_follow(ByteView(in_).first(filled_)))
         return end({.why = Refusal::another_format}, taken);
     return filled_ == second_message_size ? took_message(taken) : enter(state_, taken);
 }
@@ -120,7 +120,7 @@ ProofStep InitiatorProof::took_message(std::size_t taken) {
     if (!message)
         return end(message.error(), taken);
     std::ranges::copy(*message, out_.begin());
-    return enter(ProofState::welcome, taken, Bytes(out_).first(third_message_size));
+    return enter(ProofState::welcome, taken, ByteView(out_).first(third_message_size));
 }
 
 // The target is told by the end of the connection: an initiator has no refusals.

@@ -32,7 +32,7 @@ enum class ProofState {
 
 struct ProofStep {
     std::size_t taken = 0; // of the bytes that came in; those behind are TLS's or frames
-    Bytes send{};          // valid until the next call
+    ByteView send{};       // valid until the next call
     ProofState state = ProofState::first;
 };
 
@@ -44,7 +44,7 @@ public:
 
 protected:
     ProofEnd(const ProofSession& session, ProofState state) : session_(session), state_(state) {}
-    ProofStep enter(ProofState next, std::size_t taken = 0, Bytes send = {});
+    ProofStep enter(ProofState next, std::size_t taken = 0, ByteView send = {});
 
     const ProofSession& session_;
     ProofState state_;
@@ -60,7 +60,7 @@ public:
 
     // Takes bytes in the states `first` and `third`, and none in others. It may be called with
     // none.
-    ProofStep advance(Bytes in);
+    ProofStep advance(ByteView in);
     // In the state `known`. EXPORTER: of this connection's TLS, which has begun.
     ProofStep accept(Random& random, const Exporter& exporter = {});
     // The caller does not let this connection in: `busy`, `too_late`, `lane_in_use` and so on. Even
@@ -93,12 +93,12 @@ public:
     ProofStep start(Random& random);
     // TLS has begun.
     ProofStep secured(const Exporter& exporter);
-    // Bytes that came: in the state `securing` before TLS sees them, of which those of TLS are not
-    // taken; later those that came out of TLS, if there is any.
-    ProofStep advance(Bytes in);
+    // ByteView that came: in the state `securing` before TLS sees them, of which those of TLS are
+    // not taken; later those that came out of TLS, if there is any.
+    ProofStep advance(ByteView in);
 
 private:
-    bool may_follow(Bytes begin) const;
+    bool may_follow(ByteView begin) const;
     ProofStep took_message(std::size_t taken);
     ProofStep end(const Refused& why, std::size_t taken = 0);
 

@@ -75,7 +75,7 @@ struct Abilities {
     bool direct = false;
     std::size_t most_bytes = 0; // of one direct write or read
     // Reaches a direct read, where others may not; empty: frames read instead.
-    std::span<std::byte> landing{};
+    std::span<std::byte> bounce_buffer{};
 };
 
 class Connection {

@@ -26,7 +26,7 @@ unsigned number_of(FrameType type) { return static_cast<unsigned>(type); }
 
 } // namespace
 
-bool Requests::check(const FrameHeader& header, std::string& why) {
+bool RequestRules::check(const FrameHeader& header, std::string& why) {
     if (!check_kind(header, why))
         return false;
     if (header.number != begun_ + 1) {
@@ -45,7 +45,7 @@ bool Requests::check(const FrameHeader& header, std::string& why) {
     return true;
 }
 
-bool Requests::check_kind(const FrameHeader& header, std::string& why) const {
+bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const {
     const bool writes = header.type == FrameType::write || header.type == FrameType::persist;
     const bool is_deep = (header.flags & frame_flag::deep) != 0;
     std::uint8_t known = frame_flag::answer_wanted;
@@ -69,7 +69,7 @@ bool Requests::check_kind(const FrameHeader& header, std::string& why) const {
     return why.empty();
 }
 
-bool Requests::check_credits(const FrameHeader& header, std::string& why) {
+bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
     if (header.type == FrameType::read) {
         if (reads_ == terms_.credits.reads || read_bytes_ + header.length > terms_.credits.bytes) {
             why = fmt::format("sent more than {} reads, or asked for more than {} bytes, before it "
@@ -92,7 +92,7 @@ bool Requests::check_credits(const FrameHeader& header, std::string& why) {
     return true;
 }
 
-void Requests::complete(const FrameHeader& header) {
+void RequestRules::complete(const FrameHeader& header) {
     complete_ = header.number;
     if (header.type == FrameType::read)
         return;
@@ -101,7 +101,7 @@ void Requests::complete(const FrameHeader& header) {
     wanted_ = wanted_ || (header.flags & frame_flag::answer_wanted) != 0;
 }
 
-void Requests::acknowledged() {
+void RequestRules::acknowledged() {
     frames_ -= complete_frames_;
     weight_ -= complete_weight_;
     complete_frames_ = 0;
@@ -109,15 +109,15 @@ void Requests::acknowledged() {
     wanted_ = false;
 }
 
-void Requests::answered(std::uint64_t length) {
+void RequestRules::answered(std::uint64_t length) {
     --reads_;
     read_bytes_ -= length;
 }
 
-Responses::Responses(const LaneTerms& terms)
+ResponseRules::ResponseRules(const LaneTerms& terms)
     : terms_(bounded(terms)), frames_(terms_.credits.frames) {}
 
-bool Responses::check_others(const FrameHeader& header, std::string& why) const {
+bool ResponseRules::check_others(const FrameHeader& header, std::string& why) const {
     if (header.flags != 0) {
         why = fmt::format("sent flags {:#x}", header.flags);
         return false;
@@ -144,7 +144,7 @@ bool Responses::check_others(const FrameHeader& header, std::string& why) const 
     }
 }
 
-bool Responses::check_data(const FrameHeader& header, std::string& why) const {
+bool ResponseRules::check_data(const FrameHeader& header, std::string& why) const {
     const FrameHeader& oldest = open_reads_[reads_ended_ % most_reads];
     if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
         header.length == oldest.length)
@@ -154,7 +154,7 @@ bool Responses::check_data(const FrameHeader& header, std::string& why) const {
     return false;
 }
 
-void Responses::read_complete() {
+void ResponseRules::read_complete() {
     read_bytes_ -= open_reads_[reads_ended_ % most_reads].length;
     --reads_;
     ++reads_ended_;

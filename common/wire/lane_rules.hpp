@@ -24,9 +24,9 @@ struct LaneTerms {
 inline constexpr std::size_t most_reads = 16;
 
 // A target's view of what an initiator sends.
-class Requests {
+class RequestRules {
 public:
-    explicit Requests(const LaneTerms& terms) : terms_(terms) {}
+    explicit RequestRules(const LaneTerms& terms) : terms_(terms) {}
 
     // The next header. False: it breaks the rules, and WHY.
     [[nodiscard]] bool check(const FrameHeader& header, std::string& why);
@@ -62,9 +62,9 @@ private:
 };
 
 // An initiator's view of what it has sent, and of what comes back.
-class Responses {
+class ResponseRules {
 public:
-    explicit Responses(const LaneTerms& terms);
+    explicit ResponseRules(const LaneTerms& terms);
 
     // Whether the credits have room for such a frame now; if nothing is under way, they do.
     [[nodiscard]] bool has_room(FrameType type, std::uint32_t length) const;
@@ -115,15 +115,15 @@ private:
 
 // Every persist passes through these.
 
-inline bool Responses::has_room(FrameType type, std::uint32_t length) const {
+inline bool ResponseRules::has_room(FrameType type, std::uint32_t length) const {
     if (type == FrameType::read)
         return reads_ < terms_.credits.reads && read_bytes_ + length <= terms_.credits.bytes;
     return frame_count_ < terms_.credits.frames &&
            weight_ + weight_of({.type = type, .length = length}) <= terms_.credits.bytes;
 }
 
-inline FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint64_t offset,
-                                  std::uint32_t length) {
+inline FrameHeader ResponseRules::add(FrameType type, std::uint8_t flags, std::uint64_t offset,
+                                      std::uint32_t length) {
     const FrameHeader header{
         .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
     last_ = header.number;
@@ -141,14 +141,14 @@ inline FrameHeader Responses::add(FrameType type, std::uint8_t flags, std::uint6
     return header;
 }
 
-inline bool Responses::check(const FrameHeader& header, std::string& why) {
+inline bool ResponseRules::check(const FrameHeader& header, std::string& why) {
     if (header.type == FrameType::ack && apply_ack(header)) [[likely]]
         return true;
     return check_others(header, why);
 }
 
 // False: it breaks the rules.
-inline bool Responses::apply_ack(const FrameHeader& header) {
+inline bool ResponseRules::apply_ack(const FrameHeader& header) {
     if ((header.flags | header.length | header.offset) != 0 || header.number <= acknowledged_ ||
         header.number > last_)
         return false;

@@ -104,13 +104,13 @@ int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::si
     return await_reads();
 }
 
-int FrameLane::read_by_landing(std::byte* destination, std::size_t offset, std::size_t length) {
-    const std::span<std::byte> landing = connection_->abilities().landing;
+int FrameLane::read_bounced(std::byte* destination, std::size_t offset, std::size_t length) {
+    const std::span<std::byte> bounce_buffer = connection_->abilities().bounce_buffer;
     while (length > 0) {
-        const std::size_t size = std::min(length, landing.size());
-        if (const int code = read_directly(landing.data(), offset, size))
+        const std::size_t size = std::min(length, bounce_buffer.size());
+        if (const int code = read_directly(bounce_buffer.data(), offset, size))
             return code;
-        std::memcpy(destination, landing.data(), size);
+        std::memcpy(destination, bounce_buffer.data(), size);
         destination += size;
         offset += size;
         length -= size;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/transport/fabric/endpoint.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
 
 #include <chrono>
 #include <memory>
@@ -13,12 +13,12 @@ namespace rpmem::initiator {
 
 // With peers of protocol 0.1 all lanes are connected at once, in order; with newer ones the first
 // is, and each of the others when it is used first.
-class FabricLanes final : public LaneSet {
+class FabricLanes final : public LazyLanes {
 public:
     // FIRST_TIME: for each of the lanes that it connects.
-    static Result<std::unique_ptr<LaneSet>> open(const LanesRequest& request,
-                                                 const Settings& settings,
-                                                 std::chrono::milliseconds first_time);
+    static Result<std::unique_ptr<LazyLanes>> open(const LanesRequest& request,
+                                                   const Settings& settings,
+                                                   std::chrono::milliseconds first_time);
     ~FabricLanes() override;
 
     // Of the lanes that were connected by open().
@@ -33,7 +33,7 @@ private:
     };
 
     FabricLanes(const LanesRequest& request, const Settings& settings)
-        : LaneSet(request, settings) {}
+        : LazyLanes(request, settings) {}
     Result<> set_up();
     Result<std::unique_ptr<FrameLane>> connect(unsigned index) override;
     Result<std::unique_ptr<FrameLane>> connect_by(unsigned index, const ConnectContext& context);

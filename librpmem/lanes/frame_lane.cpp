@@ -175,11 +175,11 @@ int FrameLane::after_the_end() const {
 
 int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t length) {
     const bool is_direct = method_ != Method::frames;
-    const bool has_landing = is_direct && !connection_->abilities().landing.empty();
+    const bool bounces = is_direct && !connection_->abilities().bounce_buffer.empty();
     const int code = is_direct && connection_->reaches({destination, length})
                          ? read_directly(destination, offset, length)
-                     : has_landing ? read_by_landing(destination, offset, length)
-                                   : read_pieces(destination, offset, length);
+                     : bounces ? read_bounced(destination, offset, length)
+                               : read_pieces(destination, offset, length);
     if (code != 0)
         connection_->abandon(); // DESTINATION is the caller's again
     return code;

@@ -97,14 +97,14 @@ private:
     int confirm_writes();
     int await_reads();
     int read_directly(std::byte* destination, std::size_t offset, std::size_t length);
-    int read_by_landing(std::byte* destination, std::size_t offset, std::size_t length);
+    int read_bounced(std::byte* destination, std::size_t offset, std::size_t length);
     int let_data_arrive();
     template <typename Post>
     int post_directly(Post post_operation);
 
     std::unique_ptr<transport::Group> group_; // outlives the connection
     std::unique_ptr<transport::Connection> connection_;
-    wire::Responses responses_;
+    wire::ResponseRules responses_;
     std::byte* pool_;
     LossWatch watch_;
     std::chrono::milliseconds timeout_;

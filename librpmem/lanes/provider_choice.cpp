@@ -162,7 +162,7 @@ Result<RdmaFound> RdmaSearch::take() {
     return std::move(*found_);
 }
 
-Result<> check_ways(RdmaSearch& search, const std::string& host, const Settings& settings) {
+Result<> require_a_provider(RdmaSearch& search, const std::string& host, const Settings& settings) {
     if (settings.enable_tcp || settings.enable_sockets)
         return {};
     RPMEM_ASSIGN(const auto& found, search.found());

@@ -64,7 +64,7 @@ private:
 };
 
 // ENOMEDIUM, or what SEARCH came to: only RDMA may serve as the settings have it, and cannot.
-Result<> check_ways(RdmaSearch& search, const std::string& host, const Settings& settings);
+Result<> require_a_provider(RdmaSearch& search, const std::string& host, const Settings& settings);
 
 // The target, as far as its hello tells; nothing for a peer of protocol 0.1.
 struct TargetProviders {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/transport/tls/tls_context.hpp"
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
 
 #include <chrono>
 #include <memory>
@@ -10,15 +10,16 @@
 
 namespace rpmem::initiator {
 
-class TcpLanes final : public LaneSet {
+class TcpLanes final : public LazyLanes {
 public:
     // Connects the first lane, within FIRST_TIME, which shows that the way is there.
-    static Result<std::unique_ptr<LaneSet>> open(const LanesRequest& request,
-                                                 const Settings& settings,
-                                                 std::chrono::milliseconds first_time);
+    static Result<std::unique_ptr<LazyLanes>> open(const LanesRequest& request,
+                                                   const Settings& settings,
+                                                   std::chrono::milliseconds first_time);
 
 private:
-    TcpLanes(const LanesRequest& request, const Settings& settings) : LaneSet(request, settings) {}
+    TcpLanes(const LanesRequest& request, const Settings& settings)
+        : LazyLanes(request, settings) {}
     Result<std::unique_ptr<FrameLane>> connect(unsigned index) override;
     Result<std::unique_ptr<FrameLane>> connect(unsigned index, std::chrono::milliseconds time,
                                                const LossWatch& watch) const;

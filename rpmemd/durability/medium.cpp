@@ -1,7 +1,7 @@
 #include "rpmemd/durability/medium.hpp"
 
 #include "common/base/deep_flush.hpp"
-#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/durability/overlapping_syncs.hpp"
 
 #include <libpmem.h>
 #include <libpmem2.h>
@@ -74,9 +74,10 @@ void Medium::DeleteMap::operator()(pmem2_map* map) const { pmem2_map_delete(&map
 
 Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::size_t size,
                      bool is_pmem, std::uint64_t offset, std::optional<int> deep_flush) {
-    Range range{
-        address, address + size, offset,  fd,     path, std::make_unique<SyncRecord>(*latch_, path),
-        is_pmem, deep_flush,     nullptr, nullptr};
+    Range range{address, address + size, offset,
+                fd,      path,           std::make_unique<OverlappingSyncs>(*latch_, path),
+                is_pmem, deep_flush,     nullptr,
+                nullptr};
     // For each deep flush of a Device DAX, libpmem2 looks for the region in all of /sys/bus/nd.
     if (is_pmem && !deep_flush) {
         // libpmem knows no mappings but its own.

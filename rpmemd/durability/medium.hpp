@@ -17,11 +17,11 @@ struct pmem2_source;
 
 namespace rpmem::target {
 
-class SyncRecord;
+class OverlappingSyncs;
 
 // The mappings are the caller's; they must outlive this. The calls that make ranges durable return
 // 0 or a positive errno value, and may run in parallel. Once one has failed, all others fail, too,
-// and ask nothing of the medium any more: see rpmemd/durability/sync_record.hpp.
+// and ask nothing of the medium any more: see rpmemd/durability/overlapping_syncs.hpp.
 class Medium {
 public:
     Medium();
@@ -43,7 +43,9 @@ public:
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
 
     // For what else syncs the file of the part that was added as number PART: its headers.
-    [[nodiscard]] SyncRecord& syncs_of(std::size_t part) const { return *ranges_[part].syncs; }
+    [[nodiscard]] OverlappingSyncs& syncs_of(std::size_t part) const {
+        return *ranges_[part].syncs;
+    }
     // Of the first call that failed, whoever made it. The code alone costs one load.
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
@@ -67,7 +69,7 @@ private:
         std::uint64_t offset; // of BEGIN in the file
         int fd;
         std::string path;
-        std::unique_ptr<SyncRecord> syncs;
+        std::unique_ptr<OverlappingSyncs> syncs;
         bool is_pmem;
         std::optional<int> deep_flush;
         std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for files on pmem

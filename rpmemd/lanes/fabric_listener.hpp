@@ -5,7 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/paging_policy.hpp"
 #include "common/transport/fabric/endpoint.hpp"
-#include "common/transport/slots.hpp"
+#include "common/transport/unproven_slots.hpp"
 
 #include <poll.h>
 

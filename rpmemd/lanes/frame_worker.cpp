@@ -136,7 +136,7 @@ void FrameWorker::serve_ready() {
 void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
     const std::string problem = lane->problem();
     if (!problem.empty())
-        lane->say_why();
+        lane->send_error();
     ended_(lane->index(), lane->connection().failure().text, problem);
     if (!problem.empty() && !has_closed(lane->connection()))
         leaving_.push_back({std::move(lane), Clock::now() + leaving_time, true});

@@ -30,7 +30,7 @@ bool ServedLane::serve() {
     served_bytes_ = connection_->poll(*this);
     const transport::ConnectionFailure& failure = connection_->failure();
     if (failure.fault == Fault::medium)
-        meet_fault();
+        find_unreadable_page();
     if (failure.fault == Fault::broke_protocol || failure.fault == Fault::medium)
         note(failure.text);
     if (!problem_.empty() || connection_->ended())
@@ -106,7 +106,7 @@ void ServedLane::note(std::string problem) {
         problem_ = std::move(problem);
 }
 
-void ServedLane::say_why() {
+void ServedLane::send_error() {
     const bool broke_rules = connection_->failure().fault == Fault::broke_protocol;
     say(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
         broke_rules ? EBADMSG : EIO, problem_);
@@ -125,7 +125,7 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
 
 // The kernel could not copy from the pool. Whoever touches the memory himself is told where: see
 // rpmemd/durability/fault_handler.hpp.
-void ServedLane::meet_fault() const {
+void ServedLane::find_unreadable_page() const {
     constexpr std::size_t least_page = 4096;
     for (const FrameHeader& read : reads_)
         for (std::size_t position = 0; position < read.length; position += least_page)

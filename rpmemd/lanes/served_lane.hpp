@@ -31,7 +31,7 @@ public:
     // on, though the lane may have ended.
     [[nodiscard]] const std::string& problem() const { return problem_; }
     // Tells the initiator of the problem, if it listens, and that nothing follows.
-    void say_why();
+    void send_error();
     // The same of what is no fault of this lane, which takes nothing more.
     void say(wire::ErrorKind kind, int code, const std::string& why);
 
@@ -45,13 +45,13 @@ private:
     void acknowledge();
     void answer_reads();
     void note(std::string problem);
-    void meet_fault() const;
+    void find_unreadable_page() const;
 
     unsigned index_;
     std::unique_ptr<transport::Connection> connection_;
     std::byte* pool_;
     const Medium& medium_;
-    wire::Requests requests_;
+    wire::RequestRules requests_;
     DirtyRanges dirty_;
     // Without data yet; as many as the rules allow.
     std::array<wire::FrameHeader, wire::most_reads> reads_{};

@@ -4,7 +4,7 @@
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 #include "rpmemd/pools/store.hpp"
 
 #include <chrono>
@@ -39,7 +39,7 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
 Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
                     std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
-    RPMEM_ASSIGN(auto claimed, NewPoolParts::claim(pool_set, size, rules_of(options)));
+    RPMEM_ASSIGN(auto claimed, PendingParts::claim(pool_set, size, rules_of(options)));
     RPMEM_ASSIGN(const auto layout, lay_out_parts(pool_set.headers, sizes_of(claimed.parts())));
     RPMEM_ASSIGN(auto mapping, map_parts(claimed.parts(), layout));
     RPMEM_TRY(check_media(options, claimed.parts(), mapping.on_pmem, log));

@@ -6,7 +6,7 @@
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 #include "rpmemd/pools/store.hpp"
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace rpmem::target {
 namespace {
 
-Result<> open_listed_parts(const PoolSet& pool_set, NewPoolParts& parts) {
+Result<> open_listed_parts(const PoolSet& pool_set, PendingParts& parts) {
     for (const auto& expected : pool_set.parts) {
         RPMEM_TRY(parts.open(expected.path));
         RPMEM_TRY(check_part_size(expected, parts.parts().back()));
@@ -22,7 +22,7 @@ Result<> open_listed_parts(const PoolSet& pool_set, NewPoolParts& parts) {
     return {};
 }
 
-Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) {
+Result<> open_files_of(const PartDirectories& directories, PendingParts& parts) {
     RPMEM_TRY(directories.check_not_empty());
     for (const auto& path : directories.files())
         RPMEM_TRY(parts.open(path));
@@ -30,7 +30,7 @@ Result<> open_files_of(const PartDirectories& directories, NewPoolParts& parts) 
 }
 
 // Adds part files when SIZE is more than the pool has.
-Result<> grow(const PartDirectories& directories, std::uint64_t size, NewPoolParts& parts) {
+Result<> grow(const PartDirectories& directories, std::uint64_t size, PendingParts& parts) {
     RPMEM_ASSIGN(const auto layout,
                  lay_out_parts(HeaderLayout::first_part_only, sizes_of(parts.parts())));
     if (size <= layout.size)
@@ -102,7 +102,7 @@ Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& part
 // Opens the parts and checks the headers, then adds part files if need be: never to a pool that is
 // not sound.
 Result<> open_parts(const PoolSet& pool_set, std::size_t size, MappedPool& pool,
-                    NewPoolParts& parts) {
+                    PendingParts& parts) {
     RPMEM_ASSIGN(const auto with_directories, uses_directories(pool_set));
     if (!with_directories) {
         RPMEM_TRY(open_listed_parts(pool_set, parts));
@@ -122,7 +122,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     pool->read_only = options.read_only;
     pool->header_layout = pool_set.headers;
     pool->log = log;
-    NewPoolParts parts(pool_set.headers, rules_of(options));
+    PendingParts parts(pool_set.headers, rules_of(options));
     RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     RPMEM_TRY(parts.make_durable());

@@ -43,20 +43,20 @@ Result<> check_unused(const PartFile& part) {
 
 } // namespace
 
-NewPoolParts::NewPoolParts(NewPoolParts&& other) noexcept
+PendingParts::PendingParts(PendingParts&& other) noexcept
     : layout_(other.layout_), rules_(std::move(other.rules_)),
       parts_(std::exchange(other.parts_, {})), headers_written_(other.headers_written_) {}
 
-NewPoolParts::~NewPoolParts() {
+PendingParts::~PendingParts() {
     // The error that led here is the one to report.
     for (std::size_t i = 0; i < parts_.size(); ++i)
         static_cast<void>(parts_[i].undo(headers_written_ && has_header(layout_, i)));
 }
 
-Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t size,
+Result<PendingParts> PendingParts::claim(const PoolSet& pool_set, std::uint64_t size,
                                          PartRules rules) {
     RPMEM_ASSIGN(const auto directories, uses_directories(pool_set));
-    NewPoolParts result(pool_set.headers, std::move(rules));
+    PendingParts result(pool_set.headers, std::move(rules));
     if (directories)
         RPMEM_TRY(result.claim_in_directories(pool_set, size));
     else
@@ -64,7 +64,7 @@ Result<NewPoolParts> NewPoolParts::claim(const PoolSet& pool_set, std::uint64_t 
     return result;
 }
 
-Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) {
+Result<> PendingParts::claim_files(const PoolSet& pool_set, std::uint64_t size) {
     std::vector<std::optional<PartFile>> found;
     std::vector<std::uint64_t> sizes;
     for (const auto& expected : pool_set.parts) {
@@ -88,7 +88,7 @@ Result<> NewPoolParts::claim_files(const PoolSet& pool_set, std::uint64_t size) 
     return {};
 }
 
-Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64_t size) {
+Result<> PendingParts::claim_in_directories(const PoolSet& pool_set, std::uint64_t size) {
     RPMEM_ASSIGN(const auto directories, PartDirectories::scan(pool_set));
     RPMEM_TRY(directories.check_complete());
     if (!directories.files().empty()) {
@@ -104,19 +104,19 @@ Result<> NewPoolParts::claim_in_directories(const PoolSet& pool_set, std::uint64
     return {};
 }
 
-Result<> NewPoolParts::make(const std::filesystem::path& path, std::uint64_t size) {
+Result<> PendingParts::make(const std::filesystem::path& path, std::uint64_t size) {
     RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
     add(std::move(part));
     return {};
 }
 
-Result<> NewPoolParts::open(const std::filesystem::path& path) {
+Result<> PendingParts::open(const std::filesystem::path& path) {
     RPMEM_ASSIGN(auto part, PartFile::open(path, rules_));
     add(std::move(part));
     return {};
 }
 
-Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
+Result<> PendingParts::write_headers(const std::vector<PoolHeader>& headers) {
     headers_written_ = true;
     for (std::size_t i = 0; i < headers.size(); ++i)
         if (const auto written = parts_[i].write_header(headers[i]); !written)
@@ -124,13 +124,13 @@ Result<> NewPoolParts::write_headers(const std::vector<PoolHeader>& headers) {
     return {};
 }
 
-Failure NewPoolParts::failed(const PartFile& part, std::uint64_t length, const Error& error) const {
+Failure PendingParts::failed(const PartFile& part, std::uint64_t length, const Error& error) const {
     if (rules_.failures)
         rules_.failures->set(part.path().native(), 0, length, error.code);
     return Failure(error);
 }
 
-Result<> NewPoolParts::make_durable() const {
+Result<> PendingParts::make_durable() const {
     Result<> result;
     for (const auto& part : parts_)
         if (const auto durable = part.make_durable(); !durable && result)
@@ -142,6 +142,6 @@ Result<> NewPoolParts::make_durable() const {
     return result;
 }
 
-std::vector<PartFile> NewPoolParts::keep() { return std::exchange(parts_, {}); }
+std::vector<PartFile> PendingParts::keep() { return std::exchange(parts_, {}); }
 
 } // namespace rpmem::target

@@ -13,18 +13,18 @@ namespace rpmem::target {
 
 // Parts of a pool in the making. Unless keep() is called, the files that were made are removed in
 // the end, and headers written to files that existed are cleared again.
-class NewPoolParts {
+class PendingParts {
 public:
     // EEXIST: a part holds a pool, or has another size than POOL_SET says; EFBIG: SIZE bytes do not
     // fit; EBUSY: a part is in use.
-    static Result<NewPoolParts> claim(const PoolSet& pool_set, std::uint64_t size,
+    static Result<PendingParts> claim(const PoolSet& pool_set, std::uint64_t size,
                                       PartRules rules = {});
 
-    explicit NewPoolParts(HeaderLayout layout, PartRules rules = {})
+    explicit PendingParts(HeaderLayout layout, PartRules rules = {})
         : layout_(layout), rules_(std::move(rules)) {}
-    NewPoolParts(NewPoolParts&& other) noexcept;
-    NewPoolParts& operator=(NewPoolParts&&) = delete;
-    ~NewPoolParts();
+    PendingParts(PendingParts&& other) noexcept;
+    PendingParts& operator=(PendingParts&&) = delete;
+    ~PendingParts();
 
     [[nodiscard]] const std::vector<PartFile>& parts() const { return parts_; }
     Result<> write_headers(const std::vector<PoolHeader>& headers);

@@ -3,7 +3,7 @@
 #include "common/base/deep_flush.hpp"
 #include "common/base/medium_kind.hpp"
 #include "rpmemd/durability/medium.hpp"
-#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/durability/overlapping_syncs.hpp"
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/ownership.hpp"
 
@@ -255,7 +255,7 @@ Result<PoolHeader> PartFile::read_header() const {
     return header;
 }
 
-Result<> PartFile::write_header(const PoolHeader& header, SyncRecord* syncs) const {
+Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* syncs) const {
     const auto synced = [syncs](auto sync) {
         return syncs ? syncs->run(0, header_size, sync) : sync();
     };

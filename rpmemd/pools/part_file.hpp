@@ -18,7 +18,7 @@
 namespace rpmem::target {
 
 class FailureLatch;
-class SyncRecord;
+class OverlappingSyncs;
 
 // True: nobody waits for the pool any more. Empty: never.
 using Cancelled = std::function<bool()>;
@@ -66,7 +66,7 @@ public:
     // under way.
     [[nodiscard]] Result<PoolHeader> read_header() const;
     [[nodiscard]] Result<> write_header(const PoolHeader& header,
-                                        SyncRecord* syncs = nullptr) const;
+                                        OverlappingSyncs* syncs = nullptr) const;
     // False: pages stay that the kernel uses at the moment, or that somebody maps.
     [[nodiscard]] bool drop_cache() const;
 

@@ -2,7 +2,7 @@
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 #include "rpmemd/pools/store.hpp"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 #include "rpmemd/pools/store.hpp"
 
 #include "rpmemd/durability/medium.hpp"
-#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/durability/overlapping_syncs.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_parts.hpp"

@@ -99,7 +99,7 @@ public:
     }
 
 private:
-    wire::Requests requests_{terms};
+    wire::RequestRules requests_{terms};
 };
 
 class InitiatorEnd final : public End {
@@ -133,7 +133,7 @@ public:
     }
 
 private:
-    wire::Responses responses_{terms};
+    wire::ResponseRules responses_{terms};
     std::array<std::byte, 100> read_{};
 };
 

@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                                         .why_not_verbs = {},
                                         .conditions = wire::all_conditions,
                                         .addresses = {HostAddress{}}};
-    const auto handshake =
-        shake_hands(wire::offer_value, capabilities, input.read_end.get(), output->write_end.get());
+    const auto handshake = exchange_hello(wire::offer_value, capabilities, input.read_end.get(),
+                                          output->write_end.get());
     if (fuzz::is_refused(handshake, {EBADMSG}))
         return 0;
     check_agreement(handshake->agreement, bytes);

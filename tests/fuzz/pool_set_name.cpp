@@ -1,6 +1,6 @@
 // The name of a pool set, which a client chooses, in a real directory with links that lead out of
 // it.
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 #include "tests/fuzz/property.hpp"
 
 #include <filesystem>

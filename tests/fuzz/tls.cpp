@@ -61,7 +61,7 @@ struct Pair {
         : initiator(make_end(transport::TlsRole::initiator, to_initiator, to_target, 1 << 20)),
           target(make_end(transport::TlsRole::target, to_target, to_initiator, step)) {}
     // Returns the target's last step.
-    TlsStep shake_hands() {
+    TlsStep exchange_hello() {
         TlsStep step = TlsStep::wants_read;
         for (int i = 0; i < 4; ++i) { // more than an honest handshake has
             static_cast<void>(initiator->advance());
@@ -121,7 +121,7 @@ void strange_handshake(const fuzz::Bytes& bytes, std::size_t step) {
 
 void strange_records(const fuzz::Bytes& bytes, std::size_t step) {
     Pair pair(step);
-    require(pair.shake_hands() == TlsStep::done, "an honest handshake is done");
+    require(pair.exchange_hello() == TlsStep::done, "an honest handshake is done");
     pair.to_target.bytes.insert(pair.to_target.bytes.end(), bytes.begin(), bytes.end());
     pair.to_target.is_over = true;
     require(drain(*pair.target).empty(), "nobody sends data without the key");
@@ -133,7 +133,7 @@ void strange_records(const fuzz::Bytes& bytes, std::size_t step) {
 // Four bytes each: where, and what is changed. The honest data are 600 bytes in three records.
 void changed_records(fuzz::Input& input, std::size_t step) {
     Pair pair(step);
-    require(pair.shake_hands() == TlsStep::done, "an honest handshake is done");
+    require(pair.exchange_hello() == TlsStep::done, "an honest handshake is done");
     fuzz::Bytes said(600);
     for (std::size_t i = 0; i < said.size(); ++i)
         said[i] = static_cast<std::byte>(i * 7);

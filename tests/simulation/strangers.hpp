@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "common/transport/slots.hpp"
+#include "common/transport/unproven_slots.hpp"
 #include "tests/simulation/daemon.hpp"
 
 #include <netinet/in.h>

@@ -65,9 +65,10 @@ public:
     [[nodiscard]] bool write_and_read(std::size_t size) {
         void* const descriptor = source_region_.descriptor();
         const fabric::RemoteAddress remote{target_region_.remote_base(), target_region_.key()};
-        std::byte* const landing = source_.get() + memory_size - sizeof(std::uint64_t);
+        std::byte* const bounce_buffer = source_.get() + memory_size - sizeof(std::uint64_t);
         if (here_end_.post_write(source_.get(), size, descriptor, remote, nullptr) != 0 ||
-            here_end_.post_read(landing, sizeof(std::uint64_t), descriptor, remote, nullptr) != 0)
+            here_end_.post_read(bounce_buffer, sizeof(std::uint64_t), descriptor, remote,
+                                nullptr) != 0)
             return false;
         std::array<fabric::Completion, 2> entries;
         for (int done = 0; done < 2;) {

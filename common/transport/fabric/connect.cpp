@@ -12,14 +12,14 @@ namespace {
 using EventKind = fabric::ConnectionEvent::Kind;
 
 // Of a proof and the welcome, which come one by one.
-constexpr std::size_t opening_receives = 1;
-constexpr std::size_t opening_size = 128;
+constexpr std::size_t handshake_receives = 1;
+constexpr std::size_t handshake_size = 128;
 
 // Headers of frames, whose payload lies in the pool, and payloads that are quicker copied.
 constexpr std::size_t slot_size = 256;
 
 // Where reads of a lane of protocol 0.1 go whose destination is not registered.
-constexpr std::size_t landing_size = std::size_t{128} * 1024;
+constexpr std::size_t bounce_buffer_size = std::size_t{128} * 1024;
 
 // While a lane is connected no frame comes.
 class NoFrames final : public Receiver {
@@ -44,7 +44,7 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
                                     InitiatorHandshake& handshake, const Deadline& deadline,
                                     const ConnectLimits& limits) {
     NoFrames none;
-    RPMEM_ASSIGN(const Bytes first, handshake.start());
+    RPMEM_ASSIGN(const ByteView first, handshake.start());
     RPMEM_TRY(connection.say(first));
     while (true) {
         connection.poll(none);
@@ -124,7 +124,7 @@ Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTar
                                         .lane = lane,
                                         .remote_base = target.pool.remote->address})};
     if (target.provider.local_registration)
-        parameters.buffers.landing = landing_size;
+        parameters.buffers.bounce_buffer = bounce_buffer_size;
     auto opened = reach(target, std::move(parameters), where, limits);
     if (opened) // one message is under way
         opened->credits = {.bytes = wire::least_credit_bytes,
@@ -146,7 +146,7 @@ Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
         wire::encode(wire::LaneConnectData{identity.lane, session.keys.token});
     RPMEM_ASSIGN(auto opened,
                  reach(target,
-                       {.buffers = buffers(opening_receives, opening_size, target.queue),
+                       {.buffers = buffers(handshake_receives, handshake_size, target.queue),
                         .handshake = std::move(made),
                         .connect_data = connect_data},
                        where, limits));

@@ -18,7 +18,7 @@ using wire::FrameType;
 using Kind = FabricOperation::Kind;
 
 // More than any message of an handshake has.
-constexpr std::size_t longest_opening = 128;
+constexpr std::size_t longest_handshake = 128;
 
 // To refer a device to a second place takes longer than to copy so few bytes.
 constexpr std::size_t most_copied = 256 - wire::frame_header_size;
@@ -42,7 +42,7 @@ FabricConnection::open(const FabricEnd& end, const FabricBuffers& buffers, const
     RPMEM_ASSIGN(made->receives_,
                  made->make_places(buffers.receives, buffers.receive_size, Kind::receive));
     RPMEM_ASSIGN(made->sends_, made->make_places(buffers.sends, buffers.send_size, Kind::send,
-                                                 std::max(buffers.landing, unwanted)));
+                                                 std::max(buffers.bounce_buffer, unwanted)));
     if (!made->handshake_)
         made->state_->advance(FabricPhase::open);
     made->numbers_.resize(buffers.sends);
@@ -234,7 +234,7 @@ PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
     return sent;
 }
 
-Result<> FabricConnection::say(Bytes message) {
+Result<> FabricConnection::say(ByteView message) {
     if (message.empty())
         return {};
     // Nothing else is under way yet: there is room.
@@ -280,15 +280,15 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
 
 std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver) {
     FabricOperation& operation = *arrived.operation;
-    const Bytes message(operation.place, arrived.size);
+    const ByteView message(operation.place, arrived.size);
     // A buffer is there again before the answer that lets the next message come.
     if (handshake_) {
-        std::array<std::byte, longest_opening> copy;
+        std::array<std::byte, longest_handshake> copy;
         const std::size_t size = std::min(message.size(), copy.size());
         std::copy_n(message.begin(), size, copy.begin());
         if (handshake_->expects_more())
             static_cast<void>(posted(post_receive(operation)));
-        take_opening(Bytes(copy).first(size));
+        receive_handshake(ByteView(copy).first(size));
         return size;
     }
     take_frame(message, receiver);
@@ -297,7 +297,7 @@ std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver)
     return arrived.size;
 }
 
-void FabricConnection::take_opening(Bytes message) {
+void FabricConnection::receive_handshake(ByteView message) {
     const auto answer = handshake_->take(message);
     if (const auto said = answer ? say(*answer) : Failure(answer.error()); !said)
         return end_by(Fault::lost, said.error().code, said.error().text);
@@ -307,12 +307,12 @@ void FabricConnection::take_opening(Bytes message) {
     }
 }
 
-void FabricConnection::take_frame(Bytes message, Receiver& receiver) {
+void FabricConnection::take_frame(ByteView message, Receiver& receiver) {
     std::string why;
     const auto broken = [this](std::string_view what) {
         end_by(Fault::broke_protocol, EBADMSG, what);
     };
-    Bytes payload = message;
+    ByteView payload = message;
     const auto header = encoding_.decode(payload, posted_, why);
     if (!header)
         return broken(why);

@@ -45,9 +45,9 @@ struct FabricBuffers {
     std::size_t receives;
     std::size_t receive_size;
     std::size_t sends;
-    std::size_t send_size;   // a payload that is not registered is copied, and must fit
-    std::size_t queue;       // operations under way
-    std::size_t landing = 0; // bytes, see Abilities
+    std::size_t send_size;         // a payload that is not registered is copied, and must fit
+    std::size_t queue;             // operations under way
+    std::size_t bounce_buffer = 0; // bytes, see Abilities
 };
 
 struct FabricPool {
@@ -75,7 +75,7 @@ private:
 
 class FabricConnection final : public Connection {
 public:
-    // NAME: of the lane and its ends, for messages. OPENING: of what comes before frames; null:
+    // NAME: of the lane and its ends, for messages. HANDSHAKE: of what comes before frames; null:
     // nothing.
     static Result<std::unique_ptr<FabricConnection>> open(const FabricEnd& end,
                                                           const FabricBuffers& buffers,
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] const std::shared_ptr<FabricState>& state() const { return state_; }
     // A message that is no frame.
-    [[nodiscard]] Result<> say(Bytes message);
+    [[nodiscard]] Result<> say(ByteView message);
     // Frames follow, and need these buffers.
     [[nodiscard]] Result<> prepare_for_frames(const FabricBuffers& buffers);
 
@@ -115,7 +115,7 @@ public:
     [[nodiscard]] Abilities abilities() const override {
         return {.direct = pool_.remote.has_value(),
                 .most_bytes = provider_.max_transfer,
-                .landing =
+                .bounce_buffer =
                     sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>()};
     }
     [[nodiscard]] bool reaches(std::span<const std::byte> place) const override;
@@ -142,7 +142,7 @@ private:
         std::size_t size = 0; // of a place
         std::span<std::byte> behind;
     };
-    // Bytes of a read that nobody wants.
+    // ByteView of a read that nobody wants.
     static constexpr std::size_t unwanted = 8;
 
     FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,
@@ -163,8 +163,8 @@ private:
     PostResult posted(int status);
     void fail_sending(int code);
     std::size_t take(const Completed& arrived, Receiver& receiver);
-    void take_opening(Bytes message);
-    void take_frame(Bytes message, Receiver& receiver);
+    void receive_handshake(ByteView message);
+    void take_frame(ByteView message, Receiver& receiver);
     void end_by(Fault fault, int code, std::string_view what);
 
     const fabric::Domain& domain_;

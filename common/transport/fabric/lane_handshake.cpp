@@ -10,10 +10,10 @@ TargetHandshake::TargetHandshake(const ProofSession& session, std::uint32_t lane
       opened_(std::move(opened)) {}
 
 // A refused peer gets no further answer; the server ends its connection after ten seconds.
-Result<Bytes> TargetHandshake::take(Bytes message) {
+Result<ByteView> TargetHandshake::take(ByteView message) {
     const ProofState before = proof_.state();
     if (before == ProofState::refused)
-        return Bytes();
+        return ByteView();
     ProofStep step = proof_.advance(message);
     if (step.state != ProofState::refused && (step.taken != message.size() || step.state == before))
         step = proof_.refuse(Refusal::another_format, newest_proof_format);
@@ -23,7 +23,7 @@ Result<Bytes> TargetHandshake::take(Bytes message) {
     if (step.state != ProofState::proven)
         return step.send;
     opened_();
-    return Bytes(welcome_);
+    return ByteView(welcome_);
 }
 
 Failure InitiatorHandshake::refused() const {
@@ -31,22 +31,22 @@ Failure InitiatorHandshake::refused() const {
     return fail(ErrorClass::link_lost, errno_of(why.why), "{}", describe(why));
 }
 
-Result<Bytes> InitiatorHandshake::start() {
+Result<ByteView> InitiatorHandshake::start() {
     const ProofStep step = proof_.start(random_);
     if (step.state == ProofState::refused)
         return refused();
     return step.send;
 }
 
-Result<Bytes> InitiatorHandshake::take(Bytes message) {
+Result<ByteView> InitiatorHandshake::take(ByteView message) {
     const ProofStep step = proof_.advance(message);
     if (step.state == ProofState::refused)
         return refused();
     if (step.state == ProofState::welcome && step.taken == message.size())
         return step.send;
     RPMEM_ASSIGN(credits_,
-                 wire::decode_welcome(step.state == ProofState::proven ? message : Bytes()));
-    return Bytes();
+                 wire::decode_welcome(step.state == ProofState::proven ? message : ByteView()));
+    return ByteView();
 }
 
 } // namespace rpmem::transport

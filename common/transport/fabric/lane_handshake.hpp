@@ -23,7 +23,7 @@ public:
     [[nodiscard]] virtual bool expects_more() const = 0;
     // What to send, which may be nothing, and is valid until the next call. Failure: the connection
     // is of no use.
-    virtual Result<Bytes> take(Bytes message) = 0;
+    virtual Result<ByteView> take(ByteView message) = 0;
     // The peer sends frames from now on.
     [[nodiscard]] virtual bool is_done() const = 0;
 };
@@ -35,7 +35,7 @@ public:
                     const wire::LaneCredits& credits, std::function<void()> opened);
 
     [[nodiscard]] bool expects_more() const override { return true; }
-    Result<Bytes> take(Bytes message) override;
+    Result<ByteView> take(ByteView message) override;
     [[nodiscard]] bool is_done() const override { return proof_.state() == ProofState::proven; }
 
 private:
@@ -52,11 +52,11 @@ public:
         : proof_(session, identity, false) {}
 
     // The first message.
-    Result<Bytes> start();
+    Result<ByteView> start();
     [[nodiscard]] bool expects_more() const override {
         return proof_.state() == ProofState::second;
     }
-    Result<Bytes> take(Bytes message) override;
+    Result<ByteView> take(ByteView message) override;
     [[nodiscard]] bool is_done() const override { return credits_.has_value(); }
     [[nodiscard]] const wire::LaneCredits& credits() const { return *credits_; }
 

@@ -55,7 +55,7 @@ private:
     Failure refused(const Refused& why);
     Result<wire::LaneCredits> take_welcome();
     Result<> wait(short events, const char* stage);
-    Result<> send(Bytes bytes);
+    Result<> send(ByteView bytes);
     Result<std::size_t> receive(std::span<std::byte> place, const char* stage);
     Failure failed(int code, const std::string& what) const;
 
@@ -116,7 +116,7 @@ Result<> Attempt::open() {
 }
 
 // Messages of a proof fit the buffer of a new socket.
-Result<> Attempt::send(Bytes bytes) {
+Result<> Attempt::send(ByteView bytes) {
     const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const ssize_t sent = bytes.empty() ? 0 : stream_->send({&whole, 1}, false);
     if (sent == static_cast<ssize_t>(bytes.size()))
@@ -159,7 +159,7 @@ Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
             return failed(got < 0 ? errno : ECONNRESET,
                           "the target ended the connection before TLS");
         }
-        const Bytes came = Bytes(buffer_).first(static_cast<std::size_t>(got));
+        const ByteView came = ByteView(buffer_).first(static_cast<std::size_t>(got));
         const ProofStep step = proof.advance(came);
         if (proof.state() == ProofState::refused)
             return refused(proof.refused());
@@ -197,7 +197,7 @@ Result<> Attempt::prove(Random& random) {
         if (buffered_ == 0) {
             RPMEM_ASSIGN(buffered_, receive(buffer_, nobody_answers));
         }
-        step = proof.advance(Bytes(buffer_).first(buffered_));
+        step = proof.advance(ByteView(buffer_).first(buffered_));
         was_proven_ = was_proven_ || proof.state() == ProofState::welcome;
         buffered_ -= step.taken;
         std::memmove(buffer_.data(), buffer_.data() + step.taken, buffered_);
@@ -211,7 +211,7 @@ Result<wire::LaneCredits> Attempt::take_welcome() {
                              "the target does not open the lane"));
         buffered_ += got;
     }
-    return in_context(name_, wire::decode_welcome(Bytes(buffer_).first(buffered_)));
+    return in_context(name_, wire::decode_welcome(ByteView(buffer_).first(buffered_)));
 }
 
 Result<OpenedLane> Attempt::run(Random& random) {

@@ -57,7 +57,7 @@ std::string name_of_peer(int socket) {
     return fmt::format("{} port {}", text_of(address_of(generic)), port_of(peer));
 }
 
-bool send_all(int socket, Bytes bytes) {
+bool send_all(int socket, ByteView bytes) {
     return bytes.empty() ||
            ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                static_cast<ssize_t>(bytes.size());
@@ -150,7 +150,7 @@ ssize_t Listener::UnprovenConnection::receive(std::span<std::byte> place) {
 }
 
 // False: it does not take what fits the buffer of a new socket.
-bool Listener::UnprovenConnection::send(Bytes bytes) {
+bool Listener::UnprovenConnection::send(ByteView bytes) {
     if (!tls)
         return send_all(socket.get(), bytes);
     const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -190,7 +190,7 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
         }
         // There is one place more than slots.
         const auto place = std::ranges::find(strangers_, State::free, &UnprovenConnection::state);
-        const auto id = static_cast<Slots::Id>(place - strangers_.begin());
+        const auto id = static_cast<UnprovenSlots::Id>(place - strangers_.begin());
         if (const auto evicted = slots_.arrived(id, now))
             end(strangers_[*evicted], {});
         prepare_lane_socket(arrived.get(), peer_timeout_);
@@ -208,20 +208,20 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
 }
 
 // Moves bytes between the proof and the connection.
-void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
+void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
     UnprovenConnection& stranger = strangers_[id];
     ProofStep step{.state = ProofState::known};
     bool goes_on = true;
     if (stranger.state == State::shaking_hands) {
-        step = shake_hands(stranger);
+        step = exchange_hello(stranger);
     } else {
         std::array<std::byte, first_message_size> bytes;
         const ssize_t got = stranger.receive(bytes);
         if (got == -EAGAIN || got == -EINTR)
             return;
-        const Bytes came = Bytes(bytes).first(got > 0 ? static_cast<std::size_t>(got) : 0);
+        const ByteView came = ByteView(bytes).first(got > 0 ? static_cast<std::size_t>(got) : 0);
         step = stranger.proof->advance(came);
-        const Bytes behind = came.subspan(step.taken);
+        const ByteView behind = came.subspan(step.taken);
         // An initiator waits for each answer: whoever says more is none. TLS begins at once.
         goes_on = got > 0 && (behind.empty() || (tls_ && step.state == ProofState::known));
         if (goes_on && step.state == ProofState::known)
@@ -238,7 +238,7 @@ void Listener::advance(Slots::Id id, LaneOwner& owner, Time now) {
 }
 
 // Its first message was right; what has come behind it is TLS's.
-ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
+ProofStep Listener::admit(UnprovenSlots::Id id, ByteView behind_first, Time now) {
     UnprovenConnection& stranger = strangers_[id];
     const auto admission = slots_.recognised(id, now);
     if (admission.ended)
@@ -256,11 +256,11 @@ ProofStep Listener::admit(Slots::Id id, Bytes behind_first, Time now) {
         return {.state = ProofState::refused};
     stranger.tls = std::move(*stream);
     stranger.enter(State::shaking_hands);
-    return shake_hands(stranger);
+    return exchange_hello(stranger);
 }
 
 // Nothing to send: the handshake goes on. Refused, without words: it has failed.
-ProofStep Listener::shake_hands(UnprovenConnection& stranger) {
+ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
     switch (stranger.tls->advance()) {
     case TlsStep::wants_read:
         return {.state = ProofState::known};

@@ -11,8 +11,8 @@
 
 #include "common/base/unique_fd.hpp"
 #include "common/transport/proof_ends.hpp"
-#include "common/transport/slots.hpp"
 #include "common/transport/tls/tls_stream.hpp"
+#include "common/transport/unproven_slots.hpp"
 #include "common/wire/lane_rules.hpp"
 
 #include <array>
@@ -50,7 +50,7 @@ public:
 
 class Listener {
 public:
-    using Time = Slots::Time;
+    using Time = UnprovenSlots::Time;
 
     // EADDRINUSE: no port of the range is free.
     [[nodiscard]] static Result<std::unique_ptr<Listener>> listen(const ListenOptions& options,
@@ -83,7 +83,7 @@ private:
         void enter(State next) { state = next; }
         [[nodiscard]] int fd() const { return tls ? tls->fd() : socket.get(); }
         ssize_t receive(std::span<std::byte> place);
-        bool send(Bytes bytes);
+        bool send(ByteView bytes);
     };
     using State = UnprovenConnection::State;
 
@@ -93,9 +93,9 @@ private:
     Result<> bind(const std::string& address, PortRange ports);
     void set_paused(std::optional<Time> until);
     void accept_from(int socket, const ProofSession& session, LaneOwner& owner, Time now);
-    void advance(Slots::Id id, LaneOwner& owner, Time now);
-    ProofStep admit(Slots::Id id, Bytes behind_first, Time now);
-    ProofStep shake_hands(UnprovenConnection& stranger);
+    void advance(UnprovenSlots::Id id, LaneOwner& owner, Time now);
+    ProofStep admit(UnprovenSlots::Id id, ByteView behind_first, Time now);
+    ProofStep exchange_hello(UnprovenConnection& stranger);
     void welcome(UnprovenConnection& stranger, LaneOwner& owner);
     void end(UnprovenConnection& stranger, const ProofStep& last_words);
 
@@ -107,7 +107,7 @@ private:
     std::uint16_t port_ = 0;
     std::vector<std::string> warnings_;
     std::array<UnprovenConnection, most_silent + most_known + 1> strangers_;
-    Slots slots_;
+    UnprovenSlots slots_;
     std::optional<Time> paused_until_; // descriptors have run out
     unsigned ended_ = 0;
 };

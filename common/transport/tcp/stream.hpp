@@ -34,7 +34,8 @@ public:
     // Nothing of what is on its way is waited for.
     virtual void reset() = 0;
     [[nodiscard]] virtual int fd() const = 0;
-    // Bytes that send() took have not gone yet: send() and receive() try again when there is room.
+    // ByteView that send() took have not gone yet: send() and receive() try again when there is
+    // room.
     [[nodiscard]] virtual bool pending() const { return false; }
     // What is known of a failure beyond its errno value.
     [[nodiscard]] virtual std::string_view reason() const { return {}; }

@@ -127,7 +127,7 @@ void TlsStream::keep_received(std::size_t bytes) {
     handshake_bytes_ -= std::min(handshake_bytes_, bytes);
 }
 
-Bytes TlsStream::unsent() const {
+ByteView TlsStream::unsent() const {
     char* place = nullptr;
     const int size = std::max(::BIO_nread0(network_.get(), &place), 0);
     return {reinterpret_cast<const std::byte*>(place), static_cast<std::size_t>(size)};
@@ -140,7 +140,7 @@ bool TlsStream::is_dry(int result) const {
            (state_ != State::handshake || handshake_bytes_ > 0);
 }
 
-bool TlsStream::give(Bytes received) {
+bool TlsStream::give(ByteView received) {
     const std::span<std::byte> place = room();
     if (received.size() > place.size())
         return false;
@@ -334,7 +334,7 @@ bool TlsStream::encrypt(std::size_t size) {
 
 // Hands the network what it takes.
 void TlsStream::flush(bool more) {
-    for (Bytes bytes = unsent(); !bytes.empty(); bytes = unsent()) {
+    for (ByteView bytes = unsent(); !bytes.empty(); bytes = unsent()) {
         const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
         const ssize_t sent = lower_->send(std::span(&piece, 1), more);
         if (sent == -EAGAIN)

@@ -48,7 +48,7 @@ public:
          std::uint64_t records_of_a_key = most_records_of_a_key);
 
     // What was received before, and is TLS's. False: it is more than a handshake has.
-    [[nodiscard]] bool give(Bytes received);
+    [[nodiscard]] bool give(ByteView received);
     // The initiator's first message goes, and nothing is received: what comes next may be a
     // refusal, which InitiatorProof::advance() takes. What it does not take is for give().
     TlsStep start() { return shake_hands(false); }
@@ -87,7 +87,7 @@ private:
     void check_handshake();
     void enter(State next);
     [[nodiscard]] std::span<std::byte> room() const;
-    [[nodiscard]] Bytes unsent() const;
+    [[nodiscard]] ByteView unsent() const;
     [[nodiscard]] bool is_dry(int result) const;
     void keep_received(std::size_t bytes);
     std::size_t refill();

@@ -69,7 +69,7 @@ private:
                 return;
         }
         if (!lane_.problem().empty())
-            lane_.say_why();
+            lane_.send_error();
         lane_.connection().close();
     }
 

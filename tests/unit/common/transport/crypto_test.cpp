@@ -32,8 +32,9 @@ TEST(Crypto, HmacIsThatOfTheRfc) {
     Digest mac;
     ASSERT_TRUE(hmac_sha256(bytes_of("Jefe"), {bytes_of("what do ya want for nothing?")}, mac));
     EXPECT_EQ(samples::copied(mac), right);
-    ASSERT_TRUE(hmac_sha256(
-        bytes_of("Jefe"), {bytes_of("what do ya "), Bytes{}, bytes_of("want for nothing?")}, mac));
+    ASSERT_TRUE(hmac_sha256(bytes_of("Jefe"),
+                            {bytes_of("what do ya "), ByteView{}, bytes_of("want for nothing?")},
+                            mac));
     EXPECT_EQ(samples::copied(mac), right);
 }
 

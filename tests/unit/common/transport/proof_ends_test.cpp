@@ -133,7 +133,7 @@ TEST_F(ProofEnds, ReflectionsAreRefused) {
 TEST_F(ProofEnds, TheTargetsMacIsNotTheInitiators) {
     until_third(target_);
     const auto second = golden("second");
-    expect_refusal(target_.advance(Bytes(second).last(digest_size)), Refusal::proof_wrong);
+    expect_refusal(target_.advance(ByteView(second).last(digest_size)), Refusal::proof_wrong);
 }
 
 TEST_F(ProofEnds, AnotherLaneGenerationOrTransportIsRefused) {

@@ -25,8 +25,8 @@ Refused because(Refusal why, std::uint32_t number = 0) { return {.why = why, .nu
 TEST(Proof, KeysAndTranscriptAreGolden) {
     const ProofSession session = samples::session();
     auto keys = copied(session.keys.lane.bytes());
-    for (const Bytes next : {Bytes(session.keys.tls.bytes()), Bytes(session.keys.takeover.bytes()),
-                             Bytes(session.keys.id)})
+    for (const ByteView next : {ByteView(session.keys.tls.bytes()),
+                                ByteView(session.keys.takeover.bytes()), ByteView(session.keys.id)})
         keys.insert(keys.end(), next.begin(), next.end());
     EXPECT_EQ(keys, golden("keys"));
     EXPECT_EQ(copied(session.transcript), golden("transcript"));
@@ -172,9 +172,9 @@ TEST(Proof, AFieldThatIsNotZeroIsAnotherFormat) {
     auto message = golden("first");
     message[20] = std::byte{1};
     Digest mac;
-    ASSERT_TRUE(
-        hmac_sha256(session.keys.lane.bytes(),
-                    {bytes_of({"first\0", 6}), session.transcript, Bytes(message).first(64)}, mac));
+    ASSERT_TRUE(hmac_sha256(
+        session.keys.lane.bytes(),
+        {bytes_of({"first\0", 6}), session.transcript, ByteView(message).first(64)}, mac));
     std::ranges::copy(mac, message.begin() + 64);
     EXPECT_EQ(check_first(session, tcp, message).error(), because(Refusal::another_format, 1));
 }

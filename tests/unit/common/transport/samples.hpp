@@ -46,7 +46,7 @@ inline ProofFacts facts(const Exporter& of_tls = {}) {
             .exporter = of_tls};
 }
 
-inline std::vector<std::byte> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
+inline std::vector<std::byte> copied(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
 // Always the same bytes; none, if it fails.
 class KnownRandom final : public Random {

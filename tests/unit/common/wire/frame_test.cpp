@@ -174,8 +174,8 @@ TEST(LaneCapture, EveryFrameIsDecoded) {
 
 // What the initiator sent is what it would number itself, and what it may send.
 TEST(LaneCapture, EachEndKeepsTheRules) {
-    Responses initiator(captured_terms);
-    Requests target(captured_terms);
+    ResponseRules initiator(captured_terms);
+    RequestRules target(captured_terms);
     std::string why;
     for (const CapturedFrame& frame : frames_of(read_stream("frames_initiator.bin"))) {
         const FrameHeader& sent = frame.header;

@@ -20,7 +20,7 @@ FrameHeader frame(FrameType type, std::uint64_t length, std::uint64_t number = 1
     return {.type = type, .flags = flags, .length = length, .offset = offset, .number = number};
 }
 
-// END: Requests or Responses.
+// END: RequestRules or ResponseRules.
 template <typename End>
 testing::AssertionResult taken(End& end, const FrameHeader& header) {
     std::string why;
@@ -31,24 +31,24 @@ testing::AssertionResult taken(End& end, const FrameHeader& header) {
 }
 
 testing::AssertionResult taken(const FrameHeader& header, const LaneTerms& own = terms) {
-    Requests requests(own);
+    RequestRules requests(own);
     return taken(requests, header);
 }
 
-testing::AssertionResult completed(Requests& requests, const FrameHeader& header) {
+testing::AssertionResult completed(RequestRules& requests, const FrameHeader& header) {
     auto result = taken(requests, header);
     requests.complete(header);
     return result;
 }
 
-TEST(Requests, OnlyWhatAnInitiatorSends) {
+TEST(RequestRules, OnlyWhatAnInitiatorSends) {
     for (unsigned type = 0; type < 256; ++type) {
         const auto header = frame(static_cast<FrameType>(type), type == 2 ? 0 : 64);
         EXPECT_EQ(type >= 1 && type <= 3, static_cast<bool>(taken(header))) << type;
     }
 }
 
-TEST(Requests, FlagsAreThoseOfTheType) {
+TEST(RequestRules, FlagsAreThoseOfTheType) {
     using namespace frame_flag;
     for (unsigned flags = 0; flags < 256; ++flags) {
         const auto flag = static_cast<std::uint8_t>(flags);
@@ -59,7 +59,7 @@ TEST(Requests, FlagsAreThoseOfTheType) {
     }
 }
 
-TEST(Requests, RangesLieWithinThePool) {
+TEST(RequestRules, RangesLieWithinThePool) {
     constexpr auto most = std::numeric_limits<std::uint64_t>::max();
     for (const FrameType type : {FrameType::write, FrameType::read}) {
         EXPECT_TRUE(taken(frame(type, 64, 1, 0, pool_size - 64)));
@@ -75,7 +75,7 @@ TEST(Requests, RangesLieWithinThePool) {
     EXPECT_FALSE(taken(deep(std::numeric_limits<std::uint32_t>::max(), 0)));
 }
 
-TEST(Requests, PayloadsHaveBounds) {
+TEST(RequestRules, PayloadsHaveBounds) {
     for (const FrameType type : {FrameType::write, FrameType::read}) {
         EXPECT_FALSE(taken(frame(type, 0)));
         EXPECT_TRUE(taken(frame(type, 1)));
@@ -84,7 +84,7 @@ TEST(Requests, PayloadsHaveBounds) {
     }
 }
 
-TEST(Requests, ASessionThatOnlyReadsWritesNothing) {
+TEST(RequestRules, ASessionThatOnlyReadsWritesNothing) {
     LaneTerms only_reads = terms;
     only_reads.read_only = true;
     EXPECT_TRUE(taken(frame(FrameType::read, 64), only_reads));
@@ -95,25 +95,25 @@ TEST(Requests, ASessionThatOnlyReadsWritesNothing) {
 }
 
 // Nothing can have been written there by other means than frames.
-TEST(Requests, RangesToPersistNeedDirectAccess) {
+TEST(RequestRules, RangesToPersistNeedDirectAccess) {
     EXPECT_FALSE(taken(frame(FrameType::persist, 64)));
     LaneTerms direct = terms;
     direct.direct = true;
     EXPECT_TRUE(taken(frame(FrameType::persist, 64), direct));
 }
 
-TEST(Requests, NumbersCountUp) {
+TEST(RequestRules, NumbersCountUp) {
     EXPECT_FALSE(taken(frame(FrameType::write, 64, 0)));
     EXPECT_FALSE(taken(frame(FrameType::write, 64, 2)));
-    Requests requests(terms);
+    RequestRules requests(terms);
     EXPECT_TRUE(taken(requests, frame(FrameType::write, 64, 1)));
     EXPECT_FALSE(taken(requests, frame(FrameType::write, 64, 1)));
     EXPECT_FALSE(taken(requests, frame(FrameType::read, 64, 3)));
     EXPECT_TRUE(taken(requests, frame(FrameType::read, 64, 2)));
 }
 
-TEST(Requests, CreditsAreKept) {
-    Requests requests(terms);
+TEST(RequestRules, CreditsAreKept) {
+    RequestRules requests(terms);
     std::uint64_t number = 0;
     for (; number < terms.credits.frames; ++number)
         ASSERT_TRUE(completed(requests, frame(FrameType::write, 64, number + 1)));
@@ -121,7 +121,7 @@ TEST(Requests, CreditsAreKept) {
     requests.acknowledged();
     EXPECT_TRUE(taken(requests, frame(FrameType::write, 64, number + 1)));
 
-    Requests bytes(terms);
+    RequestRules bytes(terms);
     for (number = 1; number <= 3; ++number)
         ASSERT_TRUE(taken(bytes, frame(FrameType::write, terms.credits.payload, number)));
     const std::uint32_t left = terms.credits.bytes - 3 * (terms.credits.payload + 32) - 32;
@@ -130,8 +130,8 @@ TEST(Requests, CreditsAreKept) {
 }
 
 // A frame that has begun to come when the ack leaves is not covered by it.
-TEST(Requests, AnAckFreesWhatIsComplete) {
-    Requests requests(terms);
+TEST(RequestRules, AnAckFreesWhatIsComplete) {
+    RequestRules requests(terms);
     ASSERT_TRUE(completed(requests, frame(FrameType::write, terms.credits.payload, 1)));
     ASSERT_TRUE(taken(requests, frame(FrameType::write, terms.credits.payload, 2)));
     requests.acknowledged();
@@ -141,8 +141,8 @@ TEST(Requests, AnAckFreesWhatIsComplete) {
     EXPECT_FALSE(taken(requests, frame(FrameType::write, terms.credits.payload, 5)));
 }
 
-TEST(Requests, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
-    Requests requests(terms);
+TEST(RequestRules, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
+    RequestRules requests(terms);
     EXPECT_FALSE(requests.owes_ack());
     for (std::uint64_t number = 1; number <= 4; ++number) {
         EXPECT_FALSE(requests.ack_is_due()) << number;
@@ -154,7 +154,7 @@ TEST(Requests, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
     EXPECT_FALSE(requests.ack_is_due() || requests.owes_ack());
     ASSERT_TRUE(completed(requests, frame(FrameType::persist, 0, 5, frame_flag::answer_wanted)));
     EXPECT_TRUE(requests.ack_is_due());
-    Requests large(terms);
+    RequestRules large(terms);
     for (std::uint64_t number = 1; number <= 2; ++number) {
         EXPECT_FALSE(large.ack_is_due());
         ASSERT_TRUE(completed(large, frame(FrameType::write, terms.credits.payload, number)));
@@ -163,8 +163,8 @@ TEST(Requests, AnAckIsDueWhenItIsWantedOrHalfOfTheCreditsAreTaken) {
 }
 
 // The target holds what it was asked for until the initiator has taken it in.
-TEST(Requests, ReadsAreBounded) {
-    Requests requests(terms);
+TEST(RequestRules, ReadsAreBounded) {
+    RequestRules requests(terms);
     ASSERT_TRUE(taken(requests, frame(FrameType::read, 64, 1)));
     ASSERT_TRUE(taken(requests, frame(FrameType::read, 64, 2)));
     EXPECT_FALSE(taken(requests, frame(FrameType::read, 64, 3)));
@@ -172,16 +172,16 @@ TEST(Requests, ReadsAreBounded) {
     EXPECT_TRUE(taken(requests, frame(FrameType::read, 64, 3)));
     LaneTerms many = terms;
     many.credits.reads = 100;
-    Requests bytes(many);
+    RequestRules bytes(many);
     for (std::uint64_t number = 1; number <= 4; ++number)
         ASSERT_TRUE(taken(bytes, frame(FrameType::read, terms.credits.payload, number)));
     EXPECT_FALSE(taken(bytes, frame(FrameType::read, 1, 5)));
 }
 
 // Both ends count alike: what an initiator may send by its own count, a target takes.
-TEST(Responses, SendWhatRequestsTake) {
-    Responses responses(terms);
-    Requests requests(terms);
+TEST(ResponseRules, SendWhatRequestsTake) {
+    ResponseRules responses(terms);
+    RequestRules requests(terms);
     std::deque<FrameHeader> reads;
     unsigned random = 1;
     const auto next = [&random](unsigned below) {
@@ -214,8 +214,8 @@ TEST(Responses, SendWhatRequestsTake) {
 }
 
 // Reads take no credits of frames: however many there were, a write goes.
-TEST(Responses, ReadsAreNotCountedAsFrames) {
-    Responses responses(terms);
+TEST(ResponseRules, ReadsAreNotCountedAsFrames) {
+    ResponseRules responses(terms);
     for (int i = 0; i < 100; ++i) {
         const auto read = responses.add(FrameType::read, 0, 0, 64);
         ASSERT_TRUE(taken(responses, frame(FrameType::data, 64, read.number, 0, 0)));
@@ -226,8 +226,8 @@ TEST(Responses, ReadsAreNotCountedAsFrames) {
     EXPECT_EQ(responses.last_write(), 101U);
 }
 
-TEST(Responses, AcksRiseAndAreForWhatWasSent) {
-    Responses responses(terms);
+TEST(ResponseRules, AcksRiseAndAreForWhatWasSent) {
+    ResponseRules responses(terms);
     const auto ack = [&](std::uint64_t number) {
         return taken(responses, {.type = FrameType::ack, .number = number});
     };
@@ -248,8 +248,8 @@ TEST(Responses, AcksRiseAndAreForWhatWasSent) {
     EXPECT_FALSE(taken(responses, {.type = FrameType::ack, .flags = 1, .number = 4}));
 }
 
-TEST(Responses, DataAnswerTheOldestRead) {
-    Responses responses(terms);
+TEST(ResponseRules, DataAnswerTheOldestRead) {
+    ResponseRules responses(terms);
     const auto data = [&](std::uint32_t length, std::uint64_t offset, std::uint64_t number) {
         return taken(responses, frame(FrameType::data, length, number, 0, offset));
     };
@@ -267,8 +267,8 @@ TEST(Responses, DataAnswerTheOldestRead) {
     EXPECT_TRUE(data(128, 8192, 2));
 }
 
-TEST(Responses, ErrorsAreBounded) {
-    Responses responses(terms);
+TEST(ResponseRules, ErrorsAreBounded) {
+    ResponseRules responses(terms);
     const auto error = [&](std::uint64_t offset, std::uint32_t length) {
         return taken(responses, {.type = FrameType::error, .length = length, .offset = offset});
     };
@@ -280,11 +280,11 @@ TEST(Responses, ErrorsAreBounded) {
 }
 
 // What a peer says is not believed where memory is taken for it.
-TEST(Responses, CreditsWithoutEndTakeNoMemory) {
+TEST(ResponseRules, CreditsWithoutEndTakeNoMemory) {
     LaneTerms boundless = terms;
     constexpr auto most = std::numeric_limits<std::uint32_t>::max();
     boundless.credits = {.bytes = most, .payload = most / 2, .frames = most, .reads = most};
-    Responses responses(boundless);
+    ResponseRules responses(boundless);
     unsigned frames = 0;
     while (responses.has_room(FrameType::write, 1) && frames < 100000) {
         static_cast<void>(responses.add(FrameType::write, 0, 0, 1));

@@ -228,7 +228,7 @@ TEST_F(CreatePool, AFailureAfterTheHeadersWereWrittenClearsThem) {
     const auto set =
         value_of(parse_pool_set(read_file(options.poolset_dir / "pool.set"), "pool.set"));
     {
-        auto claimed = value_of(NewPoolParts::claim(set, 0));
+        auto claimed = value_of(PendingParts::claim(set, 0));
         ASSERT_TRUE(succeeded(
             claimed.write_headers(build_headers(golden_attributes(2), std::vector<Uuid>(2), 0))));
         ASSERT_TRUE(succeeded(claimed.make_durable()));

@@ -1,6 +1,6 @@
 // What is left of a pool whose medium has failed.
-#include "rpmemd/durability/sync_record.hpp"
 #include "rpmemd/durability/medium.hpp"
+#include "rpmemd/durability/overlapping_syncs.hpp"
 #include "tests/support/dumped_pages.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
@@ -96,9 +96,9 @@ TEST_F(FailedMedium, APoolIsKeptOutOfCoreDumps) {
 }
 
 // Linux tells any one of the syncs that overlap.
-TEST(SyncRecord, ASyncThatOverlapsAFailedOneProvesNothing) {
+TEST(OverlappingSyncs, ASyncThatOverlapsAFailedOneProvesNothing) {
     FailureLatch latch;
-    SyncRecord record(latch, "part");
+    OverlappingSyncs record(latch, "part");
     std::promise<void> first_has_begun;
     std::promise<void> second_is_over;
     auto first = std::async(std::launch::async, [&] {
@@ -118,9 +118,9 @@ TEST(SyncRecord, ASyncThatOverlapsAFailedOneProvesNothing) {
     EXPECT_EQ(record.run(8192, 64, []() -> int { throw std::runtime_error("asked again"); }), EIO);
 }
 
-TEST(SyncRecord, ManyAtATimeReturn) {
+TEST(OverlappingSyncs, ManyAtATimeReturn) {
     FailureLatch latch;
-    SyncRecord record(latch, "part");
+    OverlappingSyncs record(latch, "part");
     std::vector<std::future<bool>> threads;
     for (int i = 0; i < 100; ++i)
         threads.push_back(std::async(std::launch::async, [&] {

@@ -91,7 +91,7 @@ inline Ends make_ends(const Secret& initiator, const Secret& target, std::size_t
 }
 
 // Until both have decided. True: both are done.
-inline bool shake_hands(const Ends& ends) {
+inline bool exchange_hello(const Ends& ends) {
     const auto decided = [](TlsStep step) {
         return step == TlsStep::done || step == TlsStep::failed;
     };
@@ -106,7 +106,7 @@ inline bool shake_hands(const Ends& ends) {
 
 inline Ends joined(std::size_t step = 0, std::uint64_t records = most_records_of_a_key) {
     Ends ends = make_ends(psk(), psk(), step, records);
-    EXPECT_TRUE(shake_hands(ends));
+    EXPECT_TRUE(exchange_hello(ends));
     return ends;
 }
 

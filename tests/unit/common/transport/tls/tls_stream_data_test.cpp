@@ -1,4 +1,4 @@
-// Bytes in TLS: whole, in pieces, cut off and falsified.
+// ByteView in TLS: whole, in pieces, cut off and falsified.
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 
 #include <poll.h>
@@ -52,7 +52,7 @@ TEST(TlsData, BytesMayChangeWhileTheyAreSent) {
     const Ends ends{
         tls_on(TlsRole::initiator, psk(), std::move(narrow)),
         tls_on(TlsRole::target, psk(), std::make_unique<SocketStream>(std::move(pair.theirs)))};
-    ASSERT_TRUE(shake_hands(ends));
+    ASSERT_TRUE(exchange_hello(ends));
     Buffer pool = counted(20000);
     below.before_send = [&pool] {
         for (std::byte& byte : pool)

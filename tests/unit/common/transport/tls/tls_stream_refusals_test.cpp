@@ -54,7 +54,7 @@ public:
         else
             ::SSL_set_connect_state(ssl_.get());
     }
-    bool shake_hands() {
+    bool exchange_hello() {
         const ErrorMark mark;
         return ::SSL_do_handshake(ssl_.get()) == 1;
     }
@@ -69,7 +69,7 @@ public:
     }
     void update_key(int kind) {
         EXPECT_EQ(::SSL_key_update(ssl_.get(), kind), 1);
-        EXPECT_TRUE(shake_hands());
+        EXPECT_TRUE(exchange_hello());
     }
     [[nodiscard]] Exporter exporter() const {
         constexpr std::string_view label = "EXPORTER-rpmem-lane-1";
@@ -145,7 +145,7 @@ protected:
         peer_is_done = false;
         step = TlsStep::wants_read;
         for (int i = 0; i < 100 && step != TlsStep::failed; ++i) {
-            peer_is_done = peer->shake_hands();
+            peer_is_done = peer->exchange_hello();
             step = ours->advance();
         }
     }
@@ -153,7 +153,7 @@ protected:
         EXPECT_EQ(step, TlsStep::failed);
         EXPECT_EQ(ours->error().code, EPROTO);
         EXPECT_TRUE(test::contains(ours->error().text, why));
-        EXPECT_FALSE(peer->shake_hands());
+        EXPECT_FALSE(peer->exchange_hello());
     }
     // What the peer sends comes here.
     void expect_heard(std::size_t size) {

@@ -19,7 +19,7 @@ TEST(Tls, BothEndsAreDoneAndHaveTheSameExporter) {
 
 TEST(Tls, AnotherPskIsRefusedAtBothEnds) {
     const Ends ends = make_ends(psk(1), psk(2));
-    EXPECT_FALSE(shake_hands(ends));
+    EXPECT_FALSE(exchange_hello(ends));
     EXPECT_EQ(ends.target->advance(), TlsStep::failed);
     EXPECT_EQ(ends.target->error().code, EPROTO);
     EXPECT_EQ(ends.target->error().text, "TLS with lane 3 of 10.0.0.2: the peer's PSK was not "
@@ -100,7 +100,7 @@ TEST(Tls, TheProofRunsAroundIt) {
     sent.insert(sent.end(), hello.begin(), hello.begin() + size);
     const ProofStep known = target.advance(sent);
     ASSERT_EQ(known.state, ProofState::known);
-    ASSERT_TRUE(ends.target->give(Bytes(sent).subspan(known.taken)));
+    ASSERT_TRUE(ends.target->give(ByteView(sent).subspan(known.taken)));
     EXPECT_EQ(ends.target->advance(), TlsStep::wants_read);
 
     // What comes is no refusal.
@@ -110,7 +110,7 @@ TEST(Tls, TheProofRunsAroundIt) {
     answer.resize(static_cast<std::size_t>(answered));
     const ProofStep looked = initiator.advance(answer);
     EXPECT_EQ(looked.state, ProofState::securing);
-    ASSERT_TRUE(ends.initiator->give(Bytes(answer).subspan(looked.taken)));
+    ASSERT_TRUE(ends.initiator->give(ByteView(answer).subspan(looked.taken)));
     EXPECT_EQ(ends.initiator->advance(), TlsStep::done);
     EXPECT_EQ(ends.target->advance(), TlsStep::done);
 
@@ -133,7 +133,7 @@ TEST(Tls, LeavesTheErrorsOfTheApplication) {
     ERR_raise(ERR_LIB_SYS, 18);
     const Ends ends = joined();
     EXPECT_EQ(carry(*ends.initiator, *ends.target, counted(100)), counted(100));
-    EXPECT_FALSE(shake_hands(make_ends(psk(1), psk(2))));
+    EXPECT_FALSE(exchange_hello(make_ends(psk(1), psk(2))));
     const char* file = nullptr;
     const char* data = nullptr;
     EXPECT_EQ(ERR_GET_REASON(ERR_get_error_all(&file, nullptr, nullptr, &data, nullptr)), 17);

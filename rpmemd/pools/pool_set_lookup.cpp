@@ -1,4 +1,4 @@
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 
 #include "common/base/unique_fd.hpp"
 #include "rpmemd/pools/ownership.hpp"

@@ -1,4 +1,4 @@
-#include "rpmemd/durability/sync_record.hpp"
+#include "rpmemd/durability/overlapping_syncs.hpp"
 
 #include "common/base/deadline.hpp"
 
@@ -30,7 +30,7 @@ bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
 
 // All of these operations have one order (memory_order_seq_cst), which the kernel's test of the
 // file's error is part of: who was told "no error" after another sync took it sees that one's slot.
-SyncRecord::Slot& SyncRecord::enter() {
+OverlappingSyncs::Slot& OverlappingSyncs::enter() {
     static std::atomic<std::size_t> threads = 0;
     thread_local const std::size_t first = threads++ % most_at_a_time; // usually nobody else's
     under_way_.fetch_add(1);
@@ -48,7 +48,7 @@ SyncRecord::Slot& SyncRecord::enter() {
     }
 }
 
-bool SyncRecord::leave(Slot& slot) {
+bool OverlappingSyncs::leave(Slot& slot) {
     slot.number.fetch_add(1);
     if (slot.waiters.load() > 0)
         ::syscall(SYS_futex, &slot.number, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
@@ -56,7 +56,7 @@ bool SyncRecord::leave(Slot& slot) {
 }
 
 // Each slot is looked at once: a sync that begins later does not overlap ours.
-void SyncRecord::wait_for_others(std::uint64_t offset, std::uint64_t length) {
+void OverlappingSyncs::wait_for_others(std::uint64_t offset, std::uint64_t length) {
     const Deadline deadline(longest_sync);
     for (Slot& slot : slots_) {
         const std::uint32_t number = slot.number.load();

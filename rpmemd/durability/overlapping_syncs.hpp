@@ -15,12 +15,13 @@
 
 namespace rpmem::target {
 
-class SyncRecord {
+class OverlappingSyncs {
 public:
     // LATCH is that of the pool, and must outlive this.
-    SyncRecord(FailureLatch& latch, std::string part) : latch_(latch), part_(std::move(part)) {}
-    SyncRecord(const SyncRecord&) = delete;
-    SyncRecord& operator=(const SyncRecord&) = delete;
+    OverlappingSyncs(FailureLatch& latch, std::string part)
+        : latch_(latch), part_(std::move(part)) {}
+    OverlappingSyncs(const OverlappingSyncs&) = delete;
+    OverlappingSyncs& operator=(const OverlappingSyncs&) = delete;
 
     // Calls SYNC, which makes LENGTH bytes at OFFSET of the part durable and returns 0 or a
     // positive errno value. Returns 0 if it succeeded, and so did every other sync of this part

@@ -1,4 +1,4 @@
-#include "rpmemd/pools/pool_set_path.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>

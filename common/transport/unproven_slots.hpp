@@ -21,12 +21,12 @@ inline constexpr std::chrono::seconds longest_unproven{10};
 // For the round trips of an honest one, while others want its slot.
 inline constexpr std::chrono::seconds shortest_known{1};
 
-class Slots {
+class UnprovenSlots {
 public:
     using Id = std::uint64_t;
     using Time = std::chrono::steady_clock::time_point;
 
-    Slots();
+    UnprovenSlots();
 
     // A connection was accepted. Returns the silent one that has to make room, if any: end it at
     // once, by RST. Receive what has come before the next accept(2): honest ones are known then.

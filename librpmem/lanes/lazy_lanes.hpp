@@ -35,13 +35,13 @@ struct LanesRequest {
     bool tls = false;            // over tcp
 };
 
-class LaneSet {
+class LazyLanes {
 public:
-    LaneSet(const LanesRequest& request, const Settings& settings)
+    LazyLanes(const LanesRequest& request, const Settings& settings)
         : request_(request), settings_(settings), slots_(std::make_unique<Slot[]>(request.lanes)) {}
-    virtual ~LaneSet() = default;
-    LaneSet(const LaneSet&) = delete;
-    LaneSet& operator=(const LaneSet&) = delete;
+    virtual ~LazyLanes() = default;
+    LazyLanes(const LazyLanes&) = delete;
+    LazyLanes& operator=(const LazyLanes&) = delete;
 
     [[nodiscard]] unsigned lanes() const { return request_.lanes; }
     // Null: not connected yet.

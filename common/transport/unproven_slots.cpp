@@ -1,4 +1,4 @@
-#include "common/transport/slots.hpp"
+#include "common/transport/unproven_slots.hpp"
 
 #include <algorithm>
 
@@ -14,12 +14,12 @@ auto taken(Queue& queue, typename Queue::iterator place) {
 
 } // namespace
 
-Slots::Slots() {
+UnprovenSlots::UnprovenSlots() {
     silent_.reserve(most_silent);
     known_.reserve(most_known);
 }
 
-std::optional<Slots::Id> Slots::arrived(Id id, Time now) {
+std::optional<UnprovenSlots::Id> UnprovenSlots::arrived(Id id, Time now) {
     std::optional<Id> ended;
     if (silent_.size() == most_silent)
         ended = taken(silent_, silent_.begin()).id;
@@ -27,7 +27,7 @@ std::optional<Slots::Id> Slots::arrived(Id id, Time now) {
     return ended;
 }
 
-Slots::Admission Slots::recognised(Id id, Time now) {
+UnprovenSlots::Admission UnprovenSlots::recognised(Id id, Time now) {
     const auto place = std::ranges::find(silent_, id, &Slot::id);
     if (place == silent_.end())
         return {};
@@ -44,13 +44,13 @@ Slots::Admission Slots::recognised(Id id, Time now) {
     return admission;
 }
 
-void Slots::left(Id id) {
+void UnprovenSlots::left(Id id) {
     const auto is_it = [id](const Slot& slot) { return slot.id == id; };
     std::erase_if(silent_, is_it);
     std::erase_if(known_, is_it);
 }
 
-std::optional<Slots::Expired> Slots::expired(Time now) {
+std::optional<UnprovenSlots::Expired> UnprovenSlots::expired(Time now) {
     for (Queue* const queue : {&silent_, &known_})
         // Not always the first: a later connection may have been known earlier.
         if (const auto place = std::ranges::min_element(*queue, {}, &Slot::arrived);
@@ -59,7 +59,7 @@ std::optional<Slots::Expired> Slots::expired(Time now) {
     return std::nullopt;
 }
 
-std::optional<Slots::Time> Slots::deadline() const {
+std::optional<UnprovenSlots::Time> UnprovenSlots::deadline() const {
     std::optional<Time> first;
     for (const Queue* const queue : {&silent_, &known_})
         for (const Slot& slot : *queue)

@@ -1,5 +1,5 @@
 #include "common/transport/retry.hpp"
-#include "common/transport/slots.hpp"
+#include "common/transport/unproven_slots.hpp"
 #include "tests/support/expect.hpp"
 
 #include <queue>
@@ -9,20 +9,20 @@ namespace rpmem::transport {
 namespace {
 
 using namespace std::chrono_literals;
-using Id = Slots::Id;
+using Id = UnprovenSlots::Id;
 
-constexpr Slots::Time start{1h};
+constexpr UnprovenSlots::Time start{1h};
 
 // COUNT connections with a right first message, from id FIRST on.
-void fill_known(Slots& slots, Id first, std::size_t count, Slots::Time now) {
+void fill_known(UnprovenSlots& slots, Id first, std::size_t count, UnprovenSlots::Time now) {
     for (Id id = first; id < first + count; ++id) {
         EXPECT_FALSE(slots.arrived(id, now));
         EXPECT_TRUE(slots.recognised(id, now).admitted);
     }
 }
 
-TEST(Slots, TheOldestSilentOneMakesRoomAtOnce) {
-    Slots slots;
+TEST(UnprovenSlots, TheOldestSilentOneMakesRoomAtOnce) {
+    UnprovenSlots slots;
     for (Id id = 0; id < most_silent; ++id)
         EXPECT_FALSE(slots.arrived(id, start));
     EXPECT_EQ(slots.arrived(100, start), std::optional<Id>(0));
@@ -32,8 +32,8 @@ TEST(Slots, TheOldestSilentOneMakesRoomAtOnce) {
     EXPECT_EQ(slots.silent(), most_silent);
 }
 
-TEST(Slots, KnownOnesLeaveTheSilentSlots) {
-    Slots slots;
+TEST(UnprovenSlots, KnownOnesLeaveTheSilentSlots) {
+    UnprovenSlots slots;
     fill_known(slots, 0, most_known, start);
     EXPECT_EQ(slots.silent(), 0U);
     EXPECT_EQ(slots.known(), most_known);
@@ -41,8 +41,8 @@ TEST(Slots, KnownOnesLeaveTheSilentSlots) {
     EXPECT_EQ(slots.known(), most_known - 1);
 }
 
-TEST(Slots, AKnownOneIsNotEvictedBeforeASecond) {
-    Slots slots;
+TEST(UnprovenSlots, AKnownOneIsNotEvictedBeforeASecond) {
+    UnprovenSlots slots;
     fill_known(slots, 0, most_known, start);
     EXPECT_FALSE(slots.arrived(100, start));
     auto admission = slots.recognised(100, start + 999ms);
@@ -56,15 +56,15 @@ TEST(Slots, AKnownOneIsNotEvictedBeforeASecond) {
     EXPECT_EQ(slots.known(), most_known);
 }
 
-TEST(Slots, WhoHasNoSlotIsNotAdmitted) {
-    Slots slots;
+TEST(UnprovenSlots, WhoHasNoSlotIsNotAdmitted) {
+    UnprovenSlots slots;
     EXPECT_FALSE(slots.recognised(7, start).admitted);
     slots.left(7);
     EXPECT_EQ(slots.known(), 0U);
 }
 
-TEST(Slots, NobodyStaysLongerThanTenSeconds) {
-    Slots slots;
+TEST(UnprovenSlots, NobodyStaysLongerThanTenSeconds) {
+    UnprovenSlots slots;
     EXPECT_FALSE(slots.deadline());
     EXPECT_FALSE(slots.arrived(1, start));
     EXPECT_FALSE(slots.arrived(2, start + 1s));
@@ -93,12 +93,12 @@ TEST(Slots, NobodyStaysLongerThanTenSeconds) {
 
 // Ids that are drawn from a small range, and a clock that moves irregularly: whatever happens, the
 // rules hold.
-TEST(Slots, RulesHoldWhateverHappens) {
+TEST(UnprovenSlots, RulesHoldWhateverHappens) {
     struct Peer {
-        Slots::Time arrived;
-        std::optional<Slots::Time> known;
+        UnprovenSlots::Time arrived;
+        std::optional<UnprovenSlots::Time> known;
     };
-    Slots slots;
+    UnprovenSlots slots;
     std::vector<std::optional<Peer>> peers(300);
     std::uint64_t random = 1;
     const auto draw = [&random](std::uint64_t below) {
@@ -106,7 +106,7 @@ TEST(Slots, RulesHoldWhateverHappens) {
         return (random >> 33) % below;
     };
     unsigned evictions = 0;
-    Slots::Time now = start;
+    UnprovenSlots::Time now = start;
     for (int step = 0; step < 20'000; ++step) {
         now += std::chrono::microseconds(draw(20'000));
         while (const auto gone = slots.expired(now)) {
@@ -152,7 +152,7 @@ TEST(Slots, RulesHoldWhateverHappens) {
 
 // Honest lanes that connect while strangers hold as many slots as they can get: a listener on a
 // virtual clock. Nothing here waits or measures time.
-using Time = Slots::Time;
+using Time = UnprovenSlots::Time;
 using Duration = std::chrono::nanoseconds;
 
 constexpr Time opening{1h}; // of the listener
@@ -275,7 +275,7 @@ private:
         Time known;
     };
     Load load_;
-    Slots slots_;
+    UnprovenSlots slots_;
     std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> events_;
     std::unordered_map<Id, Honest> honest_;
     std::vector<unsigned> tries_;

@@ -1,8 +1,8 @@
-#include "librpmem/lanes/lane_set.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
 
 namespace rpmem::initiator {
 
-Result<FrameLane*> LaneSet::use_lane(unsigned index) {
+Result<FrameLane*> LazyLanes::use_lane(unsigned index) {
     if (FrameLane* const connected = lane(index))
         return connected;
     const std::lock_guard lock(slots_[index].connecting);
@@ -13,13 +13,13 @@ Result<FrameLane*> LaneSet::use_lane(unsigned index) {
     return slots_[index].lane.get();
 }
 
-void LaneSet::put(unsigned index, std::unique_ptr<FrameLane> lane) {
+void LazyLanes::put(unsigned index, std::unique_ptr<FrameLane> lane) {
     Slot& slot = slots_[index];
     slot.lane = std::move(lane);
     slot.ready.store(slot.lane.get(), std::memory_order_release);
 }
 
-void LaneSet::release_in_child() {
+void LazyLanes::release_in_child() {
     for (unsigned index = 0; index < request_.lanes; ++index)
         if (FrameLane* const connected = lane(index))
             connected->release_in_child();
