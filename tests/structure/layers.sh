@@ -48,7 +48,7 @@ for file in $(find librpmem common rpmemd tools -name '*.?pp' ! -path 'rpmemd/co
     refuse "$file" '<(seccomp\.h|linux/landlock)' "only confinement gives up system calls and files"
 done
 refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability))/' "confinement knows nothing but base"
-for file in common/transport/{proof,refusal,slots}*.?pp; do
+for file in common/transport/{proof,refusal,unproven_slots}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
 done
 refuse "common/base common/wire common/rdma" '"common/transport/' "what transports stand on knows none of them"

@@ -174,9 +174,9 @@ struct Arrival {
     bool operator>(const Arrival& other) const { return at > other.at; }
 };
 
-class Listener {
+class SimulatedListener {
 public:
-    explicit Listener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
+    explicit SimulatedListener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
         for (Id id = 0; id < most_silent; ++id)
             arrive(id, opening); // strangers hold all of them from the start
         next_id_ = most_silent;
@@ -289,9 +289,9 @@ TEST(SlotsUnderLoad, HonestLanesGetInWhileStrangersHoldTheSlots) {
     for (const unsigned strangers : {0U, 200U, 2000U})
         for (const Duration round_trip : {100us, 20'000us, 100'000us})
             for (const Duration first : {0us, 1'000us, 20'000us}) {
-                const Duration took = Listener({.strangers_a_second = strangers,
-                                                .round_trip = round_trip,
-                                                .slowest_first = first})
+                const Duration took = SimulatedListener({.strangers_a_second = strangers,
+                                                         .round_trip = round_trip,
+                                                         .slowest_first = first})
                                           .run();
                 EXPECT_LT(took, 5s)
                     << strangers << " strangers a second, a round trip of " << round_trip.count()
@@ -304,7 +304,7 @@ TEST(SlotsUnderLoad, StrangersHardlyDelayHonestLanes) {
     const Load quiet{.strangers_a_second = 0, .round_trip = 1ms, .slowest_first = 1ms};
     Load loud = quiet;
     loud.strangers_a_second = 200;
-    EXPECT_LT(Listener(loud).run(), Listener(quiet).run() + 200ms);
+    EXPECT_LT(SimulatedListener(loud).run(), SimulatedListener(quiet).run() + 200ms);
 }
 
 TEST(Retry, DoublesFromFiftyMillisecondsToASecond) {
