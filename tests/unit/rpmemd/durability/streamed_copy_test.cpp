@@ -83,11 +83,11 @@ void look_on(Copy copy, std::size_t offset, std::size_t size, unsigned rounds) {
 
 // Offset and size: with a word before the first whole line, behind the last one, both, neither, and
 // with bytes that are no whole word. libpmem copies a word alone in a line by two stores.
-constexpr std::pair<std::size_t, std::size_t> ranges[] = {
+constexpr std::pair<std::size_t, std::size_t> copied_ranges[] = {
     {0, 1024}, {56, 1032}, {0, 1032}, {56, 1040}, {8, 1024}, {24, 1064}, {3, 1029}, {53, 1035}};
 
 TEST(StreamedCopy, WordsChangeAsAWhole) {
-    for (const auto& [offset, size] : ranges) {
+    for (const auto& [offset, size] : copied_ranges) {
         SCOPED_TRACE(offset);
         SCOPED_TRACE(size);
         look_on(streamed, offset, size, 200000);
@@ -95,7 +95,7 @@ TEST(StreamedCopy, WordsChangeAsAWhole) {
 }
 
 TEST(StreamedCopy, WordsOfLongOnesChangeAsAWhole) {
-    for (const auto& [offset, size] : ranges) {
+    for (const auto& [offset, size] : copied_ranges) {
         SCOPED_TRACE(offset);
         look_on(streamed, offset, size + std::size_t{60} * 1024, 4000);
     }
