@@ -25,7 +25,7 @@ struct SessionEnd {
 // before the input is closed.
 enum class Input { closed, closed_after_first_answer, left_open };
 
-// RequestRules for the pools of PoolDirectory.
+// Requests for the pools of PoolDirectory.
 inline wire::CreateRequest create_request(const std::string& pool_set = absent_pool) {
     return {part_size, 4, wire::Provider::sockets, 8192, test_attributes(), pool_set};
 }
