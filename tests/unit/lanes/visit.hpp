@@ -24,9 +24,9 @@ class Visit {
 public:
     explicit Visit(std::size_t data = inline_size, const std::vector<Share>& shares = one_file,
                    bool read_only = false)
-        : pool(shares), server_(value_of(FabricLaneServer::start(options(data, read_only),
-                                                                 {pool.begin(), pool_size},
-                                                                 pool.medium(), Log()))),
+        : pool(shares),
+          server_(value_of(FabricLaneServer::start(
+              options(data, read_only), {pool.begin(), pool_size}, pool.medium(), Log()))),
           peer_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, test::loopback,
                                                  std::to_string(server_->port()), {16, 16}))) {
         peer_.endpoint = value_of(fabric::Endpoint::open(peer_.domain, peer_.provider.info.get(),
