@@ -43,7 +43,7 @@ public:
               std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
               const DirectRanges& direct_ranges = {});
 
-    ~FrameLane();
+    ~FrameLane() override;
     FrameLane(const FrameLane&) = delete;
     FrameLane& operator=(const FrameLane&) = delete;
 

@@ -44,7 +44,7 @@ private:
                           fabric::RemoteAddress{target_.remote_address(), target_.remote_key()}},
              .queue = std::min(end_.provider.queues.send, queue_size),
              .most_payload = 0},
-            "lane 0", {fabric_patience, lost_.fd(), [] { return false; }}));
+            "lane 0", {fabric_patience, {lost_.fd(), [] { return false; }}}));
         const wire::LaneTerms terms{.credits = opened.credits,
                                     .pool_size = pool_.size(),
                                     .direct = true,

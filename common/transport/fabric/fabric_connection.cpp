@@ -259,6 +259,7 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
     if (arrived_count_ == 0 || is_lost)
         group_.look();
     has_news_ = false;
+    receive_again(nullptr);
     std::size_t bytes = std::exchange(direct_ended_, 0);
     while (arrived_count_ > 0 && !ended()) {
         const Completed arrived = arrived_[first_arrived_];
@@ -287,13 +288,13 @@ std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver)
         const std::size_t size = std::min(message.size(), copy.size());
         std::copy_n(message.begin(), size, copy.begin());
         if (handshake_->expects_more())
-            static_cast<void>(posted(post_receive(operation)));
+            receive_again(&operation);
         receive_handshake(ByteView(copy).first(size));
         return size;
     }
     take_frame(message, receiver);
     if (!ended())
-        static_cast<void>(posted(post_receive(operation)));
+        receive_again(&operation);
     return arrived.size;
 }
 

@@ -155,6 +155,14 @@ private:
                                        FabricOperation::Kind kind, std::size_t bytes_behind = 0);
     Result<> post_all();
     int post_receive(FabricOperation& operation);
+    // Posts OPERATION, if it is not null, and those that there was no room for.
+    void receive_again(FabricOperation* operation) {
+        if (operation)
+            unposted_.push_back(operation);
+        while (!unposted_.empty() && endpoint_ &&
+               posted(post_receive(*unposted_.back())) != PostResult::full)
+            unposted_.pop_back();
+    }
     [[nodiscard]] bool can_send() const;
     [[nodiscard]] bool is_full() const { return open_sends_ + writes_ + reads_ >= queue_; }
     PostResult send_inside(std::span<const std::byte> header, std::span<const std::byte> piece);
@@ -189,6 +197,8 @@ private:
     std::vector<std::uint64_t> numbers_; // of the frames in sends_
     std::vector<Completed> arrived_;     // a ring
     std::size_t first_arrived_ = 0;
+    // The provider sockets has no room for a receive while its completion queue is full.
+    std::vector<FabricOperation*> unposted_;
     std::size_t arrived_count_ = 0;
     FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};
     FabricOperation read_{.connection = this, .kind = FabricOperation::Kind::read};

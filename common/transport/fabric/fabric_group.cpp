@@ -149,6 +149,8 @@ WaitResult FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
     }
     tell(entries, got);
     static_cast<void>(has_news());
+    if (tries_again) // those who lack room may have no news
+        mark_all_ready();
     return WaitResult::look;
 }
 
