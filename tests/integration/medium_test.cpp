@@ -54,7 +54,6 @@ bool is_marked_dirty(const fs::path& part) {
 class FailingDisk : public PoolTest {
 protected:
     static constexpr std::size_t share = 16 * page; // of a lane; its last page may be lost
-    static constexpr unsigned most_lanes = 4;
     static constexpr unsigned rounds = 12;
 
     FailingDisk() { ::setenv("RPMEM_LOG_LEVEL", "0", 1); }
