@@ -10,7 +10,8 @@
 namespace rpmem::target {
 
 inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;
-inline constexpr std::size_t max_configuration_line_size = 4096;
+// A value, and behind it in a comment the file that it came from, as describe() writes them.
+inline constexpr std::size_t max_configuration_line_size = 3 * (max_setting_size + 1);
 
 // FILE is only named in errors, with the number of the line and the line. EINVAL.
 [[nodiscard]] Result<Layer> parse_configuration(std::string_view text,

@@ -205,6 +205,10 @@ Result<std::string> expand_home(std::string_view name, std::string text, std::st
     if (!text.starts_with('/'))
         return invalid("{} {} is not absolute; write it with a leading slash, or $HOME", name,
                        printable(text));
+    if (text.size() > max_setting_size)
+        return invalid("{} has {} bytes with the home directory in the place of $HOME; at most {} "
+                       "are allowed",
+                       name, text.size(), max_setting_size);
     return text;
 }
 
@@ -233,6 +237,9 @@ Result<> apply_setting(Layer& layer, std::string_view key, GivenValue value) {
         return invalid("unknown key \"{}\"; known are {}", printable(key), names_of_settings());
     if (value.text.empty())
         return invalid("{} has no value", key);
+    if (value.text.size() > max_setting_size)
+        return invalid("{} has {} bytes; at most {} are allowed", key, value.text.size(),
+                       max_setting_size);
     if (value.text.find_first_of("\"'") == 0)
         return invalid("{}: the value {} begins with a quote; values are written without quotes",
                        key, printable(value.text));

@@ -6,6 +6,8 @@
 #include "common/base/setting.hpp"
 #include "rpmemd/settings/configuration.hpp"
 
+#include <climits>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <span>
@@ -13,6 +15,9 @@
 #include <string_view>
 
 namespace rpmem::target {
+
+// Bytes of a value, also with the home directory in the place of $HOME: those of the longest path.
+inline constexpr std::size_t max_setting_size = PATH_MAX - 1;
 
 [[nodiscard]] std::span<const SettingRow<Configuration>> setting_table();
 

@@ -165,13 +165,28 @@ INSTANTIATE_TEST_SUITE_P(
                     BadLine{"use-syslog = 'no'", "written without quotes"}));
 
 TEST(ConfigurationFile, LongestLine) {
-    const std::string start = "poolset-dir = /";
-    const std::string longest =
-        start + std::string(max_configuration_line_size - start.size(), 'x');
+    const std::string longest = '#' + std::string(max_configuration_line_size - 1, 'x');
     ASSERT_TRUE(parse(longest));
     const auto settings = parse(longest + "x");
-    ASSERT_TRUE(test::failed(settings, EINVAL, "4097 bytes"));
+    ASSERT_TRUE(test::failed(settings, EINVAL, "12289 bytes"));
     EXPECT_LT(settings.error().text.size(), 500U); // the line is not shown in full
+}
+
+TEST(ConfigurationFile, LongestValue) {
+    const std::string longest = "poolset-dir = /" + std::string(max_setting_size - 1, 'x');
+    ASSERT_TRUE(parse(longest));
+    ASSERT_TRUE(test::failed(parse(longest + "x"), EINVAL, "4096 bytes"));
+}
+
+// Found by the fuzz target configuration_file: --check-config printed a line that was too long.
+TEST(ConfigurationFile, HomeMakesAValueTooLong) {
+    const std::string beyond(max_setting_size - std::string_view("$HOME/home/").size(), 'x');
+    const auto fits = complete({{"poolset-dir", {"$HOME/" + beyond, "file:1"}}}, "/home/ab");
+    ASSERT_TRUE(fits);
+    EXPECT_TRUE(parse(describe(*fits)));
+    EXPECT_TRUE(test::failed(
+        complete({{"poolset-dir", {"$HOME/" + beyond + "xxx", "file:1"}}}, "/home/abcdef"), EINVAL,
+        "in the place of $HOME"));
 }
 
 // Found by the fuzz target configuration_file: the daemon tells such errors to terminals, too.
