@@ -59,6 +59,8 @@ private:
     Outcome handle(const wire::OpenRequest& request);
     Outcome handle(const wire::SetAttributesRequest& request);
     Outcome handle(const wire::CloseRequest& request);
+    Outcome handle(const wire::LoginRequest& request);
+    Outcome handle(const wire::HeartbeatRequest& request);
 
     const Channel& channel_;
     bool knows_medium_failure_; // the peer, see common/wire/medium_failure.hpp
@@ -235,6 +237,15 @@ Outcome ControlLoop::handle(const wire::CloseRequest& request) {
         return refuse(wire::MessageType::close, closed.error(), Outcome::ended);
     return answer(wire::encode(wire::CloseResponse{wire::Status::success}), Outcome::ended);
 }
+
+Outcome ControlLoop::handle(const wire::LoginRequest& request) {
+    log_.info("LOGIN: generation {}", request.generation);
+    if (const auto logged_in = session_.log_in(request); !logged_in)
+        return refuse(wire::MessageType::login, logged_in.error(), Outcome::ended);
+    return answer(wire::encode(wire::LoginResponse{wire::Status::success}), Outcome::go_on);
+}
+
+Outcome ControlLoop::handle(const wire::HeartbeatRequest&) { return Outcome::go_on; }
 
 Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
     if (const auto medium = session_.medium_failure(); medium && knows_medium_failure_)

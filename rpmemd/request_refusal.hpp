@@ -23,6 +23,8 @@ inline wire::Status status_of(const Error& error) {
         return wire::Status::no_access;
     case EINVAL:
         return wire::Status::pool_configuration;
+    case ESTALE:
+        return wire::Status::stale;
     case EPROTONOSUPPORT:
     case EBADMSG:
         return wire::Status::bad_protocol;

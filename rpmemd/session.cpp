@@ -132,6 +132,14 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
     return refuse(wire::Status::fatal, cannot_confine + why);
 }
 
+Granted<> Session::log_in(const wire::LoginRequest& request) {
+    if (!agreement_.resume || login_ || pool_)
+        return refuse(wire::Status::bad_protocol,
+                      "LOGIN came twice, behind CREATE or OPEN, or was not agreed on");
+    login_ = request;
+    return {};
+}
+
 Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
     const PoolRequest request{.pool_size = asked.pool_size,
                               .lanes = asked.lanes,
@@ -263,7 +271,7 @@ Result<> Session::secure_lanes(std::span<const std::byte> request,
     if (!transcript_)
         return {};
     transcript_->add(request, response);
-    auto proved = transcript_->prove_by(lanes_->lanes());
+    auto proved = transcript_->prove_by(lanes_->lanes(), login_ ? login_->generation : 0);
     transcript_.reset();
     RPMEM_ASSIGN(auto proof, std::move(proved));
     return lanes_->secure(std::move(proof));

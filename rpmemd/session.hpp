@@ -59,6 +59,8 @@ public:
     [[nodiscard]] int change_fd() const { return changes_.get(); }
     void look_for_truncated_parts() const;
 
+    // Before create() and open(), if it was agreed on; once.
+    Granted<> log_in(const wire::LoginRequest& request);
     // Each returns the in-band attributes, or why the request is refused; then nothing is left.
     Granted<wire::InBandAttributes> create(const wire::CreateRequest& asked);
     Granted<wire::InBandAttributes> open(const PoolRequest& request);
@@ -99,6 +101,7 @@ private:
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)
     State state_ = State::none;
+    std::optional<wire::LoginRequest> login_;
     std::optional<Deadline> connect_deadline_;
 };
 

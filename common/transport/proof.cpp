@@ -155,10 +155,19 @@ void ControlTranscript::add(ByteView request, ByteView response) {
     said_[3] = copy_of(response);
 }
 
-Result<ProofSession> ControlTranscript::prove_by(std::uint32_t lanes) const {
+Result<ProofSession> ControlTranscript::prove_by(std::uint32_t lanes,
+                                                 std::uint64_t generation) const {
     RPMEM_ASSIGN(auto keys, derive_keys(secret_));
     RPMEM_ASSIGN(const auto transcript, transcript_of(said_[0], said_[1], said_[2], said_[3]));
-    return ProofSession{.keys = std::move(keys), .transcript = transcript, .lanes = lanes};
+    return ProofSession{.keys = std::move(keys),
+                        .transcript = transcript,
+                        .lanes = lanes,
+                        .generation = generation};
+}
+
+Result<Secret> ControlTranscript::takeover_key() const {
+    RPMEM_ASSIGN(auto keys, derive_keys(secret_));
+    return std::move(keys.takeover);
 }
 
 Proved<FirstMessage> make_first(const ProofSession& session, const LaneIdentity& identity,
@@ -197,6 +206,8 @@ Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider trans
                                 .transport = transport};
     if (identity.lane >= session.lanes)
         return refuse(Refusal::no_such_lane, session.lanes);
+    if (identity.generation != session.generation)
+        return refuse(Refusal::generation);
     return ProofFacts{.identity = identity, .initiator = array_at<sizeof(Nonce)>(message, 32)};
 }
 

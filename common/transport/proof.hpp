@@ -56,7 +56,8 @@ struct SessionKeys {
 struct ProofSession {
     SessionKeys keys;
     Transcript transcript;
-    std::uint32_t lanes = 0; // only the target needs it
+    std::uint32_t lanes = 0;      // only the target needs it
+    std::uint64_t generation = 0; // see wire::LoginRequest
 };
 
 // What the control channel of a session carried before its lanes connect. Lanes prove that both
@@ -73,7 +74,10 @@ public:
     // What asked for the pool, and what gave it.
     void add(ByteView request, ByteView response);
     // LANES: that the session has; only the target needs it.
-    [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes) const;
+    [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes,
+                                                std::uint64_t generation = 0) const;
+    // What later generations prove themselves by, if this is the session of generation 0.
+    [[nodiscard]] Result<Secret> takeover_key() const;
 
 private:
     ControlTranscript(Secret secret, ByteView hello, ByteView answer);

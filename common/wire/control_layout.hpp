@@ -18,6 +18,7 @@ inline constexpr std::size_t open_fixed_size =
 inline constexpr std::size_t create_fixed_size = open_fixed_size + attributes_size;
 inline constexpr std::size_t close_size = request_header_size + 4;
 inline constexpr std::size_t set_attributes_size = request_header_size + attributes_size;
+inline constexpr std::size_t login_size = request_header_size + 8 + takeover_key_size + 64 + 32;
 
 inline constexpr std::size_t create_response_size = response_header_size + in_band_size;
 inline constexpr std::size_t open_response_size = create_response_size + attributes_size;
@@ -58,6 +59,13 @@ inline constexpr MessageKind message_kinds[] = {
      MessageType::set_attributes_response},
     {MessageType::set_attributes_response, "SET_ATTR response", response_header_size,
      response_header_size, MessageType::set_attributes_response},
+    {MessageType::login, "LOGIN", login_size, login_size, MessageType::login_response},
+    {MessageType::login_response, "LOGIN response", response_header_size, response_header_size,
+     MessageType::login_response},
+    {MessageType::heartbeat, "HEARTBEAT", request_header_size, request_header_size,
+     MessageType::target_heartbeat},
+    {MessageType::target_heartbeat, "heartbeat of the target", response_header_size,
+     response_header_size, MessageType::target_heartbeat},
 };
 
 [[nodiscard]] constexpr const MessageKind* find_kind(MessageType type) {

@@ -81,6 +81,12 @@ void fields(auto& bytes, Message& message) {
         bytes.bytes(attributes.prev_uuid);
         bytes.bytes(attributes.user_flags);
     }
+    if constexpr (requires { message.takeover; }) {
+        bytes.number(message.generation);
+        bytes.bytes(message.takeover);
+        bytes.bytes(message.host);
+        bytes.bytes(message.user);
+    }
 }
 
 void put_header(ByteWriter& writer, MessageType type, std::size_t size) {
@@ -211,10 +217,13 @@ template Bytes encode(const CreateRequest&);
 template Bytes encode(const OpenRequest&);
 template Bytes encode(const CloseRequest&);
 template Bytes encode(const SetAttributesRequest&);
+template Bytes encode(const LoginRequest&);
+template Bytes encode(const HeartbeatRequest&);
 template Bytes encode(const CreateResponse&);
 template Bytes encode(const OpenResponse&);
 template Bytes encode(const CloseResponse&);
 template Bytes encode(const SetAttributesResponse&);
+template Bytes encode(const LoginResponse&);
 
 Bytes encode_refusal(MessageType request, Status status) {
     const layout::MessageKind& kind = *layout::find_kind(response_to(request));
@@ -247,7 +256,7 @@ Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes) {
     const layout::MessageKind* const kind = layout::find_request(type);
     if (!kind)
         return malformed("malformed request header: its type field is {}, it must be 1 (CREATE), "
-                         "3 (OPEN), 5 (CLOSE) or 7 (SET_ATTR)",
+                         "3 (OPEN), 5 (CLOSE), 7 (SET_ATTR), 11 (LOGIN) or 13 (HEARTBEAT)",
                          raw(type));
     RPMEM_TRY(check_size(*kind, size));
     return RequestHeader{type, size};
@@ -266,6 +275,10 @@ Result<Request> decode_request(const RequestHeader& header, std::span<const std:
         return decode_body<OpenRequest>(reader, kind->name);
     case MessageType::close:
         return decode_body<CloseRequest>(reader, kind->name);
+    case MessageType::login:
+        return decode_body<LoginRequest>(reader, kind->name);
+    case MessageType::heartbeat:
+        return HeartbeatRequest{};
     default:
         return decode_body<SetAttributesRequest>(reader, kind->name);
     }
@@ -310,5 +323,6 @@ template Result<OpenResponse> decode_response(const ResponseHeader&, std::span<c
 template Result<CloseResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
 template Result<SetAttributesResponse> decode_response(const ResponseHeader&,
                                                        std::span<const std::byte>);
+template Result<LoginResponse> decode_response(const ResponseHeader&, std::span<const std::byte>);
 
 } // namespace rpmem::wire

@@ -11,6 +11,7 @@
 
 #include <librpmem.h>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,12 @@ enum class MessageType : std::uint32_t {
     set_attributes = 7,
     set_attributes_response = 8,
     medium_failure = 10, // from the daemon, unasked; see common/wire/medium_failure.hpp
+    login = 11,          // this and what follows: only after capability_resume
+    login_response = 12,
+    heartbeat = 13, // nobody answers it
+    target_heartbeat =
+        14, // this and the next: from the daemon, unasked; see common/wire/unasked.hpp
+    notice = 16,
 };
 
 // Values from the wire are kept as they came, also those that have no name here.
@@ -91,7 +98,27 @@ struct SetAttributesRequest {
     PoolAttributes attributes{};
 };
 
-using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest>;
+inline constexpr std::size_t takeover_key_size = 32;
+using TakeoverKey = std::array<std::byte, takeover_key_size>;
+
+// Who asks for a pool, before CREATE or OPEN. Generation 0 is a new session. A later one takes over
+// the pool of an earlier session of the same initiator, and proves that by the takeover key of
+// generation 0, which both ends derive from the secret of that session.
+struct LoginRequest {
+    static constexpr MessageType type = MessageType::login;
+    std::uint64_t generation = 0;
+    TakeoverKey takeover{};      // zeros in generation 0
+    std::array<char, 64> host{}; // of the initiator, and its user: for people, padded with NULs
+    std::array<char, 32> user{};
+};
+
+// Tells that the initiator lives.
+struct HeartbeatRequest {
+    static constexpr MessageType type = MessageType::heartbeat;
+};
+
+using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest,
+                             LoginRequest, HeartbeatRequest>;
 
 // How to reach the pool on the fabric. All zero if the status is not success.
 struct InBandAttributes {
@@ -122,6 +149,11 @@ struct CloseResponse {
 
 struct SetAttributesResponse {
     static constexpr MessageType type = MessageType::set_attributes_response;
+    Status status{};
+};
+
+struct LoginResponse {
+    static constexpr MessageType type = MessageType::login_response;
     Status status{};
 };
 

@@ -167,6 +167,7 @@ Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
     agreement.lane_frames = has(capability_lane_frames);
     agreement.tls = agreement.lane_frames && has(capability_tls);
     agreement.medium_failure = has(capability_medium_failure);
+    agreement.resume = agreement.lane_frames && has(capability_resume);
     // They hold whether or not the initiator knows them.
     agreement.conditions = hello.capabilities & all_conditions;
     return agreement;

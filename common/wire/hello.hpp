@@ -46,8 +46,12 @@ inline constexpr std::uint64_t capability_addresses = 256;
 inline constexpr std::uint64_t capability_lane_frames = 2048;
 // Lanes over tcp use TLS 1.3. Only with capability_lane_frames.
 inline constexpr std::uint64_t capability_tls = 8192;
-inline constexpr std::uint64_t all_capabilities =
-    capability_medium_failure | capability_addresses | capability_lane_frames | capability_tls;
+// LOGIN comes before CREATE and OPEN, both ends send heartbeats, and a session that is lost can be
+// taken up again. Only with capability_lane_frames.
+inline constexpr std::uint64_t capability_resume = 32768;
+inline constexpr std::uint64_t all_capabilities = capability_medium_failure | capability_addresses |
+                                                  capability_lane_frames | capability_tls |
+                                                  capability_resume;
 
 // Bits that tell what holds for this session, not what the daemon knows. They are in the hello only
 // then, and the answer repeats them.
@@ -102,6 +106,7 @@ struct Agreement {
     bool lane_frames = false;     // see capability_lane_frames; a peer of the hello needs it
     bool tls = false;             // see capability_tls
     bool medium_failure = false;  // see capability_medium_failure
+    bool resume = false;          // see capability_resume
     std::uint64_t conditions = 0; // of all_conditions, those that hold
 
     bool operator==(const Agreement&) const = default;

@@ -35,6 +35,9 @@ constexpr StatusEntry entries[] = {
     {Status::pool_configuration, EINVAL,
      "the target's pool set or the headers of its parts are not usable"},
     {Status::medium_failed, EIO, "the medium under the target's pool has failed"},
+    {Status::stale, ESTALE,
+     "the pool on the target is no more what this session had there; remove it there, and copy the "
+     "local pool again (pmempool sync)"},
 };
 
 StatusEntry entry_of(Status status) {

@@ -21,6 +21,7 @@ enum class Status : std::uint32_t {
     no_access = 12,
     pool_configuration = 13,
     medium_failed = 14, // only in the message of common/wire/medium_failure.hpp
+    stale = 15,         // only after LOGIN: a later generation does not find the pool as it was
 };
 
 // The errno value that the API reports; 0 for success, EREMOTEIO for a status we do not know.

@@ -87,9 +87,11 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                                           request_.host, request_.port);
     RPMEM_ASSIGN(auto opened,
                  request_.proof
-                     ? transport::connect_fabric_lane(
-                           *request_.proof, {.lane = index, .transport = wire::Provider::verbs},
-                           target, where, limits, most_read_piece)
+                     ? transport::connect_fabric_lane(*request_.proof,
+                                                      {.lane = index,
+                                                       .generation = request_.proof->generation,
+                                                       .transport = wire::Provider::verbs},
+                                                      target, where, limits, most_read_piece)
                      : transport::connect_lane_of_0_1(index, target, where, limits));
     const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,

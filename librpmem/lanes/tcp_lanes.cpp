@@ -43,13 +43,15 @@ Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index) {
 Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
                                                      const LossWatch& watch) const {
     transport::SystemRandom random;
-    RPMEM_ASSIGN(auto opened, transport::connect_lane(*request_.proof,
-                                                      {.address = {request_.host, request_.port},
-                                                       .identity = {.lane = index},
-                                                       .limits = {time, watch},
-                                                       .peer_timeout = settings_.peer_timeout,
-                                                       .tls = tls_ ? &*tls_ : nullptr},
-                                                      random));
+    RPMEM_ASSIGN(auto opened,
+                 transport::connect_lane(
+                     *request_.proof,
+                     {.address = {request_.host, request_.port},
+                      .identity = {.lane = index, .generation = request_.proof->generation},
+                      .limits = {time, watch},
+                      .peer_timeout = settings_.peer_timeout,
+                      .tls = tls_ ? &*tls_ : nullptr},
+                     random));
     auto group = std::make_unique<transport::SocketGroup>(settings_.spin_time, receive_buffer_size);
     RPMEM_TRY(group->add(*opened.connection));
     const wire::LaneTerms terms{.credits = opened.credits,

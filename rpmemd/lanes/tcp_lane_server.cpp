@@ -85,8 +85,6 @@ Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds li
 }
 
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
-    if (identity.generation != 0) // the control channel has announced no other
-        return Refused{.why = Refusal::generation};
     if (in_use_[identity.lane].exchange(true))
         return Refused{.why = Refusal::lane_in_use};
     return std::nullopt;

@@ -20,6 +20,8 @@ void check(const wire::OpenRequest& request) {
 }
 void check(const wire::CloseRequest& /*request*/) {}
 void check(const wire::SetAttributesRequest& /*request*/) {}
+void check(const wire::LoginRequest& /*request*/) {}
+void check(const wire::HeartbeatRequest& /*request*/) {}
 
 void check_encoded(const wire::Request& request, fuzz::Bytes message) {
     const auto encoded = std::visit(

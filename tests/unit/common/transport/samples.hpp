@@ -36,7 +36,8 @@ inline ProofSession session(int first = 0, std::string_view request = "the reque
             .transcript = transcript_of(bytes_of("the hello"), bytes_of("the answer"),
                                         bytes_of(request), bytes_of("the response"))
                               .value(),
-            .lanes = 0x01020305};
+            .lanes = 0x01020305,
+            .generation = identity.generation};
 }
 
 inline ProofFacts facts(const Exporter& of_tls = {}) {

@@ -3,6 +3,7 @@
 #include "common/wire/medium_failure.hpp"
 #include "common/wire/persist_message.hpp"
 #include "common/wire/status.hpp"
+#include "common/wire/unasked.hpp"
 #include "tests/unit/common/wire/samples.hpp"
 
 #include <bit>
@@ -42,28 +43,43 @@ std::string in_band_hex() {
            host_word("01020304", "04030201");
 }
 
+std::string zeros(std::size_t bytes) { return std::string(2 * bytes, '0'); }
+
 TEST(Encoding, OfEveryMessage) {
     const struct {
         const char* name;
         Bytes bytes;
         std::string expected;
-    } cases[] = {{"CREATE", encode(samples::create_request()),
-                  "00000001000000000000009d" + common_hex + attributes_hex + pool_set_hex},
-                 {"OPEN", encode(samples::open_request()),
-                  "000000030000000000000035" + common_hex + pool_set_hex},
-                 {"CLOSE that removes", encode(CloseRequest{true}),
-                  "000000050000000000000010" + host_word("00000001", "01000000")},
-                 {"CLOSE", encode(CloseRequest{false}), "00000005000000000000001000000000"},
-                 {"SET_ATTR", encode(SetAttributesRequest{samples::attributes()}),
-                  "000000070000000000000074" + attributes_hex},
-                 {"CREATE response", encode(samples::create_response()),
-                  "0000000000000002000000000000002c" + in_band_hex()},
-                 {"OPEN response", encode(samples::open_response()),
-                  "00000000000000040000000000000094" + in_band_hex() + attributes_hex},
-                 {"CLOSE response", encode(CloseResponse{Status::success}),
-                  "00000000000000060000000000000010"},
-                 {"SET_ATTR response", encode(SetAttributesResponse{Status::pool_configuration}),
-                  "0000000d000000080000000000000010"}};
+    } cases[] = {
+        {"CREATE", encode(samples::create_request()),
+         "00000001000000000000009d" + common_hex + attributes_hex + pool_set_hex},
+        {"OPEN", encode(samples::open_request()),
+         "000000030000000000000035" + common_hex + pool_set_hex},
+        {"CLOSE that removes", encode(CloseRequest{true}),
+         "000000050000000000000010" + host_word("00000001", "01000000")},
+        {"CLOSE", encode(CloseRequest{false}), "00000005000000000000001000000000"},
+        {"SET_ATTR", encode(SetAttributesRequest{samples::attributes()}),
+         "000000070000000000000074" + attributes_hex},
+        {"LOGIN", encode(samples::login_request()),
+         "0000000b0000000000000094"
+         "0102030405060708" +
+             hex(samples::login_request().takeover) + "686f7374" + zeros(60) + "75736572" +
+             zeros(28)},
+        {"HEARTBEAT", encode(HeartbeatRequest{}), "0000000d000000000000000c"},
+        {"LOGIN response", encode(LoginResponse{Status::stale}),
+         "0000000f0000000c0000000000000010"},
+        {"heartbeat of the target", encode_target_heartbeat(), "000000000000000e0000000000000010"},
+        {"NOTICE", encode_notice("old"),
+         "00000000000000100000000000000013"
+         "6f6c64"},
+        {"CREATE response", encode(samples::create_response()),
+         "0000000000000002000000000000002c" + in_band_hex()},
+        {"OPEN response", encode(samples::open_response()),
+         "00000000000000040000000000000094" + in_band_hex() + attributes_hex},
+        {"CLOSE response", encode(CloseResponse{Status::success}),
+         "00000000000000060000000000000010"},
+        {"SET_ATTR response", encode(SetAttributesResponse{Status::pool_configuration}),
+         "0000000d000000080000000000000010"}};
     for (const auto& one : cases)
         EXPECT_EQ(hex(one.bytes), one.expected) << one.name;
 }

@@ -43,6 +43,14 @@ inline CreateRequest create_request() {
 }
 inline OpenRequest open_request() { return {67108864, 4, Provider::sockets, 8192, "pool.set"}; }
 
+inline LoginRequest login_request() {
+    LoginRequest request{.generation = 0x0102030405060708};
+    std::ranges::generate(request.takeover, [next = 0x60]() mutable { return std::byte(next++); });
+    std::ranges::copy(std::string_view("host"), request.host.begin());
+    std::ranges::copy(std::string_view("user"), request.user.begin());
+    return request;
+}
+
 inline InBandAttributes in_band() {
     return {0xb10d, PersistMethod::general_purpose, 0x0102030405060708, 0x7f1d26000000, 0x01020304};
 }

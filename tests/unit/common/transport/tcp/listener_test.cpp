@@ -52,6 +52,7 @@ public:
 ProofSession session_of(int first) {
     ProofSession session = samples::session(first);
     session.lanes = most_lanes;
+    session.generation = 0;
     return session;
 }
 
