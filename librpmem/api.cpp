@@ -1,6 +1,7 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
+#include "librpmem/heartbeats.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/settings/load_time.hpp"
@@ -67,6 +68,7 @@ struct Library {
     Settings settings = read_settings(setting_from_environment);
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
+    Heartbeats heartbeats;
 
     Library() {
         for (const std::string& warning : settings.warnings)
@@ -82,6 +84,8 @@ Library& library() {
     static Library instance;
     return instance;
 }
+
+PoolServices services() { return {library().log, &library().heartbeats}; }
 
 const std::string& next_command() {
     Library& own = library();
@@ -205,11 +209,12 @@ RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
         return nullptr;
     }
     const unsigned in_force = (*pool)->lanes();
-    library().log.line((*pool)->misses_device() ? LogLevel::warning : LogLevel::info,
-                       "{}: {} lanes over {}", name, in_force, (*pool)->description());
-    for (const std::string& warning : (*pool)->warnings())
+    const AssociationFacts& facts = (*pool)->facts();
+    library().log.line(facts.misses_device ? LogLevel::warning : LogLevel::info,
+                       "{}: {} lanes over {}", name, in_force, facts.description);
+    for (const std::string& warning : facts.warnings)
         library().log.warning("{}: {}", name, warning);
-    for (const std::string& note : (*pool)->notes())
+    for (const std::string& note : facts.notes)
         library().log.info("{}: {}", name, note);
     auto* handle = new rpmem_pool{std::move(*pool), std::move(name)};
     *given.lanes = in_force;
@@ -246,7 +251,7 @@ RPMEM_EXPORT RPMEMpool* rpmem_create(const char* target, const char* pool_set_na
                    [&](const PoolArguments& arguments) {
                        return Pool::create(arguments,
                                            create_attr ? *create_attr : rpmem_pool_attr{},
-                                           library().settings);
+                                           library().settings, services());
                    });
 }
 
@@ -255,7 +260,7 @@ RPMEM_EXPORT RPMEMpool* rpmem_open(const char* target, const char* pool_set_name
                                    struct rpmem_pool_attr* open_attr) {
     return checked("rpmem_open", {target, pool_set_name, pool_addr, pool_size, nlanes},
                    [&](const PoolArguments& arguments) {
-                       return Pool::open(arguments, open_attr, library().settings);
+                       return Pool::open(arguments, open_attr, library().settings, services());
                    });
 }
 

@@ -1,11 +1,5 @@
 #include "librpmem/pool.hpp"
 
-#include "common/base/log.hpp"
-#include "librpmem/lanes/fabric_lanes.hpp"
-#include "librpmem/lanes/provider_choice.hpp"
-#include "librpmem/lanes/tcp_lanes.hpp"
-#include "librpmem/pool_request.hpp"
-
 #include <cerrno>
 #include <cstring>
 
@@ -15,14 +9,10 @@ namespace {
 // The header of a pool, which only rpmem_set_attr() writes.
 constexpr std::size_t header_size = 4096;
 
-// How long a lane waits for what explains why the link was lost.
-constexpr std::chrono::milliseconds explanation_time(3000);
+// rpmem_close() tries no longer to reconnect.
+constexpr std::chrono::milliseconds close_time(4000);
 
 constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a read-only session
-
-constexpr const char* no_appliance_over_tcp =
-    "the target allows the appliance method (persist-apm), and this session uses the general "
-    "purpose one: over tcp there is no other";
 
 bool has_header(const rpmem_pool_attr& attributes) {
     static constexpr rpmem_pool_attr none{};
@@ -31,181 +21,155 @@ bool has_header(const rpmem_pool_attr& attributes) {
 
 } // namespace
 
-Result<Pool::Plan> Pool::start_session(const PoolArguments& arguments) {
-    RPMEM_ASSIGN(auto target, parse_target(arguments.target));
-    host_ = target.host;
-    route_ =
-        std::make_unique<Route>(target, LocalMemory{arguments.address, arguments.size}, settings_);
-    RdmaSearch& search = route_->search();
-    if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
-        search.start_thread(); // this one logs in
-    if (!may_use_rdma(settings_))
-        RPMEM_TRY(require_a_provider(search, host_, settings_));
-    auto session = Session::start(target, arguments.command, route_->begins_with_ipv4(), settings_);
-    if (!session)
-        // Where only RDMA may serve, what keeps it from that explains more than a failed login.
-        RPMEM_TRY(require_a_provider(search, host_, settings_));
-    RPMEM_ASSIGN(session_, std::move(session));
-    RPMEM_ASSIGN(auto choice, route_->choose(*session_));
-    description_ = describe(choice);
-    if (choice.provider == wire::Provider::verbs) {
-        notes_ = std::move(choice.notes);
-    } else {
-        description_ += fmt::format(" ({})", choice.why_not_rdma);
-        misses_device_ = settings_.enable_verbs && !settings_.device.empty();
-    }
-    Plan plan{.choice = std::move(choice), .lanes = 0};
-    plan.lanes = lanes_to_ask(arguments.lanes, plan.choice, settings_, session_->hello());
-    if (plan.choice.fabric)
-        plan.inline_size =
-            session_->agreement().lane_frames ? settings_.inline_size : wire::inline_size_of_0_1;
-    return plan;
-}
-
-Result<std::unique_ptr<LazyLanes>> Pool::connect_lanes(const PoolArguments& arguments,
-                                                       const wire::InBandAttributes& in_band,
-                                                       const Plan& plan) {
-    std::shared_ptr<const transport::ProofSession> proof;
-    if (session_->agreement().lane_frames) {
-        RPMEM_ASSIGN(auto taken, session_->take_proof());
-        proof = std::make_shared<const transport::ProofSession>(std::move(taken));
-    }
-    LanesRequest request{.kind = plan.choice.fabric ? std::optional(plan.choice.fabric->kind)
-                                                    : std::nullopt,
-                         .host = {},
-                         .port = static_cast<std::uint16_t>(in_band.port),
-                         .pool = arguments.address,
-                         .pool_size = arguments.size,
-                         .remote = std::nullopt,
-                         .method = in_band.method,
-                         .lanes = in_band.lanes,
-                         .watch = {monitor_->wake_fd(), [this] { return sees_loss(); }},
-                         .session_fd = session_->output_fd(),
-                         .proof = std::move(proof),
-                         .read_only = session_->holds(wire::condition_read_only),
-                         .inline_size = plan.inline_size,
-                         .tls = session_->agreement().tls};
-    // Over frames key 0 says that there is no access.
-    if (request.kind && (!request.proof || in_band.rkey != 0))
-        request.remote = {in_band.raddr, in_band.rkey};
-    return route_->connect(session_->output_fd(), [&](const std::string& host, auto time) {
-        request.host = host;
-        return request.kind ? FabricLanes::open(request, settings_, time)
-                            : TcpLanes::open(request, settings_, time);
-    });
-}
-
-Result<> Pool::connect(const PoolArguments& arguments, const wire::InBandAttributes& in_band,
-                       const Plan& plan) {
-    RPMEM_TRY(
-        check_answer(in_band, {size_, plan.lanes, plan.choice.provider}, session_->agreement()));
-    if (plan.choice.provider == wire::Provider::tcp &&
-        session_->holds(wire::condition_no_appliance_over_tcp))
-        warnings_.emplace_back(no_appliance_over_tcp);
-    RPMEM_ASSIGN(monitor_, Monitor::make(*session_));
-    auto lanes = connect_lanes(arguments, in_band, plan);
-    if (!lanes) {
-        Error error = std::move(lanes).error();
-        if (const auto why = loss_behind(error)) {
-            error.code = why->code;
-            error.text += "; " + why->text;
-        }
-        return Failure(std::move(error));
-    }
-    lanes_ = std::move(*lanes);
-    lane_count_ = lanes_->lanes();
-    if (const LaneAddress& used = route_->address(); used.host != host_)
-        description_ += fmt::format(", to {} ({})", used.host, used.source);
-    route_.reset();
-    if (const fabric::EventQueue* const events = lanes_->events())
-        monitor_->start(*events);
-    out_of_dumps_.emplace(std::span(arguments.address, arguments.size));
-    in_children_.emplace(
-        [](void* owner) {
-            auto& pool = *static_cast<Pool*>(owner);
-            pool.monitor_->become_inherited();
-            pool.session_->release_in_child();
-            pool.lanes_->release_in_child();
-        },
-        this);
-    return {};
-}
-
 Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
-                                           const Settings& settings) {
-    std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    RPMEM_ASSIGN(const auto plan, pool->start_session(arguments));
-    RPMEM_ASSIGN(const auto response, pool->session_->create({.pool_size = arguments.size,
-                                                              .lanes = plan.lanes,
-                                                              .provider = plan.choice.provider,
-                                                              .inline_size = plan.inline_size,
-                                                              .attributes = attributes,
-                                                              .pool_set = arguments.pool_set}));
+                                           const Settings& settings, const PoolServices& services) {
+    std::unique_ptr<Pool> pool(new Pool(arguments, settings));
+    RPMEM_ASSIGN(auto association, Association::log_in(arguments, settings));
+    RPMEM_ASSIGN(const auto response, association->create(attributes));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
-    pool->become(State::half_made);
-    RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
-    pool->become(State::open);
+    RPMEM_TRY(pool->take_up(std::move(association), response.in_band, services));
     return pool;
 }
 
 Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
-                                         rpmem_pool_attr* attributes, const Settings& settings) {
-    std::unique_ptr<Pool> pool(new Pool(arguments.size, settings));
-    RPMEM_ASSIGN(const auto plan, pool->start_session(arguments));
-    RPMEM_ASSIGN(const auto response, pool->session_->open({.pool_size = arguments.size,
-                                                            .lanes = plan.lanes,
-                                                            .provider = plan.choice.provider,
-                                                            .inline_size = plan.inline_size,
-                                                            .pool_set = arguments.pool_set}));
-    const bool read_only = pool->session_->holds(wire::condition_read_only);
+                                         rpmem_pool_attr* attributes, const Settings& settings,
+                                         const PoolServices& services) {
+    std::unique_ptr<Pool> pool(new Pool(arguments, settings));
+    RPMEM_ASSIGN(auto association, Association::log_in(arguments, settings));
+    RPMEM_ASSIGN(const auto response, association->open());
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
-    pool->first_writable_ = read_only ? nothing_writable : header;
-    RPMEM_TRY(pool->connect(arguments, response.in_band, plan));
-    pool->become(State::open);
+    pool->first_writable_ = association->is_read_only() ? nothing_writable : header;
+    RPMEM_TRY(pool->take_up(std::move(association), response.in_band, services));
     if (attributes)
         *attributes = response.attributes;
     return pool;
 }
 
+Result<> Pool::take_up(std::shared_ptr<Association> association,
+                       const wire::InBandAttributes& in_band, const PoolServices& services) {
+    std::optional<transport::Secret> takeover;
+    if (association->can_resume()) {
+        RPMEM_ASSIGN(takeover, association->takeover_key());
+    }
+    RPMEM_TRY(association->connect(in_band));
+    facts_ = association->facts();
+    host_ = association->host();
+    lane_count_ = association->lanes().lanes();
+    slots_ = std::make_unique<LaneSlot[]>(lane_count_);
+    link_ = std::make_unique<Link>(arguments_, settings_, services, std::move(association),
+                                   std::move(takeover));
+    out_of_dumps_.emplace(std::span(arguments_.address, arguments_.size));
+    in_children_.emplace(
+        [](void* owner) {
+            auto& pool = *static_cast<Pool*>(owner);
+            pool.inherited_ = true;
+            pool.link_->release_in_child();
+            for (unsigned index = 0; index < pool.lane_count_; ++index)
+                if (Association* const own = pool.slots_[index].association.get())
+                    own->release_in_child();
+        },
+        this);
+    return {};
+}
+
+// The lanes first: they use what their associations have.
 Pool::~Pool() {
     in_children_.reset();
-    if (monitor_)
-        monitor_->stop();
-    lanes_.reset();
-    if (state_ == State::half_made)
-        session_->undo_create();
+    slots_.reset();
 }
 
 bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
                        unsigned flags) const {
-    return lane < lane_count_ && offset >= first_writable_ && offset < size_ &&
-           length <= size_ - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
+    return lane < lane_count_ && offset >= first_writable_ && offset < size_of_pool() &&
+           length <= size_of_pool() - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
 }
 
-// For lanes, which throw nothing.
-bool Pool::sees_loss() const noexcept try { return monitor_->is_lost_after_wake(); } catch (...) {
-    return true;
+Result<std::shared_ptr<Association>> Pool::association(const char* call) {
+    // Without a lock: whoever held one when the process forked is not here.
+    if (inherited())
+        return fail(ErrorClass::caller_fault, EPERM,
+                    "{}: the pool belongs to the process that opened it, and this is a child that "
+                    "it made by fork(2); a child may only close it, and open pools of its own",
+                    call);
+    return in_context(call, link_->association());
 }
 
-// OPERATE is given the lane, connected, and returns what Lane's operations do.
+// Returns one that was not lost a moment ago.
+Result<std::shared_ptr<Association>> Pool::look(const char* call) {
+    RPMEM_ASSIGN(auto association, this->association(call));
+    if (!association->monitor().find_lost())
+        return association;
+    return this->association(call);
+}
+
+Result<> Pool::make_usable(const char* call, unsigned index) {
+    LaneSlot& slot = slots_[index];
+    for (bool is_first = true;; is_first = false) {
+        RPMEM_ASSIGN(auto association, this->association(call));
+        if (slot.association != association) {
+            if (slot.lane)
+                slot.lane->add_unconfirmed(slot.unconfirmed);
+            slot.lane = nullptr;
+            slot.association = std::move(association);
+        }
+        auto lane = slot.association->lanes().use_lane(index);
+        if (!lane) {
+            Error error = std::move(lane).error();
+            if (slot.association->loss_behind(error))
+                continue;
+            const bool may_help = error.kind == ErrorClass::link_lost && is_first &&
+                                  slot.association->can_reconnect();
+            if (!may_help)
+                return in_context(call, std::move(error));
+            slot.association->monitor().declare_lost(std::move(error));
+            continue;
+        }
+        if (const int code = repeat(**lane, slot.unconfirmed)) {
+            RPMEM_TRY(in_context(call, broken(*slot.association, **lane, code)));
+            continue;
+        }
+        slot.unconfirmed.clear();
+        slot.lane = *lane;
+        slot.monitor = &slot.association->monitor();
+        return {};
+    }
+}
+
+// Sends what the ranges hold now: by the strict way, and all of it durable in the end.
+int Pool::repeat(FrameLane& lane, const std::vector<PoolRange>& ranges) {
+    for (const PoolRange& range : ranges)
+        if (const int code = lane.flush(range.offset, range.length, false))
+            return code;
+    return lane.drain();
+}
+
+// OPERATE is given the lane, and returns what its operations do. If the lane is lost meanwhile, the
+// operation begins anew on its successor.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
-    FrameLane* lane = lanes_->lane(index);
-    if (!lane) {
-        auto connected = lanes_->use_lane(index);
-        if (!connected)
-            return loss_behind(connected.error()) ? lost(call)
-                                                  : in_context(call, std::move(connected).error());
-        lane = *connected;
-    }
-    return checked(call, *lane, operate(*lane));
+    const LaneSlot& slot = slots_[index];
+    if (!slot.is_usable()) [[unlikely]]
+        RPMEM_TRY(make_usable(call, index));
+    std::optional<Deadline> patience;
+    while (const int code = operate(*slot.lane))
+        [[unlikely]] RPMEM_TRY(recover(call, index, code, patience));
+    return {};
 }
 
-// Why the session is lost, if that is why a lane could not be connected.
-std::optional<Error> Pool::loss_behind(const Error& error) {
-    const bool may_be_early = error.kind == ErrorClass::link_lost && error.code != ETIMEDOUT;
-    return monitor_->reason(may_be_early ? explanation_time : std::chrono::milliseconds(0));
+Result<> Pool::recover(const char* call, unsigned index, int code,
+                       std::optional<Deadline>& patience) {
+    const LaneSlot& slot = slots_[index];
+    RPMEM_TRY(in_context(call, broken(*slot.association, *slot.lane, code)));
+    if (!patience)
+        patience.emplace(settings_.reconnect_timeout);
+    else if (patience->passed())
+        return fail(ErrorClass::link_lost, ECONNRESET,
+                    "{}: the session was lost again and again for {} ms "
+                    "(RPMEM_RECONNECT_TIMEOUT), the last time because of this: {}",
+                    call, settings_.reconnect_timeout.count(),
+                    slot.monitor->reason(std::chrono::milliseconds(0)).value().text);
+    return make_usable(call, index);
 }
 
 // As on_lane(), for a range that the lane is to write.
@@ -215,10 +179,8 @@ template <typename Operate>
                                                       unsigned flags, Operate operate) {
     if (!is_writable(offset, length, lane, flags)) [[unlikely]]
         return bad_range(call, offset, length, lane, flags);
-    if (monitor_->lost()) [[unlikely]]
-        return lost(call);
     if (length == 0) [[unlikely]]
-        return unless_lost(call);
+        return look(call).map([](const auto&) {});
     return on_lane(call, lane, operate);
 }
 
@@ -245,22 +207,18 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
                     "rpmem_drain: flags {:#x} are not known; 0 is the only value", flags);
     if (lane >= lane_count_)
         return bad_lane("rpmem_drain", lane);
-    if (monitor_->lost())
-        return lost("rpmem_drain");
-    FrameLane* const own = lanes_->lane(lane);
-    return own && own->owes() ? checked("rpmem_drain", *own, own->drain())
-                              : unless_lost("rpmem_drain");
+    if (!slots_[lane].owes())
+        return look("rpmem_drain").map([](const auto&) {});
+    return on_lane("rpmem_drain", lane, [](FrameLane& own) { return own.drain(); });
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
     if (lane >= lane_count_)
         return bad_lane("rpmem_read", lane);
-    if (offset >= size_ || length > size_ - offset)
+    if (offset >= size_of_pool() || length > size_of_pool() - offset)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
-                    offset, size_);
-    if (monitor_->lost())
-        return lost("rpmem_read");
+                    offset, size_of_pool());
     return on_lane("rpmem_read", lane,
                    [&](FrameLane& own) { return own.read(destination, offset, length); });
 }
@@ -268,20 +226,41 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     if (first_writable_ == nothing_writable)
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
-    if (monitor_->find_lost())
-        return lost("rpmem_set_attr");
-    return checked("rpmem_set_attr", session_->set_attributes({attributes}));
+    return on_session("rpmem_set_attr", [&](Association& association) {
+        return association.session().set_attributes({attributes});
+    });
+}
+
+// ASK makes a request. It is made again if its answer does not come because the session is lost.
+template <typename Ask>
+Result<> Pool::on_session(const char* call, Ask ask) {
+    const Deadline patience(settings_.reconnect_timeout);
+    while (true) {
+        RPMEM_ASSIGN(const auto association, look(call));
+        Result<> asked = ask(*association);
+        if (asked || asked.error().kind == ErrorClass::target_refused)
+            return asked;
+        const Error error = judged(*association, asked.error());
+        association->monitor().declare_lost(error);
+        if (error.code == ETIMEDOUT && (error.kind != ErrorClass::link_lost || patience.passed()))
+            return in_context(call, error);
+        if (patience.passed())
+            return in_context(call,
+                              association->monitor().reason(std::chrono::milliseconds(0)).value());
+    }
 }
 
 Result<> Pool::close() {
     in_children_.reset();
-    Result<> drained = unless_lost("rpmem_close");
+    link_->hurry(close_time);
+    Result<> drained = look("rpmem_close").map([](const auto&) {});
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
-        if (FrameLane* const own = lanes_->lane(lane))
-            drained = checked("rpmem_close", *own, own->drain());
-    monitor_->stop();
-    lanes_.reset();
-    return drained ? checked("rpmem_close", session_->close()) : drained;
+        if (slots_[lane].owes())
+            drained = on_lane("rpmem_close", lane, [](FrameLane& own) { return own.drain(); });
+    slots_.reset();
+    if (!drained)
+        return drained;
+    return on_session("rpmem_close", [](Association& association) { return association.close(); });
 }
 
 Failure Pool::bad_lane(const char* call, unsigned lane) const {
@@ -309,52 +288,45 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
                     call, offset, header_size);
     return fail(ErrorClass::caller_fault, EINVAL,
                 "{}: {} bytes at offset {} are not within the pool of {} bytes", call, length,
-                offset, size_);
+                offset, size_of_pool());
 }
 
-Failure Pool::lost(const char* call) {
-    // Without a lock: whoever held one when the process forked is not here.
-    if (inherited())
-        return fail(ErrorClass::caller_fault, EPERM,
-                    "{}: the pool belongs to the process that opened it, and this is a child that "
-                    "it made by fork(2); a child may only close it, and open pools of its own",
-                    call);
-    return in_context(call, monitor_->reason(std::chrono::milliseconds(0)).value());
+// What another association would not change is no loss of the link: a target that breaks the
+// protocol, and one that lives and does not answer.
+Error Pool::judged(Association& association, Error error) const {
+    const bool lives =
+        association.can_resume() && association.session().was_heard_within(link_->silence());
+    if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
+        error.kind = ErrorClass::target_refused;
+    return error;
 }
 
-Result<> Pool::unless_lost(const char* call) {
-    return monitor_->find_lost() ? Result<>(lost(call)) : Result<>();
-}
-
-// ASKED: what a request came to.
-Result<> Pool::checked(const char* call, Result<> asked) {
-    if (asked || asked.error().kind == ErrorClass::target_refused)
-        return asked;
-    monitor_->declare_lost(asked.error());
-    if (asked.error().code == ETIMEDOUT)
-        return in_context(call, std::move(asked).error());
-    return lost(call);
-}
-
-Failure Pool::broken(const char* call, const FrameLane& lane, int code) {
+Result<> Pool::broken(Association& association, const FrameLane& lane, int code) {
+    Monitor& monitor = association.monitor();
+    Session& session = association.session();
     if (code == ETIMEDOUT) {
-        Error late{
-            ETIMEDOUT, ErrorClass::link_lost,
-            fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
-                        host_, settings_.operation_timeout.count())};
-        monitor_->declare_lost(late);
-        return in_context(call, std::move(late));
+        const Error late = judged(
+            association,
+            {ETIMEDOUT, ErrorClass::link_lost,
+             fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
+                         host_, settings_.operation_timeout.count())});
+        monitor.declare_lost(late);
+        const bool may_help = late.kind == ErrorClass::link_lost && association.can_reconnect();
+        return may_help ? Result<>() : Failure(late);
     }
-    if (code == EBADMSG)
-        monitor_->declare_lost(session_->ending("rpmemd broke the protocol: " + lane.complaint()));
+    if (code == EBADMSG) {
+        Error broke = session.ending("rpmemd broke the protocol: " + lane.complaint());
+        broke.kind = ErrorClass::target_refused;
+        monitor.declare_lost(std::move(broke));
+    }
     // A lane that breaks does so because the session ends, as a rule, which can say why.
-    if (!monitor_->reason(explanation_time)) {
+    if (!monitor.reason(association.explanation_time())) {
         const std::string words = printable(lane.output());
-        monitor_->declare_lost(session_->ending(
+        monitor.declare_lost(session.ending(
             fmt::format("a lane failed: {}{}{}", strerror(code),
                         words.empty() ? "" : "; the target's last words there: ", words)));
     }
-    return lost(call);
+    return {};
 }
 
 } // namespace rpmem::initiator

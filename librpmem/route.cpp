@@ -1,6 +1,5 @@
 #include "librpmem/route.hpp"
 
-#include "common/base/io.hpp"
 #include "librpmem/session/ssh_destination.hpp"
 
 #include <fmt/ranges.h>
@@ -60,7 +59,8 @@ Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& 
                            settings_);
 }
 
-Result<std::unique_ptr<LazyLanes>> Route::connect(int session_fd, const Try& connect_to) {
+Result<std::unique_ptr<LazyLanes>> Route::connect(const std::function<bool()>& is_lost,
+                                                  const Try& connect_to) {
     const Deadline deadline(settings_.connect_timeout);
     const auto indices = remaining();
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};
@@ -74,9 +74,8 @@ Result<std::unique_ptr<LazyLanes>> Route::connect(int session_fd, const Try& con
         note(address(), lanes.error().text);
         if (i == 0)
             first = std::move(lanes).error();
-        const auto ended = wait_readable(session_fd, Deadline(std::chrono::seconds(0)));
-        if (ended && *ended)
-            break; // the session has: no other address helps
+        if (is_lost())
+            break;
     }
     return failed(std::move(first));
 }

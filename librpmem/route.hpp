@@ -35,8 +35,9 @@ public:
     using Try = std::function<Result<std::unique_ptr<LazyLanes>>(const std::string& host,
                                                                  std::chrono::milliseconds time)>;
     // Tries the addresses from that one on, all of them together within RPMEM_CONNECT_TIMEOUT.
-    // SESSION_FD is readable when the session has ended.
-    Result<std::unique_ptr<LazyLanes>> connect(int session_fd, const Try& connect_to);
+    // IS_LOST: the session is, so that no address helps.
+    Result<std::unique_ptr<LazyLanes>> connect(const std::function<bool()>& is_lost,
+                                               const Try& connect_to);
     // Where the lanes are connected; the first place where they may be, until then.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 

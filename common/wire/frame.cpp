@@ -139,7 +139,7 @@ decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
                               .reads = get<std::uint32_t>(bytes.data() + 12)};
     const bool works = credits.bytes >= least_credit_bytes && credits.payload >= word &&
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
-                       credits.reads > 0;
+                       credits.frames <= most_credit_frames && credits.reads > 0;
     return works ? std::optional(credits) : std::nullopt;
 }
 

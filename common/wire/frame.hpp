@@ -100,6 +100,8 @@ inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_siz
     return size < least ? least : size;
 }
 inline constexpr std::uint32_t least_credit_bytes = 64 * 1024;
+// An initiator remembers the range of each frame without an ack.
+inline constexpr std::uint32_t most_credit_frames = 4096;
 
 // Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);

@@ -83,6 +83,14 @@ public:
     // How the reads without data are counted: the oldest is number 0 of the first.
     [[nodiscard]] std::uint64_t reads_ended() const { return reads_ended_; }
     [[nodiscard]] std::uint32_t most_payload() const { return terms_.credits.payload; }
+    // VISIT(offset, length) for each frame with a range that has no ack yet, the oldest first.
+    void each_unacknowledged(auto visit) const {
+        for (std::size_t index = 0; index < frame_count_; ++index) {
+            const Unacknowledged& frame = frames_[place_of_frame(index)];
+            if (frame.length > 0)
+                visit(frame.offset, frame.length);
+        }
+    }
 
 private:
     [[nodiscard]] bool apply_ack(const FrameHeader& header);
@@ -91,6 +99,8 @@ private:
     struct Unacknowledged {
         std::uint64_t number;
         std::uint64_t weight;
+        std::uint64_t offset;
+        std::uint64_t length;
     };
 
     // In the ring, so many behind the first.
@@ -134,7 +144,7 @@ inline FrameHeader ResponseRules::add(FrameType type, std::uint8_t flags, std::u
         return header;
     }
     last_write_ = last_;
-    const Unacknowledged frame{last_, weight_of(header)};
+    const Unacknowledged frame{last_, weight_of(header), offset, length};
     frames_[place_of_frame(frame_count_)] = frame;
     ++frame_count_;
     weight_ += frame.weight;

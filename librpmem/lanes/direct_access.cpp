@@ -51,6 +51,9 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
     const std::size_t most = std::min(most_written, connection_->abilities().most_bytes);
     while (length > 0) {
         const std::size_t size = std::min(length, most);
+        if (written_.size() == most_unconfirmed_writes)
+            if (const int code = confirm_writes())
+                return code;
         if (const int code = post_directly([&] {
                 return connection_->write(offset, {pool_ + offset, size});
             }))
@@ -60,7 +63,7 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
                                        ? last_flags
                                        : std::uint8_t{wire::frame_flag::answer_wanted};
         if (method_ == Method::appliance)
-            has_unconfirmed_writes_ = true;
+            written_.push_back({offset, size});
         else if (const int code = post(FrameType::persist, flags, offset,
                                        static_cast<std::uint32_t>(size), More::none))
             return code;
@@ -82,7 +85,7 @@ int FrameLane::confirm_writes() {
         return code;
     if (const int code = await_reads())
         return code;
-    has_unconfirmed_writes_ = false;
+    written_.clear();
     return 0;
 }
 

@@ -33,8 +33,7 @@ Result<std::unique_ptr<LazyLanes>> FabricLanes::open(const LanesRequest& request
                                                      std::chrono::milliseconds first_time) {
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
     RPMEM_TRY(lanes->set_up());
-    const ConnectContext context{
-        *lanes->events_, first_time, {request.session_fd, [] { return true; }}};
+    const ConnectContext context{*lanes->events_, first_time};
     // Peers of protocol 0.1 number the lanes in the order in which they come.
     const unsigned now = request.proof ? 1 : request.lanes;
     for (unsigned index = 0; index < now; ++index) {
@@ -64,7 +63,7 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index) {
     const std::lock_guard lock(connecting_);
     RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
     own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
-    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout, request_.watch});
+    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout});
     if (!lane)
         own_events_.pop_back();
     return lane;
@@ -82,7 +81,7 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                  .remote = request_.remote},
         .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
         .most_payload = request_.inline_size};
-    const transport::ConnectLimits limits{context.time, context.watch};
+    const transport::ConnectLimits limits{context.time, request_.watch};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
     RPMEM_ASSIGN(auto opened,

@@ -29,7 +29,6 @@ private:
     struct ConnectContext {
         const fabric::EventQueue& events;
         std::chrono::milliseconds time;
-        LossWatch watch;
     };
 
     FabricLanes(const LanesRequest& request, const Settings& settings)

@@ -38,8 +38,17 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                                                                              : Method::direct),
       direct_ranges_(direct_ranges), answers_each_(terms.credits.frames == 1) {
     // What is durable without the target's processor does without it.
-    if (method_ == Method::appliance)
+    if (method_ == Method::appliance) {
         direct_ranges_.relaxed = 0;
+        written_.reserve(most_unconfirmed_writes);
+    }
+}
+
+void FrameLane::add_unconfirmed(std::vector<PoolRange>& ranges) const {
+    ranges.insert(ranges.end(), written_.begin(), written_.end());
+    responses_.each_unacknowledged([&](std::uint64_t offset, std::uint64_t length) {
+        ranges.push_back({offset, length});
+    });
 }
 
 // The target reads a bye behind what was flushed, and then the end.
@@ -86,7 +95,7 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
                                                   : send(offset, length, 0, More::follows);
     if (sent != 0)
         return sent;
-    if (has_unconfirmed_writes_)
+    if (!written_.empty())
         if (const int code = confirm_writes())
             return code;
     for (std::size_t done = 0; done < length;) {
@@ -142,7 +151,7 @@ RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::siz
 
 int FrameLane::wait_for_acks() {
     coalesced_ = 0;
-    if (has_unconfirmed_writes_)
+    if (!written_.empty())
         if (const int code = confirm_writes())
             return code;
     while (owes())

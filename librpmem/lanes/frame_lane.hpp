@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::initiator {
 
@@ -22,6 +23,13 @@ using transport::LossWatch;
 
 // Bytes that one frame reads at most.
 [[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);
+
+struct PoolRange {
+    std::size_t offset;
+    std::size_t length;
+
+    bool operator==(const PoolRange&) const = default;
+};
 
 // Longer ranges than these are better left to the device, and written directly where the target
 // lets a lane do so.
@@ -58,8 +66,11 @@ public:
 
     // Something was flushed and is not known to be durable.
     [[nodiscard]] bool owes() const {
-        return responses_.acknowledged() < responses_.last_write() || has_unconfirmed_writes_;
+        return responses_.acknowledged() < responses_.last_write() || !written_.empty();
     }
+    // Appends the ranges that were given to a call, in whole or in part, and are not known to be
+    // durable.
+    void add_unconfirmed(std::vector<PoolRange>& ranges) const;
     // How the target broke the rules, or why it has ended the lane.
     [[nodiscard]] std::string complaint() const;
     // What the target said when it ended the lane; empty: nothing.
@@ -68,6 +79,9 @@ public:
     void release_in_child() { connection_->release_in_child(); }
 
 private:
+    // By the device alone. One more waits until a read behind them has confirmed them.
+    static constexpr std::size_t most_unconfirmed_writes = 1024;
+
     // How ranges are written: by frames only; by the device, with a frame behind that asks for
     // durability; or by the device alone, which makes them durable (the appliance method).
     enum class Method { frames, direct, appliance };
@@ -112,9 +126,9 @@ private:
     bool ack_is_asked_ = true;  // for the last write
     Method method_;
     DirectRanges direct_ranges_;
-    bool answers_each_;           // frame, without being asked
-    std::uint64_t last_data_ = 0; // number of the last frame that brings data
-    bool has_unconfirmed_writes_ = false;
+    bool answers_each_;              // frame, without being asked
+    std::uint64_t last_data_ = 0;    // number of the last frame that brings data
+    std::vector<PoolRange> written_; // by the device alone, and not confirmed; never reallocated
     std::array<std::span<std::byte>, wire::most_reads> places_{}; // of the reads without data
     std::string last_words_;                                      // of the target
 };

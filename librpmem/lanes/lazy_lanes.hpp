@@ -27,7 +27,6 @@ struct LanesRequest {
     wire::PersistMethod method;
     unsigned lanes;
     LossWatch watch;
-    int session_fd; // readable when the session ends while the first lanes are being connected
     // What lanes prove themselves by; null: a peer of protocol 0.1.
     std::shared_ptr<const transport::ProofSession> proof{};
     bool read_only = false;

@@ -30,25 +30,24 @@ Result<std::unique_ptr<LazyLanes>> TcpLanes::open(const LanesRequest& request,
                                                            request.proof->keys.tls));
         lanes->tls_.emplace(std::move(tls));
     }
-    const LossWatch watch{.fd = request.session_fd, .is_lost = [] { return true; }};
-    RPMEM_ASSIGN(auto first, lanes->connect(0, first_time, watch));
+    RPMEM_ASSIGN(auto first, lanes->connect(0, first_time));
     lanes->put(0, std::move(first));
     return lanes;
 }
 
 Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index) {
-    return connect(index, settings_.connect_timeout, request_.watch);
+    return connect(index, settings_.connect_timeout);
 }
 
-Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index, std::chrono::milliseconds time,
-                                                     const LossWatch& watch) const {
+Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index,
+                                                     std::chrono::milliseconds time) const {
     transport::SystemRandom random;
     RPMEM_ASSIGN(auto opened,
                  transport::connect_lane(
                      *request_.proof,
                      {.address = {request_.host, request_.port},
                       .identity = {.lane = index, .generation = request_.proof->generation},
-                      .limits = {time, watch},
+                      .limits = {time, request_.watch},
                       .peer_timeout = settings_.peer_timeout,
                       .tls = tls_ ? &*tls_ : nullptr},
                      random));

@@ -21,8 +21,8 @@ private:
     TcpLanes(const LanesRequest& request, const Settings& settings)
         : LazyLanes(request, settings) {}
     Result<std::unique_ptr<FrameLane>> connect(unsigned index) override;
-    Result<std::unique_ptr<FrameLane>> connect(unsigned index, std::chrono::milliseconds time,
-                                               const LossWatch& watch) const;
+    Result<std::unique_ptr<FrameLane>> connect(unsigned index,
+                                               std::chrono::milliseconds time) const;
 
     std::optional<transport::TlsContext> tls_;
 };

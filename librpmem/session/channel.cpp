@@ -98,16 +98,19 @@ Result<ExitStatus> Channel::finish(const Deadline& deadline) {
         collect_error_text();
     }
     streams_.output.reset();
-    if (const auto status = backend_->wait(deadline))
-        return *status;
+    if (const auto ended = status(deadline))
+        return *ended;
     return fail(ErrorClass::link_lost, ETIMEDOUT, "the remote command did not end in time");
 }
 
+void Channel::cut() {
+    backend_.reset();
+    streams_ = {};
+}
+
 void Channel::release_in_child(bool also_carrier) {
-    streams_.input.reset();
-    streams_.output.reset();
-    streams_.error.reset();
-    if (also_carrier)
+    streams_ = {};
+    if (also_carrier && backend_)
         backend_->release_in_child();
 }
 

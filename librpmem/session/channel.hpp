@@ -58,10 +58,15 @@ public:
     [[nodiscard]] std::string error_text() const;
 
     // How the command ended, if it has by then; the channel stays as it is.
-    std::optional<ExitStatus> status(const Deadline& deadline) { return backend_->wait(deadline); }
+    std::optional<ExitStatus> status(const Deadline& deadline) {
+        return backend_ ? backend_->wait(deadline) : std::nullopt;
+    }
     // Ends the input, waits for the command to end, and returns how it did. ETIMEDOUT: it did not,
     // and is cut off when the channel is destroyed.
     Result<ExitStatus> finish(const Deadline& deadline);
+
+    // Ends the command's input and output at once. Nothing comes any more.
+    void cut();
 
     // In a child made by fork(2): closes its copies of descriptors, which would keep the command's
     // input open when the parent is gone. Nothing else may be done with the channel then.

@@ -3,6 +3,7 @@
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/medium_failure.hpp"
+#include "common/wire/unasked.hpp"
 #include "librpmem/session/start_channel.hpp"
 
 #include <poll.h>
@@ -177,17 +178,23 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
                                  : ended_early("before it took the request");
     }
     wire::Bytes bytes(wire::response_header_size);
-    auto got = channel_->receive(bytes, deadline);
-    if (!got)
-        return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
-    if (*got < bytes.size())
-        return ended_early("before it answered");
-    if (is_medium_failure(bytes))
-        return Failure(receive_medium_failure(std::move(bytes)));
+    while (true) {
+        const auto got = channel_->receive(bytes, deadline);
+        if (!got)
+            return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
+        if (*got < bytes.size())
+            return ended_early("before it answered");
+        const auto type = unasked(bytes);
+        if (!type)
+            break;
+        if (auto loss = take_unasked(*type, bytes))
+            return Failure(std::move(*loss));
+    }
+    heard();
     RPMEM_ASSIGN(const auto header, understood(wire::decode_response_header(bytes, response)));
     bytes.resize(header.size);
     const auto body = std::span(bytes).subspan(wire::response_header_size);
-    got = channel_->receive(body, deadline);
+    const auto got = channel_->receive(body, deadline);
     if (!got)
         return timed_out("for the rest of an answer of rpmemd", request_time_,
                          "RPMEM_OPERATION_TIMEOUT");
@@ -244,8 +251,20 @@ Result<> Session::close() {
     return {};
 }
 
+Result<> Session::log_in(const wire::LoginRequest& request) {
+    const std::lock_guard lock(mutex_);
+    wire::Bytes bytes = wire::encode(request);
+    const auto response = exchange(bytes, MessageType::login_response);
+    ::explicit_bzero(bytes.data(), bytes.size()); // it may have the takeover key
+    RPMEM_TRY(response);
+    generation_ = request.generation;
+    if (response->header.status != wire::Status::success)
+        return refused(response->header.status, "the login");
+    return {};
+}
+
 Result<transport::ProofSession> Session::take_proof() {
-    auto proof = transcript_->prove_by(0);
+    auto proof = transcript_->prove_by(0, generation_);
     transcript_.reset();
     return proof;
 }
@@ -277,13 +296,25 @@ std::optional<Error> Session::loss_if_unused() {
 // The mutex is held by the caller.
 std::optional<Error> Session::look() {
     channel_->collect_error_text();
-    pollfd fd = {channel_->output_fd(), POLLIN, 0};
-    if (::poll(&fd, 1, 0) <= 0)
-        return std::nullopt;
+    // A daemon that talks without end is looked at again later.
+    constexpr int most_messages = 64;
+    for (int count = 0; count < most_messages; ++count) {
+        pollfd fd = {channel_->output_fd(), POLLIN, 0};
+        if (::poll(&fd, 1, 0) <= 0)
+            break;
+        if (auto loss = look_once())
+            return loss;
+    }
+    return std::nullopt;
+}
+
+// There is output.
+std::optional<Error> Session::look_once() {
     wire::Bytes header(wire::response_header_size);
     const auto got = channel_->receive(header, Deadline(last_words_time));
-    if (got && *got == header.size() && is_medium_failure(header))
-        return receive_medium_failure(std::move(header));
+    if (got && *got == header.size())
+        if (const auto type = unasked(header))
+            return take_unasked(*type, std::move(header));
     if (!got || *got > 0)
         return lost_link(with_error_text(
             fmt::format("the session with {} is lost: rpmemd broke the protocol: it sent something "
@@ -305,8 +336,70 @@ Error Session::ending(std::string_view what) {
 }
 
 // A daemon that was not told of the capability has no such message.
-bool Session::is_medium_failure(std::span<const std::byte> header) const {
-    return agreement_.medium_failure && wire::announces_medium_failure(header);
+std::optional<MessageType> Session::unasked(std::span<const std::byte> header) const {
+    const auto type = wire::unasked_type(header);
+    const bool agreed =
+        type == MessageType::medium_failure ? agreement_.medium_failure : agreement_.resume;
+    return agreed ? type : std::nullopt;
+}
+
+std::optional<Error> Session::take_unasked(MessageType type, wire::Bytes header) {
+    heard();
+    if (type == MessageType::medium_failure)
+        return receive_medium_failure(std::move(header));
+    if (type == MessageType::notice)
+        return receive_notice(header);
+    return std::nullopt;
+}
+
+std::optional<Error> Session::receive_notice(std::span<const std::byte> header) {
+    constexpr std::size_t most_notices = 16; // kept; the user has been told enough
+    const auto size = wire::decode_notice_size(header);
+    if (!size)
+        return nonsense(size.error());
+    std::string text(*size, '\0');
+    const auto got =
+        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(last_words_time));
+    if (!got || *got < text.size())
+        return lost_link(
+            fmt::format("the session with {} is lost: it ended within a notice", host_));
+    if (notices_.size() < most_notices)
+        notices_.push_back(printable(text));
+    return std::nullopt;
+}
+
+std::vector<std::string> Session::take_notices() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(notices_, {});
+}
+
+bool Session::was_heard_within(std::chrono::milliseconds time) const {
+    return Clock::now().time_since_epoch() - heard_.load(std::memory_order_relaxed) < time;
+}
+
+std::optional<Error> Session::beat(std::chrono::milliseconds silence) {
+    // Its 12 bytes find room, or the daemon has taken nothing for minutes.
+    constexpr std::chrono::milliseconds send_time(100);
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return std::nullopt;
+    const bool sent =
+        channel_->send(wire::encode(wire::HeartbeatRequest{}), Deadline(send_time)).has_value();
+    if (auto loss = look())
+        return loss;
+    if (!sent)
+        return lost_link(
+            fmt::format("the session with {} is lost: ssh takes nothing any more", host_));
+    if (was_heard_within(silence))
+        return std::nullopt;
+    return lost_link(fmt::format(
+        "the session with {} is lost: nothing has come from rpmemd for {} ms (RPMEM_PEER_TIMEOUT)",
+        host_, silence.count()));
+}
+
+void Session::cut() {
+    const std::lock_guard lock(mutex_);
+    channel_->cut();
 }
 
 // The header has come; the rest comes at once.

@@ -9,11 +9,14 @@
 #include "librpmem/session/target.hpp"
 #include "librpmem/settings/settings.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::initiator {
 
@@ -23,6 +26,10 @@ public:
     static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
                                                   bool force_ipv4, const Settings& settings);
 
+    // Before create() or open(), if it was agreed on (wire::Agreement::resume).
+    Result<> log_in(const wire::LoginRequest& request);
+    // What later sessions of the same initiator show. Before take_proof().
+    Result<transport::Secret> takeover_key() const { return transcript_->takeover_key(); }
     // The target's refusal is an Error with the errno of its status, and with its reason if it
     // gave one.
     Result<wire::CreateResponse> create(const wire::CreateRequest& request);
@@ -44,6 +51,17 @@ public:
     // Once, after create() or open(): what lanes prove themselves by. Only if it was agreed on
     // (wire::Agreement::lane_frames).
     Result<transport::ProofSession> take_proof();
+
+    // Tells the daemon that this end lives, takes in what has come, and returns why the session is
+    // lost: as loss(), or since nothing has come for SILENCE. Does nothing while another thread is
+    // at work with the channel.
+    std::optional<Error> beat(std::chrono::milliseconds silence);
+    // Something has come within this time.
+    [[nodiscard]] bool was_heard_within(std::chrono::milliseconds time) const;
+    // What the daemon has said to the user, each once.
+    [[nodiscard]] std::vector<std::string> take_notices();
+    // Nothing comes or goes any more; the session is lost already.
+    void cut();
 
     // Where the login went, if this process made the connection itself; else empty.
     [[nodiscard]] const std::string& peer() const { return channel_->peer(); }
@@ -69,11 +87,21 @@ private:
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
           takes_tls_(settings.tls != UseTls::off),
           requires_hello_(settings.require_hello || settings.tls == UseTls::require),
-          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {}
+          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {
+        heard();
+    }
+
+    using Clock = std::chrono::steady_clock;
 
     std::optional<Error> look();
-    [[nodiscard]] bool is_medium_failure(std::span<const std::byte> header) const;
+    std::optional<Error> look_once();
+    // What a message is that nobody has asked for, by its header; nothing: it is none.
+    [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
+    // The rest of it. Nothing: the session goes on.
+    std::optional<Error> take_unasked(wire::MessageType type, wire::Bytes header);
+    std::optional<Error> receive_notice(std::span<const std::byte> header);
     Error receive_medium_failure(wire::Bytes message);
+    void heard() { heard_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed); }
     [[nodiscard]] Error nonsense(const Error& error) const;
     template <typename T>
     [[nodiscard]] Result<T> understood(Result<T> decoded) const {
@@ -107,6 +135,9 @@ private:
     std::optional<wire::Hello> hello_;
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
+    std::uint64_t generation_ = 0;
+    std::atomic<Clock::duration> heard_; // when something came last
+    std::vector<std::string> notices_;
     std::chrono::milliseconds login_time_;
     std::chrono::milliseconds request_time_;
 };

@@ -29,13 +29,14 @@ constexpr Row yes_or_no(std::string_view name, std::string_view usual, std::stri
 }
 
 template <auto member>
-constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help) {
+constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help,
+                           std::uint64_t least = 1000, std::uint64_t most = 3600000) {
     return {{.name = name,
              .kind = number,
              .default_value = usual,
              .help = help,
-             .minimum = 1000,
-             .maximum = 3600000,
+             .minimum = least,
+             .maximum = most,
              .unit = "ms"},
             into<member>};
 }
@@ -107,7 +108,13 @@ constexpr Row rows[] = {
         "how long a call waits while nothing comes from the target"),
     milliseconds<&Settings::peer_timeout>(
         "RPMEM_PEER_TIMEOUT", "20000",
-        "how long the target's kernel may be silent until a lane over tcp is lost"),
+        "how long the target may be silent until the session is lost"),
+    milliseconds<&Settings::reconnect_timeout>(
+        "RPMEM_RECONNECT_TIMEOUT", "30000",
+        "how long calls wait for a lost session to be made again; 0: they fail at once", 0),
+    milliseconds<&Settings::reconnect_delay>(
+        "RPMEM_RECONNECT_DELAY", "100",
+        "pause before the second try to reconnect; it doubles, up to 5000", 1, 5000),
     one_of<&Settings::tls>("RPMEM_TLS", "off|on|require", "off",
                            "lanes use TLS: never, if the target can, or else there are none"),
     yes_or_no<&Settings::require_hello>("RPMEM_REQUIRE_HELLO", "0",

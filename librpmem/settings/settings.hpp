@@ -37,6 +37,8 @@ struct Settings {
     std::chrono::milliseconds connect_timeout;
     std::chrono::milliseconds operation_timeout;
     std::chrono::milliseconds peer_timeout;
+    std::chrono::milliseconds reconnect_timeout; // 0: a lost session stays lost
+    std::chrono::milliseconds reconnect_delay;   // between the first tries
     UseTls tls;
     bool require_hello; // peers of protocol 0.1 are refused
     std::chrono::microseconds spin_time;

@@ -127,7 +127,6 @@ inline initiator::LanesRequest request_for(const FabricLaneServer& server,
         .method = method,
         .lanes = server.lanes(),
         .watch = {fd, [] { return true; }},
-        .session_fd = fd,
         .proof = std::make_shared<const transport::ProofSession>(sample_proof(server.lanes())),
         .inline_size = ServedSession::inline_size};
     if (server.is_direct())

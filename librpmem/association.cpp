@@ -1,0 +1,230 @@
+#include "librpmem/association.hpp"
+
+#include "common/wire/persist_message.hpp"
+#include "librpmem/lanes/fabric_lanes.hpp"
+#include "librpmem/lanes/provider_choice.hpp"
+#include "librpmem/lanes/tcp_lanes.hpp"
+#include "librpmem/pool_request.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rpmem::initiator {
+namespace {
+
+constexpr const char* no_appliance_over_tcp =
+    "the target allows the appliance method (persist-apm), and this session uses the general "
+    "purpose one: over tcp there is no other";
+
+// The last byte stays NUL.
+template <std::size_t Size>
+void put(std::string_view text, std::array<char, Size>& field) {
+    std::ranges::copy(text.substr(0, Size - 1), field.begin());
+}
+
+} // namespace
+
+Result<std::shared_ptr<Association>> Association::log_in(const PoolArguments& arguments,
+                                                         const Settings& settings,
+                                                         std::uint64_t generation,
+                                                         const transport::Secret* takeover) {
+    std::shared_ptr<Association> association(new Association(arguments, settings));
+    RPMEM_TRY(association->start_session());
+    RPMEM_TRY(association->introduce(generation, takeover));
+    RPMEM_TRY(association->choose_provider());
+    return association;
+}
+
+Association::~Association() {
+    if (monitor_)
+        monitor_->stop();
+    lanes_.reset();
+    if (state_ == State::half_made)
+        session_->undo_create();
+}
+
+Result<> Association::start_session() {
+    RPMEM_ASSIGN(auto target, parse_target(arguments_.target));
+    host_ = target.host;
+    route_ = std::make_unique<Route>(target, LocalMemory{arguments_.address, arguments_.size},
+                                     settings_);
+    RdmaSearch& search = route_->search();
+    if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
+        search.start_thread(); // this one logs in
+    if (!may_use_rdma(settings_))
+        RPMEM_TRY(require_a_provider(search, host_, settings_));
+    auto session =
+        Session::start(target, arguments_.command, route_->begins_with_ipv4(), settings_);
+    if (!session)
+        // Where only RDMA may serve, what keeps it from that explains more than a failed login.
+        RPMEM_TRY(require_a_provider(search, host_, settings_));
+    RPMEM_ASSIGN(session_, std::move(session));
+    return {};
+}
+
+// The host's and the user's name are for those who find the pool in use.
+Result<> Association::introduce(std::uint64_t generation, const transport::Secret* takeover) {
+    if (!can_resume())
+        return {};
+    wire::LoginRequest login{.generation = generation};
+    if (takeover)
+        std::ranges::copy(takeover->bytes(), login.takeover.begin());
+    std::array<char, 256> text{};
+    if (::gethostname(text.data(), text.size() - 1) == 0)
+        put(text.data(), login.host);
+    std::array<char, 4096> buffer{};
+    passwd entry{};
+    passwd* found = nullptr;
+    const bool has_name =
+        ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
+    put(has_name ? entry.pw_name : std::to_string(::geteuid()), login.user);
+    const auto done = session_->log_in(login);
+    ::explicit_bzero(login.takeover.data(), login.takeover.size());
+    return done;
+}
+
+Result<> Association::choose_provider() {
+    RPMEM_ASSIGN(choice_, route_->choose(*session_));
+    facts_.description = describe(*choice_);
+    if (choice_->provider == wire::Provider::verbs) {
+        facts_.notes = std::move(choice_->notes);
+    } else {
+        facts_.description += fmt::format(" ({})", choice_->why_not_rdma);
+        facts_.misses_device = settings_.enable_verbs && !settings_.device.empty();
+    }
+    lane_count_ = lanes_to_ask(arguments_.lanes, *choice_, settings_, session_->hello());
+    if (choice_->fabric)
+        inline_size_ =
+            session_->agreement().lane_frames ? settings_.inline_size : wire::inline_size_of_0_1;
+    return {};
+}
+
+wire::OpenRequest Association::request() const {
+    return {.pool_size = arguments_.size,
+            .lanes = lane_count_,
+            .provider = choice_->provider,
+            .inline_size = inline_size_,
+            .pool_set = arguments_.pool_set};
+}
+
+Result<wire::CreateResponse> Association::create(const rpmem_pool_attr& attributes) {
+    const wire::OpenRequest asked = request();
+    RPMEM_ASSIGN(auto response, session_->create({.pool_size = asked.pool_size,
+                                                  .lanes = asked.lanes,
+                                                  .provider = asked.provider,
+                                                  .inline_size = asked.inline_size,
+                                                  .attributes = attributes,
+                                                  .pool_set = asked.pool_set}));
+    become(State::half_made);
+    return response;
+}
+
+Result<wire::OpenResponse> Association::open() {
+    RPMEM_ASSIGN(auto response, session_->open(request()));
+    become(State::opened);
+    return response;
+}
+
+Result<> Association::connect(const wire::InBandAttributes& in_band) {
+    RPMEM_TRY(check_answer(in_band, {arguments_.size, lane_count_, choice_->provider},
+                           session_->agreement()));
+    if (choice_->provider == wire::Provider::tcp &&
+        session_->holds(wire::condition_no_appliance_over_tcp))
+        facts_.warnings.emplace_back(no_appliance_over_tcp);
+    RPMEM_ASSIGN(monitor_, Monitor::make(*session_));
+    auto lanes = connect_lanes(in_band);
+    if (!lanes) {
+        Error error = std::move(lanes).error();
+        if (const auto why = loss_behind(error)) {
+            error.code = why->code;
+            error.text += "; " + why->text;
+        }
+        return Failure(std::move(error));
+    }
+    lanes_ = std::move(*lanes);
+    if (const LaneAddress& used = route_->address(); used.host != host_)
+        facts_.description += fmt::format(", to {} ({})", used.host, used.source);
+    for (std::string& notice : session_->take_notices())
+        facts_.warnings.push_back(std::move(notice));
+    route_.reset();
+    if (const fabric::EventQueue* const events = lanes_->events())
+        monitor_->start(*events);
+    become(State::connected);
+    return {};
+}
+
+Result<std::unique_ptr<LazyLanes>>
+Association::connect_lanes(const wire::InBandAttributes& in_band) {
+    std::shared_ptr<const transport::ProofSession> proof;
+    if (session_->agreement().lane_frames) {
+        RPMEM_ASSIGN(auto taken, session_->take_proof());
+        proof = std::make_shared<const transport::ProofSession>(std::move(taken));
+    }
+    LanesRequest request{.kind =
+                             choice_->fabric ? std::optional(choice_->fabric->kind) : std::nullopt,
+                         .host = {},
+                         .port = static_cast<std::uint16_t>(in_band.port),
+                         .pool = arguments_.address,
+                         .pool_size = arguments_.size,
+                         .remote = std::nullopt,
+                         .method = in_band.method,
+                         .lanes = in_band.lanes,
+                         .watch = {monitor_->wake_fd(), [this] { return sees_loss(); }},
+                         .proof = std::move(proof),
+                         .read_only = is_read_only(),
+                         .inline_size = inline_size_,
+                         .tls = session_->agreement().tls};
+    // Over frames key 0 says that there is no access.
+    if (request.kind && (!request.proof || in_band.rkey != 0))
+        request.remote = {in_band.raddr, in_band.rkey};
+    return route_->connect([this] { return monitor_->find_lost(); },
+                           [&](const std::string& host, auto time) {
+                               request.host = host;
+                               return request.kind ? FabricLanes::open(request, settings_, time)
+                                                   : TcpLanes::open(request, settings_, time);
+                           });
+}
+
+// For lanes, which throw nothing.
+bool Association::sees_loss() const noexcept try {
+    return monitor_->is_lost_after_wake();
+} catch (...) {
+    return true;
+}
+
+std::optional<Error> Association::loss_behind(const Error& error) {
+    const bool may_be_early = error.kind == ErrorClass::link_lost && error.code != ETIMEDOUT;
+    return monitor_->reason(may_be_early ? explanation_time() : std::chrono::milliseconds(0));
+}
+
+// Whoever can reconnect needs it for the log, and to hear of a medium that has failed, which the
+// daemon tells first.
+std::chrono::milliseconds Association::explanation_time() const {
+    constexpr std::chrono::milliseconds for_the_caller(3000);
+    constexpr std::chrono::milliseconds for_the_log(250);
+    return can_reconnect() ? for_the_log : for_the_caller;
+}
+
+Result<> Association::close() {
+    monitor_->stop();
+    lanes_.reset();
+    return session_->close();
+}
+
+void Association::cut() {
+    monitor_->stop();
+    session_->cut();
+}
+
+void Association::release_in_child() {
+    monitor_->become_inherited();
+    session_->release_in_child();
+    if (lanes_)
+        lanes_->release_in_child();
+}
+
+} // namespace rpmem::initiator

@@ -1,0 +1,44 @@
+// The library's one thread: it tells targets that this process lives, and notices those that do
+// not. It is there while a pool is open whose target knows heartbeats.
+#pragma once
+
+#include "common/base/fork_listener.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rpmem::initiator {
+
+class Link;
+
+class Heartbeats {
+public:
+    Heartbeats() = default;
+    ~Heartbeats();
+    Heartbeats(const Heartbeats&) = delete;
+    Heartbeats& operator=(const Heartbeats&) = delete;
+
+    // From any thread. LINK's beat() is called once a second until remove() has returned.
+    void add(Link& link);
+    // The last one ends the thread.
+    void remove(Link& link);
+
+private:
+    // A child made by fork(2) has none of this, and begins anew.
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::vector<Link*> links;
+        std::thread thread;
+    };
+
+    void run();
+
+    Shared shared_;
+    ForkListener in_children_{
+        [](void* owner) { new (&static_cast<Heartbeats*>(owner)->shared_) Shared(); }, this};
+};
+
+} // namespace rpmem::initiator

@@ -1,0 +1,187 @@
+#include "librpmem/link.hpp"
+
+#include "common/wire/unasked.hpp"
+#include "librpmem/heartbeats.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <thread>
+
+namespace rpmem::initiator {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The longest pause between two tries.
+constexpr milliseconds longest_pause(5000);
+
+// A call that waits is told of in the log after the first of these, and again after each of the
+// second.
+constexpr std::chrono::seconds first_word(2);
+constexpr std::chrono::seconds next_word(10);
+
+constexpr const char* may_lack =
+    "the replica may lack what was not confirmed: see REPLICAS THAT ARE BEHIND in librpmem(7)";
+
+// Half of PAUSE to all of it: initiators that were cut off together do not come back together.
+milliseconds with_jitter(milliseconds pause) {
+    static thread_local std::minstd_rand random{std::random_device()()};
+    return milliseconds(
+        std::uniform_int_distribution<milliseconds::rep>(pause.count() / 2, pause.count())(random));
+}
+
+// Whether another try may find it otherwise: the network, and an own session that has not ended
+// yet.
+bool may_try_again(const Error& error) {
+    return error.kind == ErrorClass::link_lost ||
+           (error.kind == ErrorClass::target_refused && error.code == EBUSY);
+}
+
+} // namespace
+
+Link::Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
+           std::shared_ptr<Association> first, std::optional<transport::Secret> takeover)
+    : arguments_(arguments), settings_(settings), services_(std::move(services)),
+      takeover_(std::move(takeover)), most_time_(settings.reconnect_timeout),
+      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {
+    if (services_.heartbeats && current_->can_resume())
+        services_.heartbeats->add(*this);
+}
+
+Link::~Link() {
+    if (services_.heartbeats && current_->can_resume())
+        services_.heartbeats->remove(*this);
+}
+
+std::string Link::name() const {
+    return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
+}
+
+milliseconds Link::silence() const {
+    return std::max<milliseconds>(settings_.peer_timeout, wire::least_silence);
+}
+
+Result<std::shared_ptr<Association>> Link::association() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        if (state_ == State::failed)
+            return Failure(*failure_);
+        if (state_ == State::connected && !current_->monitor().lost())
+            return current_;
+        if (state_ == State::reconnecting) {
+            changed_.wait(lock);
+            continue;
+        }
+        // Whoever has declared it lost has said why.
+        const Error loss = current_->monitor().reason(milliseconds(0)).value();
+        if (may_reconnect(loss))
+            reconnect(lock, loss);
+        else
+            end_by(loss);
+    }
+}
+
+bool Link::may_reconnect(const Error& loss) const {
+    return loss.kind == ErrorClass::link_lost && current_->can_reconnect();
+}
+
+void Link::end_by(Error error) {
+    become(State::failed);
+    failure_ = std::move(error);
+    changed_.notify_all();
+}
+
+// Releases LOCK meanwhile.
+void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
+    become(State::reconnecting);
+    waiting_since_ = told_ = Clock::now();
+    last_problem_ = loss.text;
+    const std::shared_ptr<Association> lost = current_;
+    lock.unlock();
+    lost->cut();
+    auto next = try_for(most_time_, loss);
+    lock.lock();
+    if (!next)
+        return end_by(std::move(next).error());
+    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - waiting_since_);
+    services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
+                          generation_, loss.text);
+    seen_by_child_ = next->get();
+    current_ = std::move(*next);
+    become(State::connected);
+    changed_.notify_all();
+}
+
+Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Error& loss) {
+    const Deadline deadline(time);
+    milliseconds pause = settings_.reconnect_delay;
+    for (unsigned tries = 1;; ++tries) {
+        auto next = try_once(milliseconds(std::max(deadline.poll_timeout(), 1)));
+        if (next)
+            return next;
+        const Error& why = next.error();
+        {
+            const std::lock_guard lock(mutex_);
+            last_problem_ = why.text;
+        }
+        const bool goes_on = may_try_again(why);
+        if (goes_on && !deadline.passed()) {
+            const milliseconds rest(deadline.poll_timeout());
+            std::this_thread::sleep_for(std::min(with_jitter(pause), rest));
+            pause = std::min(pause * 2, longest_pause);
+            if (!deadline.passed())
+                continue;
+        }
+        return fail(goes_on ? ErrorClass::link_lost : why.kind, goes_on ? ECONNRESET : why.code,
+                    "{}; to reconnect failed ({} tries in {} ms, RPMEM_RECONNECT_TIMEOUT): {}; {}",
+                    loss.text, tries, time.count(), why.text, may_lack);
+    }
+}
+
+// The same pool, opened again: the daemon refuses any other (ESTALE).
+Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
+    Settings settings = settings_;
+    settings.connect_timeout = std::min(settings.connect_timeout, time);
+    settings.operation_timeout = std::min(settings.operation_timeout, time);
+    // Who only reads takes no pool over.
+    const bool takes_over = !current_->is_read_only();
+    generation_ += takes_over ? 1 : 0;
+    RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings, generation_,
+                                                takes_over ? &*takeover_ : nullptr));
+    RPMEM_ASSIGN(const auto response, next->open());
+    RPMEM_TRY(next->connect(response.in_band));
+    if (next->lanes().lanes() < lanes_)
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "{} has only {} lanes for this pool now, which has {}", next->host(),
+                    next->lanes().lanes(), lanes_);
+    return next;
+}
+
+void Link::beat() {
+    std::unique_lock lock(mutex_);
+    if (state_ == State::reconnecting)
+        tell_waiting();
+    if (state_ != State::connected || current_->monitor().lost())
+        return;
+    const std::shared_ptr<Association> association = current_;
+    lock.unlock();
+    if (auto loss = association->session().beat(silence()))
+        association->monitor().declare_lost(std::move(*loss));
+    for (const std::string& notice : association->session().take_notices())
+        services_.log.warning("{}: {}", name(), notice);
+}
+
+void Link::tell_waiting() {
+    const auto now = Clock::now();
+    const bool is_first = told_ == waiting_since_;
+    if (now - told_ < (is_first ? first_word : next_word))
+        return;
+    told_ = now;
+    const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - waiting_since_);
+    const auto most = std::chrono::duration_cast<std::chrono::seconds>(most_time_.load());
+    services_.log.error("reconnecting to {} for {} s: {}; {} s left", name(), waited.count(),
+                        last_problem_, std::max<long>((most - waited).count(), 0));
+}
+
+} // namespace rpmem::initiator

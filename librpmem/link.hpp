@@ -1,0 +1,88 @@
+// The way from a pool to its copy on the target: one association at a time, and another one when
+// that is lost. Link::become() changes the state:
+//
+//   connected     -> reconnecting  a call finds the association lost, and may make another
+//   connected     -> failed        likewise, and it may not: RPMEM_RECONNECT_TIMEOUT is 0, the
+//   target
+//                                  cannot, the medium has failed, or the target does not answer a
+//                                  call though it lives
+//   reconnecting  -> connected     the next generation is there
+//   reconnecting  -> failed        a refusal that no other try changes, or the time is over
+#pragma once
+
+#include "common/base/log.hpp"
+#include "librpmem/association.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace rpmem::initiator {
+
+class Heartbeats;
+
+// What pools have of the library.
+struct PoolServices {
+    Log log{};
+    Heartbeats* heartbeats = nullptr; // null: none
+};
+
+class Link {
+public:
+    // TAKEOVER: of the session of FIRST, if it can be resumed.
+    Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
+         std::shared_ptr<Association> first, std::optional<transport::Secret> takeover);
+    ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    // The association, if it is not known to be lost; else waits until another one is there.
+    // Whoever comes first makes it. From any thread.
+    Result<std::shared_ptr<Association>> association();
+    // How long the target may be silent.
+    [[nodiscard]] std::chrono::milliseconds silence() const;
+    // From now on calls wait for so long at most.
+    void hurry(std::chrono::milliseconds time) { most_time_ = time; }
+    // By the thread of the heartbeats, once a second.
+    void beat();
+    // In a child made by fork(2).
+    void release_in_child() { seen_by_child_.load()->release_in_child(); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    enum class State { connected, reconnecting, failed };
+
+    void become(State next) { state_ = next; }
+    [[nodiscard]] bool may_reconnect(const Error& loss) const;
+    void end_by(Error error);
+    void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss);
+    Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
+    Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time);
+    void tell_waiting();
+    [[nodiscard]] std::string name() const;
+
+    PoolArguments arguments_;
+    Settings settings_;
+    PoolServices services_;
+    std::optional<transport::Secret> takeover_;
+    std::atomic<std::chrono::milliseconds> most_time_;
+    std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it
+    unsigned lanes_;
+    std::atomic<Association*> seen_by_child_; // as current_
+
+    std::mutex mutex_; // the rest
+    std::condition_variable changed_;
+    State state_ = State::connected;
+    std::shared_ptr<Association> current_;
+    std::optional<Error> failure_; // of State::failed
+    // Of State::reconnecting, for the log.
+    Clock::time_point waiting_since_;
+    Clock::time_point told_;
+    std::string last_problem_;
+};
+
+} // namespace rpmem::initiator
