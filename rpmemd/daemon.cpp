@@ -2,7 +2,9 @@
 
 #include "common/base/io.hpp"
 #include "common/wire/medium_failure.hpp"
-#include "rpmemd/session.hpp"
+#include "common/wire/unasked.hpp"
+#include "rpmemd/control_output.hpp"
+#include "rpmemd/peer_silence.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -27,6 +29,14 @@ bool has_hung_up(int fd) {
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+// One may be lost, and the next one late.
+constexpr int beats_in_peer_timeout = 4;
+
+wire::Bytes joined(wire::Bytes message, std::span<const std::byte> more) {
+    message.insert(message.end(), more.begin(), more.end());
+    return message;
+}
+
 enum class Outcome { go_on, ended, ended_badly };
 
 class ControlLoop {
@@ -34,14 +44,18 @@ public:
     ControlLoop(const Configuration& configuration, const Channel& channel,
                 HandshakeResult handshake, Log& log)
         : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
+          output_(channel.output), resumes_(handshake.agreement.resume),
+          silence_(configuration.peer_timeout),
           session_(
-              configuration, channel.own_address, std::move(handshake),
+              configuration, channel.addresses, std::move(handshake),
               [input = channel.input] { return has_hung_up(input); }, log) {}
 
     int run();
 
 private:
     Outcome wait_and_handle();
+    [[nodiscard]] Result<> wait(std::span<pollfd> fds);
+    Outcome end_by_signal();
     Outcome handle_lanes(bool parts_changed);
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
@@ -66,8 +80,12 @@ private:
     bool knows_medium_failure_; // the peer, see common/wire/medium_failure.hpp
     Log& log_;
     UniqueFd signals_;
+    ControlOutput output_;
+    bool resumes_; // see wire::Agreement::resume
+    PeerSilence silence_;
     wire::Bytes request_; // that is being handled, as it came
     Session session_;
+    std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
 };
 
@@ -97,6 +115,25 @@ int ControlLoop::run() {
     return outcome == Outcome::ended ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+Result<> ControlLoop::wait(std::span<pollfd> fds) {
+    const auto began = Deadline::Clock::now();
+    LaneServer* const lanes = session_.lanes();
+    auto limit = std::chrono::milliseconds(session_.milliseconds_to_connect());
+    const bool listens = resumes_ && session_.has_pool();
+    if (listens)
+        limit = std::min(limit, silence_.next_wait());
+    if (lanes)
+        RPMEM_TRY(lanes->wait(fds, limit));
+    else if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+        return fail_errno(ErrorClass::bug, errno, "cannot wait for the client (poll)");
+    if (fds[0].revents != 0)
+        silence_.heard();
+    else if (listens)
+        silence_.waited(limit, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                   Deadline::Clock::now() - began));
+    return {};
+}
+
 Outcome ControlLoop::wait_and_handle() {
     std::array<pollfd, 5> fds = {{{channel_.input, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
     std::span<pollfd> used = std::span(fds).first(2);
@@ -105,29 +142,33 @@ Outcome ControlLoop::wait_and_handle() {
         fds[3] = {lanes->events_fd(), POLLIN, 0};
         fds[4] = {session_.change_fd(), POLLIN, 0}; // poll(2) passes over -1
         used = fds;
-        const std::chrono::milliseconds limit(session_.milliseconds_to_connect());
-        if (const auto waited = lanes->wait(used, limit); !waited)
-            return end_badly(waited.error().text);
-    } else if (::poll(used.data(), used.size(), -1) < 0 && errno != EINTR) {
-        log_.error("cannot wait for the client (poll): {}", strerror(errno));
-        return Outcome::ended_badly;
     }
-    if (fds[1].revents != 0) {
-        signalfd_siginfo signal{};
-        signal.ssi_signo = SIGTERM;
-        [[maybe_unused]] const ssize_t got = ::read(signals_.get(), &signal, sizeof(signal));
-        const std::string text = fmt::format(
-            "the session is ended by a signal, SIG{}, of process {} and user {}",
-            ::sigabbrev_np(static_cast<int>(signal.ssi_signo)), signal.ssi_pid, signal.ssi_uid);
-        log_.notice("{}", text);
-        tell(text);
-        end_lanes(text);
-        return Outcome::ended_badly;
-    }
+    if (const auto waited = wait(used); !waited)
+        return end_badly(waited.error().text);
+    if (fds[1].revents != 0)
+        return end_by_signal();
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
     if (const Outcome outcome = handle_lanes(fds[4].revents != 0); outcome != Outcome::go_on)
         return outcome;
+    if (silence_.is_over())
+        return end_badly(
+            fmt::format("nothing was heard of the initiator for {} ms (peer-timeout): the session "
+                        "ends",
+                        silence_.limit().count()));
     return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
+}
+
+Outcome ControlLoop::end_by_signal() {
+    signalfd_siginfo signal{};
+    signal.ssi_signo = SIGTERM;
+    [[maybe_unused]] const ssize_t got = ::read(signals_.get(), &signal, sizeof(signal));
+    const std::string text = fmt::format(
+        "the session is ended by a signal, SIG{}, of process {} and user {}",
+        ::sigabbrev_np(static_cast<int>(signal.ssi_signo)), signal.ssi_pid, signal.ssi_uid);
+    log_.notice("{}", text);
+    tell(text);
+    end_lanes(text);
+    return Outcome::ended_badly;
 }
 
 Outcome ControlLoop::handle_lanes(bool parts_changed) {
@@ -185,6 +226,7 @@ Outcome ControlLoop::handle_input() {
     const auto request = wire::decode_request(*decoded, body);
     if (!request)
         return refuse_malformed(header, request.error());
+    session_.seen();
     return std::visit([this](const auto& known) { return handle(known); }, *request);
 }
 
@@ -217,7 +259,15 @@ Outcome ControlLoop::handle(const wire::OpenRequest& request) {
 Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Bytes& response) {
     if (const auto secured = session_.secure_lanes(request_, response); !secured)
         return refuse(request, {wire::Status::fatal, secured.error().text}, Outcome::ended_badly);
-    return answer(response, Outcome::go_on);
+    if (const Outcome outcome = answer(response, Outcome::go_on);
+        outcome != Outcome::go_on || !resumes_)
+        return outcome;
+    // Not before the session is confined, which no thread may escape.
+    auto heartbeat = Heartbeat::start(output_, silence_.limit() / beats_in_peer_timeout);
+    if (!heartbeat)
+        return end_badly(heartbeat.error().text);
+    heartbeat_.emplace(std::move(*heartbeat));
+    return Outcome::go_on;
 }
 
 Outcome ControlLoop::handle(const wire::SetAttributesRequest& request) {
@@ -245,7 +295,11 @@ Outcome ControlLoop::handle(const wire::LoginRequest& request) {
     return answer(wire::encode(wire::LoginResponse{wire::Status::success}), Outcome::go_on);
 }
 
-Outcome ControlLoop::handle(const wire::HeartbeatRequest&) { return Outcome::go_on; }
+// That it came is all that it says.
+Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
+    return resumes_ ? Outcome::go_on
+                    : end_badly("malformed request: HEARTBEAT came, and was not agreed on");
+}
 
 Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
     if (const auto medium = session_.medium_failure(); medium && knows_medium_failure_)
@@ -256,7 +310,12 @@ Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, O
 }
 
 Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
-    if (const auto sent = write_fully(channel_.output, response, Deadline(message_time)); !sent) {
+    wire::Bytes message;
+    for (const std::string& notice : session_.take_notices())
+        if (resumes_)
+            message = joined(message, wire::encode_notice(notice));
+    message = joined(message, response);
+    if (const auto sent = output_.send(message, Deadline(message_time)); !sent) {
         log_.error("cannot answer: {}", sent.error().text);
         return Outcome::ended_badly;
     }
@@ -299,24 +358,26 @@ void ControlLoop::tell(const std::string& text) {
                              .has_value();
 }
 
-} // namespace
-
-std::string own_address_of(const char* ssh_connection) {
-    if (!ssh_connection)
-        return {};
-    std::istringstream fields(ssh_connection);
-    std::string peer_address;
-    std::string peer_port;
-    std::string own_address;
-    fields >> peer_address >> peer_port >> own_address;
-    // No name is looked up for what sshd, or whoever started us, says.
+// TEXT if it is an address. No name is looked up for what sshd, or whoever started us, says.
+std::string numeric(const std::string& text) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;
     addrinfo* found = nullptr;
-    if (own_address.empty() || ::getaddrinfo(own_address.c_str(), nullptr, &hints, &found) != 0)
+    if (text.empty() || ::getaddrinfo(text.c_str(), nullptr, &hints, &found) != 0)
         return {};
     ::freeaddrinfo(found);
-    return own_address;
+    return text;
+}
+
+} // namespace
+
+SessionAddresses addresses_of(const char* ssh_connection) {
+    std::istringstream fields(ssh_connection ? ssh_connection : "");
+    std::string client;
+    std::string client_port;
+    std::string own;
+    fields >> client >> client_port >> own;
+    return {.own = numeric(own), .client = numeric(client)};
 }
 
 int serve_session(const Configuration& configuration, const Channel& channel,

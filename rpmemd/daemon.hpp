@@ -3,21 +3,20 @@
 
 #include "common/base/log.hpp"
 #include "rpmemd/handshake.hpp"
+#include "rpmemd/session.hpp"
 #include "rpmemd/settings/configuration.hpp"
-
-#include <string>
 
 namespace rpmem::target {
 
 struct Channel {
     int input;
     int output;
-    int error;               // text for the peer's user; ssh carries it to the initiator
-    std::string own_address; // on which the peer arrived; empty if not known
+    int error; // text for the peer's user; ssh carries it to the initiator
+    SessionAddresses addresses;
 };
 
-// What sshd says of the connection (SSH_CONNECTION, see ssh(1)): the third field is our address.
-std::string own_address_of(const char* ssh_connection);
+// The first and the third field of SSH_CONNECTION, as far as they are addresses.
+SessionAddresses addresses_of(const char* ssh_connection);
 
 // Serves requests until the session ends. Returns the exit status: 0 after CLOSE or a refused
 // request, 1 after anything that is not in the protocol, the end of the input included.

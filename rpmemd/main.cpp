@@ -74,9 +74,9 @@ void allow_many_descriptors() {
 // OFFERED: the client knows the hello.
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
-    const std::string address = target::own_address_of(std::getenv("SSH_CONNECTION"));
+    const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
     target::NodeCapabilities capabilities = target::find_capabilities(
-        target::arrival_addresses(address, configuration.addresses), configuration.device);
+        target::arrival_addresses(addresses.own, configuration.addresses), configuration.device);
     target::limit(capabilities, configuration);
     if (!capabilities.why_not_verbs.empty())
         log.info("verbs is not offered: {}", capabilities.why_not_verbs);
@@ -88,7 +88,7 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
         say(handshake.error().text);
         return EXIT_FAILURE;
     }
-    const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, address};
+    const target::Channel channel{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, addresses};
     return target::serve_session(configuration, channel, std::move(*handshake), log);
 }
 
@@ -111,8 +111,8 @@ int refuse(const target::Configuration& configuration, const Error& error) {
 
 int probe(const target::Configuration& configuration) {
     allow_many_descriptors();
-    const auto address = target::own_address_of(std::getenv("SSH_CONNECTION"));
-    fmt::print("{}", target::probe(configuration, address, RPMEM_VERSION));
+    const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
+    fmt::print("{}", target::probe(configuration, addresses.own, RPMEM_VERSION));
     return EXIT_SUCCESS;
 }
 

@@ -4,6 +4,10 @@
 #include "common/base/result.hpp"
 #include "common/wire/status.hpp"
 
+#include <cerrno>
+#include <string>
+#include <utility>
+
 namespace rpmem::target {
 
 inline wire::Status status_of(const Error& error) {
@@ -41,5 +45,11 @@ struct Refusal {
 
 template <typename T = void>
 using Granted = tl::expected<T, Refusal>;
+using NotGranted = tl::unexpected<Refusal>;
+
+inline NotGranted refuse(wire::Status status, std::string reason) {
+    return NotGranted(Refusal{status, std::move(reason)});
+}
+inline NotGranted refuse(const Error& error) { return refuse(status_of(error), error.text); }
 
 } // namespace rpmem::target

@@ -5,6 +5,7 @@
 #include "rpmemd/lanes/fabric_lane_server.hpp"
 #include "rpmemd/lanes/tcp_lane_server.hpp"
 #include "rpmemd/log_channel.hpp"
+#include "rpmemd/request_check.hpp"
 #include "rpmemd/store_options.hpp"
 
 #include <sys/inotify.h>
@@ -18,52 +19,35 @@
 namespace rpmem::target {
 namespace {
 
-using NotGranted = tl::unexpected<Refusal>;
-
-NotGranted refuse(wire::Status status, std::string reason) {
-    return NotGranted(Refusal{status, std::move(reason)});
-}
-
-NotGranted refuse(const Error& error) { return refuse(status_of(error), error.text); }
-
-constexpr const char* danger_of_sockets =
-    "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
-    "client can write outside of its pool";
-
 // Over tcp the target's own processor stores what comes, and can as well flush it.
 bool has_appliance_method(wire::Provider provider) { return provider != wire::Provider::tcp; }
 
-constexpr const char* never_released =
-    "the initiator's lanes are of a version that was never released: update the library there";
+// Up to its NULs, for people.
+std::string text_of(std::span<const char> field) {
+    return printable({field.begin(), std::find(field.begin(), field.end(), '\0')})
+        .substr(0, most_record_text);
+}
 
-Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreement,
-                         bool sockets_allowed) {
-    switch (provider) {
-    case wire::Provider::verbs:
-        if (agreement.lane_frames || !agreement.knows_hello)
-            return {};
-        return refuse(wire::Status::provider_not_supported, never_released);
-    case wire::Provider::sockets:
-        if (sockets_allowed && agreement.knows_hello && !agreement.lane_frames)
-            return refuse(wire::Status::provider_not_supported, never_released);
-        if (sockets_allowed)
-            return {};
-        return refuse(wire::Status::provider_not_supported,
-                      fmt::format("the provider sockets is switched off: {}; if no stranger "
-                                  "reaches this machine, set \"sockets = yes\" in "
-                                  "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
-                                  danger_of_sockets));
-    case wire::Provider::tcp:
-        if (agreement.lane_frames)
-            return {};
-        if (agreement.knows_hello)
-            return refuse(wire::Status::provider_not_supported, never_released);
-        break;
+// Of the session whose generation is 0: both ends derive the key of that one, and its initiator
+// shows the key later.
+Result<Owner> owner_of(const wire::LoginRequest& request,
+                       const transport::ControlTranscript& transcript) {
+    const bool shown = request.takeover != wire::TakeoverKey{};
+    if (shown != (request.generation > 0))
+        return fail(ErrorClass::target_refused, EBADMSG,
+                    "LOGIN of generation {} came {} a takeover key", request.generation,
+                    shown ? "with" : "without");
+    Owner owner;
+    bool hashed = false;
+    if (shown) {
+        hashed = transport::sha256({request.takeover}, owner);
+    } else {
+        RPMEM_ASSIGN(const auto key, transcript.takeover_key());
+        hashed = transport::sha256({key.bytes()}, owner);
     }
-    return refuse(wire::Status::bad_provider,
-                  fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
-                              "a hello) is tcp",
-                              static_cast<std::uint32_t>(provider)));
+    if (!hashed)
+        return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
+    return owner;
 }
 
 constexpr const char* cannot_confine =
@@ -100,19 +84,9 @@ StoreOptions Session::store_options() {
 Granted<> Session::check(const PoolRequest& request) const {
     if (pool_)
         return refuse(wire::Status::fatal, "this session has a pool already");
-    if (request.lanes == 0)
-        return refuse(wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed");
-    RPMEM_TRY(check_provider(request.provider, agreement_, configuration_.sockets));
-    if (configuration_.tls == UseTls::require &&
-        (request.provider != wire::Provider::tcp || !agreement_.tls))
-        return refuse(wire::Status::provider_not_supported,
-                      "lanes without TLS are refused here (tls = require); set RPMEM_TLS=on at "
-                      "the initiator, and let tcp serve");
-    if (request.inline_size > most_inline_bytes)
-        return refuse(wire::Status::bad_protocol,
-                      fmt::format("messages of {} bytes of inline data were asked for; the limit "
-                                  "is {}",
-                                  request.inline_size, most_inline_bytes));
+    if (agreement_.resume && !registration_.has_entered())
+        return refuse(wire::Status::bad_protocol, "LOGIN must come before CREATE and OPEN");
+    RPMEM_TRY(check_request(request, agreement_, configuration_));
     if (own_address_.empty())
         return refuse(wire::Status::fatal_connection,
                       "SSH_CONNECTION is not set, or its third field is no address: the address to "
@@ -133,11 +107,21 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
 }
 
 Granted<> Session::log_in(const wire::LoginRequest& request) {
-    if (!agreement_.resume || login_ || pool_)
+    if (!agreement_.resume || !transcript_ || registration_.has_entered())
         return refuse(wire::Status::bad_protocol,
                       "LOGIN came twice, behind CREATE or OPEN, or was not agreed on");
-    login_ = request;
-    return {};
+    auto owner = owner_of(request, *transcript_);
+    if (!owner)
+        return refuse(owner.error());
+    generation_ = request.generation;
+    return enter(*owner, {.host = text_of(request.host), .user = text_of(request.user)});
+}
+
+Granted<> Session::enter(const Owner& owner, InitiatorName initiator) {
+    initiator.address = printable(client_address_).substr(0, most_record_text);
+    const auto entered = registration_.enter(
+        {.owner = owner, .generation = generation_, .initiator = std::move(initiator)});
+    return entered ? Granted<>() : refuse(entered.error());
 }
 
 Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
@@ -150,6 +134,7 @@ Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked
     if (configuration_.read_only)
         return refuse(wire::Status::no_access,
                       "this session may only read (read-only), and not create a pool");
+    RPMEM_TRY(enter_unnamed());
     return take_up(
         create_pool(store_options(), request.pool_set, request.pool_size, asked.attributes, log_),
         State::created, request);
@@ -157,24 +142,55 @@ Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked
 
 Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
     RPMEM_TRY(check(request));
+    RPMEM_TRY(enter_unnamed());
     return take_up(open_pool(store_options(), request.pool_set, request.pool_size, log_),
                    State::opened, request);
+}
+
+// Whoever knows no LOGIN is written down as well: it may have the pool that others want.
+Granted<> Session::enter_unnamed() {
+    return registration_.has_entered() ? Granted<>() : enter(Owner{}, {});
+}
+
+std::filesystem::path Session::path_of(const PoolRequest& request) const {
+    return (configuration_.poolset_dir / request.pool_set).lexically_normal();
+}
+
+Granted<> Session::write_down(const PoolRequest& request) {
+    auto parts = pool_->identify_parts();
+    if (!parts)
+        return refuse(parts.error());
+    const auto written = registration_.take_up({.pool_set = path_of(request),
+                                                .parts = std::move(*parts),
+                                                .headers = pool_->lasting_headers(),
+                                                .created = state_ == State::created});
+    return written ? Granted<>() : refuse(written.error());
 }
 
 // A pool that cannot be served is left as if it had not been asked for.
 Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
                                                  const PoolRequest& request) {
     if (!pool)
-        return refuse(pool.error());
+        return refuse(explain(std::move(pool).error(), request));
     pool_.emplace(std::move(*pool));
     become(state);
-    auto served = serve(request);
+    auto served = write_down(request).and_then([&] { return serve(request); });
     if (served)
         return served;
     if (const auto done = end_pool(state == State::created); !done)
         log_.error("{}", done.error().text);
     pool_.reset();
     return served;
+}
+
+// Who has it; or, for one who had it, that it is not what it was.
+Error Session::explain(Error error, const PoolRequest& request) const {
+    if (error.code == EBUSY)
+        if (const auto holder = registration_.describe_holder(path_of(request)); !holder.empty())
+            error.text += fmt::format(": the pool is held by the session of {}", holder);
+    if (error.code == EINVAL && generation_ > 0)
+        error = {ESTALE, error.kind, fmt::format("{}; {}", error.text, how_to_renew)};
+    return error;
 }
 
 // The lanes use the pool: they go first.
@@ -271,7 +287,7 @@ Result<> Session::secure_lanes(std::span<const std::byte> request,
     if (!transcript_)
         return {};
     transcript_->add(request, response);
-    auto proved = transcript_->prove_by(lanes_->lanes(), login_ ? login_->generation : 0);
+    auto proved = transcript_->prove_by(lanes_->lanes(), generation_);
     transcript_.reset();
     RPMEM_ASSIGN(auto proof, std::move(proved));
     return lanes_->secure(std::move(proof));
@@ -342,9 +358,10 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method) co
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
-    if (const auto set = pool_->set_attributes(attributes); !set)
-        return refuse(set.error());
-    return {};
+    registration_.before_change();
+    const auto set = pool_->set_attributes(attributes);
+    registration_.after_change(pool_->lasting_headers());
+    return set ? Granted<>() : refuse(set.error());
 }
 
 Granted<> Session::close(bool remove) {
@@ -357,6 +374,7 @@ Granted<> Session::close(bool remove) {
     pool_.reset();
     if (!done)
         return refuse(done.error());
+    registration_.closed();
     if (forbidden)
         return refuse(wire::Status::no_access,
                       "the pool was closed and not deleted: this key may not delete pools that it "

@@ -14,28 +14,37 @@
 #include "rpmemd/lanes/fabric_listener.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 #include "rpmemd/pools/store.hpp"
+#include "rpmemd/registry/registration.hpp"
+#include "rpmemd/request_check.hpp"
 #include "rpmemd/request_refusal.hpp"
 #include "rpmemd/settings/configuration.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::target {
 
-// What CREATE and OPEN have in common.
-using PoolRequest = wire::OpenRequest;
+// What sshd says of the connection (SSH_CONNECTION, see ssh(1)); empty: not known.
+struct SessionAddresses {
+    std::string own; // on which the client arrived
+    std::string client;
+};
 
 class Session {
 public:
     // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
-    Session(const Configuration& configuration, std::string own_address, HandshakeResult handshake,
-            std::function<bool()> peer_gone, Log& log)
-        : configuration_(configuration), own_address_(std::move(own_address)),
-          agreement_(handshake.agreement), transcript_(std::move(handshake.transcript)),
-          peer_gone_(std::move(peer_gone)), log_(log) {}
+    Session(const Configuration& configuration, const SessionAddresses& addresses,
+            HandshakeResult handshake, std::function<bool()> peer_gone, Log& log)
+        : configuration_(configuration), own_address_(addresses.own),
+          client_address_(addresses.client), agreement_(handshake.agreement),
+          transcript_(std::move(handshake.transcript)), peer_gone_(std::move(peer_gone)), log_(log),
+          registration_(configuration.state_dir, configuration.read_only, log) {}
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -70,11 +79,21 @@ public:
     Granted<> set_attributes(const rpmem_pool_attr& attributes);
     Granted<> close(bool remove);
 
+    // Something was heard of the initiator.
+    void seen() { registration_.seen(); }
+    // What it should know since it was last told.
+    [[nodiscard]] std::vector<std::string> take_notices() { return registration_.take_notices(); }
+
 private:
     enum class State { none, opened, created, closed };
 
     void become(State next) { state_ = next; }
     [[nodiscard]] Granted<> check(const PoolRequest& request) const;
+    Granted<> enter(const Owner& owner, InitiatorName initiator);
+    Granted<> enter_unnamed();
+    Granted<> write_down(const PoolRequest& request);
+    [[nodiscard]] Error explain(Error error, const PoolRequest& request) const;
+    [[nodiscard]] std::filesystem::path path_of(const PoolRequest& request) const;
     Granted<wire::InBandAttributes> take_up(Result<Pool> pool, State state,
                                             const PoolRequest& request);
     Granted<wire::InBandAttributes> serve(const PoolRequest& request);
@@ -91,6 +110,7 @@ private:
 
     const Configuration& configuration_;
     std::string own_address_;
+    std::string client_address_;
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::function<bool()> peer_gone_;
@@ -101,7 +121,8 @@ private:
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)
     State state_ = State::none;
-    std::optional<wire::LoginRequest> login_;
+    std::uint64_t generation_ = 0; // see wire::LoginRequest
+    Registration registration_;
     std::optional<Deadline> connect_deadline_;
 };
 

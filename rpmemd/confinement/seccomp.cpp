@@ -176,6 +176,8 @@ void allow_files(Filter& filter, bool may_remove) {
     filter.allow(SCMP_SYS(openat), {bits(flags, writing | O_DIRECTORY, O_DIRECTORY)});
     if (may_remove)
         filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no directory
+    // The time of an open file; a name could be that of any.
+    filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
     // Not F_SETOWN, by which a descriptor sends signals to other processes.
     for (const int command : {F_DUPFD_CLOEXEC, F_GETFL, F_SETFL})
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});

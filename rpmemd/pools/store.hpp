@@ -6,6 +6,7 @@
 #include "common/base/unique_fd.hpp"
 #include "rpmemd/durability/failure_latch.hpp"
 #include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/part_identity.hpp"
 
 #include <librpmem.h>
 
@@ -55,6 +56,11 @@ public:
     // from then on, the shutdown state stays dirty, and close() drops the page cache of the parts.
     [[nodiscard]] std::optional<MediumFailure> medium_failure() const;
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
+
+    // By what the pool is known again: its files, to be asked before confine(), and its headers
+    // without what opening and closing change (shutdown state and checksum are zeros).
+    [[nodiscard]] Result<std::vector<PartIdentity>> identify_parts() const;
+    [[nodiscard]] std::vector<PoolHeader> lasting_headers() const;
 
     // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.

@@ -43,6 +43,7 @@ struct Configuration {
     std::uint16_t first_port; // on which lanes over tcp may arrive, with last_port; 0 and 0: any
     std::uint16_t last_port;
     std::chrono::milliseconds peer_timeout;
+    std::filesystem::path state_dir; // absolute; see rpmemd/registry/registration.hpp
     UseTls tls;         // of lanes
     bool require_hello; // peers of protocol 0.1 are refused
     PagingPolicy paging;

@@ -118,7 +118,14 @@ constexpr Row rows[] = {
      store_port_range},
     milliseconds<&Configuration::peer_timeout>(
         "peer-timeout", "20000",
-        "how long the client's kernel may be silent until a lane over tcp is lost"),
+        "how long the client may be silent until its session ends, and its kernel until a lane is "
+        "lost"),
+    {{.name = "state-dir",
+      .kind = path,
+      .default_value = "$HOME/.local/state/rpmemd",
+      .help = "directory for what daemons must know of each other, to take up lost sessions",
+      .placeholder = "DIRECTORY"},
+     into<&Configuration::state_dir>},
     one_of<&Configuration::tls>("tls", "off|on|require", "off",
                                 "lanes use TLS: never, if the client can, or else there are none",
                                 "WHEN"),

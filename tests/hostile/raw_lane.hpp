@@ -7,6 +7,7 @@
 #include "common/transport/proof.hpp"
 #include "common/transport/proof_ends.hpp"
 #include "common/wire/frame.hpp"
+#include "tests/hostile/control_session.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
 #include <arpa/inet.h>
@@ -41,7 +42,8 @@ public:
         if (until == Stage::connected)
             return;
         transport::SystemRandom random;
-        transport::InitiatorProof proof(session, {.lane = lane}, false);
+        transport::InitiatorProof proof(session, {.lane = lane, .generation = session.generation},
+                                        false);
         const auto first = proof.start(random).send;
         if (until == Stage::half_first) {
             send(first.first(first.size() / 2));
@@ -152,8 +154,8 @@ protected:
                          unsigned lane_count = lanes)
         : daemon_(directory_.daemon_arguments(), directory_.path(), loopback_connection,
                   wire::offer_value, variables),
-          proof_(open(lane_count)) {}
-    [[nodiscard]] std::uint16_t port() const { return static_cast<std::uint16_t>(in_band_.port); }
+          control_(daemon_), proof_(open(lane_count)) {}
+    [[nodiscard]] std::uint16_t port() const { return control_.port(); }
     [[nodiscard]] RawLane lane(std::uint32_t number) const {
         return {port(), proof_, number, RawLane::Stage::open};
     }
@@ -170,31 +172,15 @@ protected:
         expect_status(daemon_.wait(), 0);
     }
 
-    wire::InBandAttributes in_band_;
     DaemonProcess daemon_;
+    ControlSession control_;
     transport::ProofSession proof_;
 
 private:
     transport::ProofSession open(unsigned lane_count) {
-        daemon_.receive(wire::initial_status_size);
-        wire::Bytes hello = daemon_.receive(wire::hello_size_field);
-        const auto size = value_of(wire::decode_hello_size(hello, wire::hello_size));
-        hello = joined({hello, daemon_.receive(size - hello.size())});
-        const wire::Bytes answer = encode(wire::HelloAnswer{1, wire::all_capabilities});
-        wire::OpenRequest request = open_request();
-        request.provider = wire::Provider::tcp;
-        request.lanes = lane_count;
-        const wire::Bytes asked = encode(request);
-        daemon_.send(joined({answer, asked}));
-        wire::Bytes response = daemon_.receive(wire::response_header_size);
-        const auto header =
-            value_of(wire::decode_response_header(response, wire::MessageType::open_response));
-        const wire::Bytes body = daemon_.receive(header.size - response.size());
-        in_band_ = value_of(wire::decode_response<wire::OpenResponse>(header, body)).in_band;
-        auto transcript = value_of(transport::ControlTranscript::make(
-            value_of(wire::decode_hello(hello)).secret, hello, answer));
-        transcript.add(asked, joined({response, body}));
-        return value_of(transcript.prove_by(in_band_.lanes));
+        EXPECT_EQ(control_.log_in(), wire::Status::success);
+        EXPECT_EQ(control_.open(lane_count), wire::Status::success);
+        return control_.proof();
     }
 };
 

@@ -1,0 +1,65 @@
+#include "rpmemd/pools/part_identity.hpp"
+
+#include "rpmemd/pools/mapping.hpp"
+#include "rpmemd/pools/store.hpp"
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+namespace rpmem::target {
+namespace {
+
+Failure cannot_examine(const PartFile& part) {
+    return fail_errno(ErrorClass::resource_limit, errno, "cannot examine part {}",
+                      part.path().native());
+}
+
+Result<PartIdentity> identify(const PartFile& part) {
+    const std::string link = fmt::format("/proc/self/fd/{}", part.fd());
+    char path[PATH_MAX];
+    const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+    if (length < 0)
+        return cannot_examine(part);
+    PartIdentity identity{.path = std::string(path, static_cast<std::size_t>(length))};
+    if (part.is_device_dax())
+        return identity;
+    struct stat status {};
+    struct statfs file_system {};
+    if (::fstat(part.fd(), &status) != 0 || ::fstatfs(part.fd(), &file_system) != 0)
+        return cannot_examine(part);
+    identity.inode = status.st_ino;
+    // Most file systems derive it from their UUID, which a reboot does not change; the number of a
+    // device it may.
+    static_assert(sizeof(file_system.f_fsid) == sizeof(identity.file_system));
+    std::memcpy(&identity.file_system, &file_system.f_fsid, sizeof(identity.file_system));
+    if (identity.file_system == 0)
+        identity.file_system = status.st_dev;
+    return identity;
+}
+
+} // namespace
+
+Result<std::vector<PartIdentity>> Pool::identify_parts() const {
+    std::vector<PartIdentity> parts;
+    for (const PartFile& part : mapped_->parts) {
+        RPMEM_ASSIGN(auto identity, identify(part));
+        parts.push_back(std::move(identity));
+    }
+    return parts;
+}
+
+std::vector<PoolHeader> Pool::lasting_headers() const {
+    auto headers = mapped_->headers;
+    for (PoolHeader& header : headers) {
+        header.shutdown_state = {};
+        header.checksum = 0;
+    }
+    return headers;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,100 @@
+// One session in the registry, which is the directory state-dir: who it is, which pool it has, how
+// it ends; and by that, whether a later session may go on where an earlier one was lost.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "rpmemd/pools/part_identity.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/registry/records.hpp"
+#include "rpmemd/registry/sessions.hpp"
+#include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/registry/state_file.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// What is to be done about a replica that is not what it was.
+inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remove, or pmempool "
+                                            "rm), and then run pmempool sync, which alone "
+                                            "would take it for healthy and copy nothing";
+
+// How often a session says that it lives, at most.
+inline constexpr std::chrono::seconds seen_interval(5);
+
+// Who a session is. Without LOGIN: all zeros and empty, but for the address.
+struct SessionIdentity {
+    Owner owner{};
+    std::uint64_t generation = 0;
+    InitiatorName initiator;
+};
+
+// What is done with a pool.
+struct PoolUse {
+    std::filesystem::path pool_set; // absolute
+    std::vector<PartIdentity> parts;
+    std::vector<PoolHeader> headers; // see Pool::lasting_headers()
+    bool created = false;
+};
+
+class Registration {
+public:
+    // STATE_DIR is used when the session enters. READ_ONLY: the session writes to no pool.
+    Registration(std::filesystem::path state_dir, bool read_only, Log log)
+        : state_dir_(std::move(state_dir)), read_only_(read_only), log_(std::move(log)) {}
+
+    // Once, before there is a pool. A generation above 0 ends what is left of its earlier ones.
+    // EACCES: state-dir cannot be used, and a later generation needs it. EBUSY: see fence(), and if
+    // a later generation is there.
+    Result<> enter(SessionIdentity identity);
+    [[nodiscard]] bool has_entered() const { return entered_; }
+
+    // Behind the locks of the parts. ESTALE: what the earlier generation had is not there any more.
+    // EACCES: the session cannot be written down, and another one would not notice that its pool
+    // has been written to.
+    Result<> take_up(const PoolUse& use);
+    // Around a change of the headers.
+    void before_change();
+    void after_change(std::span<const PoolHeader> headers);
+    // The pool was closed by CLOSE, and all is durable.
+    void closed();
+
+    // Something was heard of the initiator.
+    void seen();
+
+    // Of the session that has POOL_SET: "user ..., since ..., last seen ..."; empty: unknown.
+    [[nodiscard]] std::string describe_holder(const std::filesystem::path& pool_set) const;
+
+    // What the initiator should know since it was last asked.
+    [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
+
+private:
+    [[nodiscard]] Result<> end_earlier() const;
+    Result<> write_session();
+    [[nodiscard]] std::optional<PoolRecord> read_pool_record(const std::string& name);
+    [[nodiscard]] Result<> compare(const std::optional<PoolRecord>& last,
+                                   const PoolRecord& now) const;
+    Result<> write_pool_record(const std::string& name, const std::optional<PoolRecord>& last);
+    void save();
+    void warn(const std::string& text);
+
+    std::filesystem::path state_dir_;
+    bool read_only_;
+    Log log_;
+    bool entered_ = false;
+    SessionIdentity identity_;
+    std::optional<StateDirectory> directory_; // nothing: it cannot be used
+    SessionRecord session_;
+    std::optional<StateFile> session_file_;
+    PoolRecord pool_;
+    std::optional<StateFile> pool_file_;
+    std::chrono::steady_clock::time_point last_seen_{};
+    std::vector<std::string> notices_;
+};
+
+} // namespace rpmem::target

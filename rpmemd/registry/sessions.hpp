@@ -1,0 +1,35 @@
+// The files of sessions in state-dir. Each is locked by its daemon for its life: an unlocked one is
+// of a session that has ended.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "rpmemd/registry/records.hpp"
+#include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/registry/state_file.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rpmem::target {
+
+struct LiveSession {
+    SessionRecord record;
+    std::int64_t last_seen = 0; // seconds since the epoch
+};
+
+// A file for RECORD, locked.
+[[nodiscard]] Result<StateFile> make_session_file(const StateDirectory& directory,
+                                                  const SessionRecord& record);
+
+// Those of other daemons. Removes files of sessions that have ended; files that cannot be read are
+// told, and passed over.
+[[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
+                                                     const Log& log);
+
+// Seconds since the epoch, for people: "2026-01-31 12:00:00 UTC".
+[[nodiscard]] std::string describe_time(std::int64_t seconds);
+
+// "user U on host H (ADDRESS)", as much as is known.
+[[nodiscard]] std::string describe(const InitiatorName& initiator);
+
+} // namespace rpmem::target

@@ -1,0 +1,88 @@
+#include "rpmemd/registry/state_directory.hpp"
+
+#include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace rpmem::target {
+namespace {
+
+constexpr mode_t own_directory = 0700;
+
+struct Close {
+    void operator()(DIR* listing) const { ::closedir(listing); }
+};
+
+Result<ResolvedPath> find_or_make(const std::filesystem::path& path) {
+    RPMEM_ASSIGN(auto place, find_place(path));
+    if (place.status)
+        return place;
+    // Another daemon may make it at this moment.
+    if (::mkdirat(place.entry.directory.get(), place.entry.name.c_str(), own_directory) != 0 &&
+        errno != EEXIST)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {}",
+                          path.native());
+    return find_place(path);
+}
+
+Result<UniqueFd> open_own(const ResolvedPath& place, const std::filesystem::path& path) {
+    UniqueFd directory = open_place(place, O_RDONLY | O_DIRECTORY);
+    struct stat status {};
+    if (!directory || ::fstat(directory.get(), &status) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot open directory {}",
+                          path.native());
+    if (status.st_uid != ::geteuid())
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "{} belongs to user {}: each user needs a state-dir of their own",
+                    path.native(), status.st_uid);
+    RPMEM_TRY(check_ownership(directory.get(), status, path));
+    return directory;
+}
+
+} // namespace
+
+Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
+    std::filesystem::path so_far = path.root_path();
+    RPMEM_ASSIGN(auto place, find_place(so_far));
+    for (const auto& name : path.relative_path()) {
+        if (name.empty())
+            continue;
+        so_far /= name;
+        RPMEM_ASSIGN(place, find_or_make(so_far));
+    }
+    RPMEM_ASSIGN(auto directory, open_own(place, so_far));
+    return StateDirectory(std::move(directory), std::move(so_far));
+}
+
+std::vector<std::string> StateDirectory::names(std::string_view prefix) const {
+    std::vector<std::string> found;
+    UniqueFd again(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, Close> listing(again ? ::fdopendir(again.get()) : nullptr);
+    if (!listing)
+        return found;
+    static_cast<void>(again.release()); // the listing has it
+    while (const dirent* entry = ::readdir(listing.get())) {
+        if (found.size() == most_listed)
+            break;
+        if (const std::string_view name = entry->d_name; name.starts_with(prefix))
+            found.emplace_back(name);
+    }
+    return found;
+}
+
+Result<> StateDirectory::sync() const {
+    // EINVAL: a file system without such a thing.
+    if (::fsync(fd()) != 0 && errno != EINVAL)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {} durable",
+                          path_.native());
+    return {};
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,21 @@
+// Which requests for a pool are served at all, whatever pool it is.
+#pragma once
+
+#include "common/wire/control_messages.hpp"
+#include "common/wire/hello.hpp"
+#include "rpmemd/request_refusal.hpp"
+#include "rpmemd/settings/configuration.hpp"
+
+namespace rpmem::target {
+
+// What CREATE and OPEN have in common.
+using PoolRequest = wire::OpenRequest;
+
+inline constexpr const char* danger_of_sockets =
+    "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
+    "client can write outside of its pool";
+
+[[nodiscard]] Granted<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
+                                      const Configuration& configuration);
+
+} // namespace rpmem::target
