@@ -22,6 +22,8 @@ if [ -n "${RPMEM_TEST_COMMAND_ARGUMENTS:-}" ]; then # a|b: COMMAND a|COMMAND b
     RPMEM_CMD="$RPMEM_CMD ${RPMEM_TEST_COMMAND_ARGUMENTS//|/|$RPMEM_CMD }"
 fi
 export RPMEM_CMD
+# Most tests look at what a lost session comes to: then calls fail at once.
+export RPMEM_RECONNECT_TIMEOUT=${RPMEM_RECONNECT_TIMEOUT:-0}
 export RPMEM_LOG_FILE=$RPMEM_TEST_DIR/library-
 # What ssh is started with can only be seen from between.
 cat >"$RPMEM_TEST_DIR/ssh" <<EOF

@@ -19,6 +19,10 @@ namespace rpmem::test {
 
 inline constexpr std::chrono::seconds script_patience(20);
 
+// A session with a script ends when it is lost.
+inline constexpr std::uint64_t scripted_capabilities =
+    wire::all_capabilities & ~wire::capability_resume;
+
 // The daemon's ends of the channel. What goes wrong throws.
 class DaemonEnd {
 public:

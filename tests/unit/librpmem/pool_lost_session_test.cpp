@@ -43,7 +43,7 @@ TEST(FailedMedium, IsToldToACallThatWaitsAndToAllThatFollow) {
 // The message has come, though the daemon takes no request any more.
 TEST(FailedMedium, IsToldToARequestThatCannotBeSent) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
-        greet(end, wire::all_capabilities);
+        greet(end, test::scripted_capabilities);
         end.stop_listening();
         end.say(wire::encode(failure()));
         end.hear_the_end();
@@ -84,7 +84,7 @@ TEST(FailedMedium, IsToldToAllWhoWait) {
 
 TEST(FailedMedium, IsToldWhenThePoolIsOpened) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
-        greet(end, wire::all_capabilities);
+        greet(end, test::scripted_capabilities);
         end.hear_request();
         end.say(wire::encode(failure()));
     });
@@ -98,7 +98,7 @@ TEST(FailedMedium, OlderDaemonsSayOnTheErrorStream) {
         [](const DaemonEnd& end) {
             end.complain("rpmemd: lane 0: cannot sync /pools/part7: Input/output error\n");
         },
-        wire::all_capabilities & ~wire::capability_medium_failure);
+        test::scripted_capabilities & ~wire::capability_medium_failure);
     Pool& pool = scripted.open();
     expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "cannot sync /pools/part7");
     expect_all_calls_fail(pool, ECONNRESET, "cannot sync /pools/part7");

@@ -43,7 +43,7 @@ public:
 
     enum class Begins { at_once, when_a_call_waits };
     explicit ScriptedPool(Script then, LaneAnswer lane_answer = good_answer,
-                          std::uint64_t capabilities = wire::all_capabilities,
+                          std::uint64_t capabilities = test::scripted_capabilities,
                           Begins begins = Begins::at_once)
         : target_(std::move(lane_answer)),
           daemon_([this, capabilities, begins, then = std::move(then)](DaemonEnd& end) {
@@ -60,7 +60,7 @@ public:
           }) {}
     // Of which no call is answered; the script begins when one waits.
     static ScriptedPool that_waits(Script then,
-                                   std::uint64_t capabilities = wire::all_capabilities) {
+                                   std::uint64_t capabilities = test::scripted_capabilities) {
         return ScriptedPool(std::move(then), no_answer, capabilities, Begins::when_a_call_waits);
     }
 

@@ -296,8 +296,7 @@ int persist_answered_by(std::vector<std::byte> answer) {
                                           .remote = fabric::RemoteAddress{0, 0},
                                           .method = wire::PersistMethod::general_purpose,
                                           .lanes = 1,
-                                          .watch = {lost.fd(), [] { return true; }},
-                                          .session_fd = -1},
+                                          .watch = {lost.fd(), [] { return true; }}},
                                          settings(), test::fabric_patience));
     return lanes->lane(0)->persist(0, 64, false);
 }

@@ -46,7 +46,7 @@ void expect_no_session(const Saying& saying) {
 
 TEST(HostileDaemon, AbsurdHellos) {
     const std::string status = as_text(wire::encode_initial_status(wire::hello_status));
-    const wire::Hello hello{1, wire::all_capabilities, 7, 4, {}, {}};
+    const wire::Hello hello{1, test::scripted_capabilities, 7, 4, {}, {}};
     const auto good = wire::encode(hello);
     const auto changed = [&](std::size_t offset, std::size_t size, std::uint64_t value) {
         return status + with_field(good, offset, size, value);
@@ -70,7 +70,7 @@ TEST(HostileDaemon, AbsurdHellos) {
 TEST(HostileDaemon, HelloOfLimitsWithoutLimit) {
     ScriptedDaemon daemon([&](const DaemonEnd& end) {
         end.say(wire::encode_initial_status(wire::hello_status));
-        end.say(wire::encode(wire::Hello{0xffff, wire::all_capabilities, ~0U, ~0U, {}, {}}));
+        end.say(wire::encode(wire::Hello{0xffff, test::scripted_capabilities, ~0U, ~0U, {}, {}}));
         static_cast<void>(end.hear(wire::hello_answer_size));
         const auto request = std::get<wire::OpenRequest>(DaemonEnd::decoded(end.hear_request()));
         EXPECT_EQ(request.lanes, 1U);
@@ -87,7 +87,7 @@ TEST(HostileDaemon, CapabilitiesThatNobodyKnowsAreNotTaken) {
     EXPECT_EQ(daemon.wait(), "");
     // RPMEM_TLS is off.
     EXPECT_EQ(answer.capabilities,
-              (wire::all_capabilities & ~wire::capability_tls) | wire::all_conditions);
+              (test::scripted_capabilities & ~wire::capability_tls) | wire::all_conditions);
 }
 
 // SAYING comes in the place of the response to OPEN.
@@ -129,7 +129,7 @@ TEST(HostileDaemon, AbsurdResponses) {
              {"header only", as_text(good).substr(0, 16), ECONNRESET, "ended"},
              {"half a header", as_text(good).substr(0, 7), ECONNRESET, "ended"},
              {"nothing", "", ECONNRESET, "ended"}})
-        expect_no_pool(saying, wire::all_capabilities);
+        expect_no_pool(saying, test::scripted_capabilities);
 }
 
 TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
@@ -146,10 +146,10 @@ TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
                              {"path", changed(36, 4, 0xffffffff), EBADMSG, "path"},
                              {"text", changed(40, 4, 5), EBADMSG, "path"},
                              {"short", as_text(good).substr(0, good.size() - 1), EBADMSG, "size"}})
-        expect_no_pool(saying, wire::all_capabilities);
+        expect_no_pool(saying, test::scripted_capabilities);
     // From a daemon that did not say that it would.
     expect_no_pool({"not agreed", as_text(good), EBADMSG, "broke the protocol"},
-                   wire::all_capabilities & ~wire::capability_medium_failure);
+                   test::scripted_capabilities & ~wire::capability_medium_failure);
 }
 
 TEST(HostileDaemon, AnswersOnALane) {

@@ -1,0 +1,159 @@
+// A lost session is a slow call: what the application sees, and what is on the target in the end.
+#include "tests/integration/environment.hpp"
+
+#include <functional>
+
+namespace rpmem::test {
+namespace {
+
+constexpr std::size_t range_begin = 8192; // behind the header
+constexpr std::size_t range_size = 3000;
+
+class Survives : public PoolTest {
+protected:
+    // What FAULT does to the session is over when it returns.
+    void kill_daemon() const {
+        const pid_t before = daemon_process();
+        ASSERT_EQ(::kill(before, SIGKILL), 0);
+        ASSERT_TRUE(part_gets_unlocked(0));
+    }
+    // All of the pool that the application writes is on the target.
+    void expect_equal() const {
+        EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size,
+                              local.size() - header_size),
+                  0);
+    }
+    // Of a pool with LANES lanes, all connected, all of whose bytes the target has.
+    RPMEMpool* filled(unsigned lanes) {
+        RPMEMpool* const pool = created(lanes);
+        for (unsigned lane = 0; lane < lanes; ++lane)
+            EXPECT_TRUE(
+                succeeded(rpmem_persist(pool, header_size, local.size() - header_size, lane, 0)));
+        return pool;
+    }
+};
+
+struct Operation {
+    const char* name;
+    std::function<int(RPMEMpool*, LocalPool&)> run;
+};
+
+std::vector<Operation> operations() {
+    return {
+        {"persist",
+         [](auto* pool, auto&) { return rpmem_persist(pool, range_begin, range_size, 0, 0); }},
+        {"persist, relaxed",
+         [](auto* pool, auto&) {
+             return rpmem_persist(pool, range_begin, range_size, 0, RPMEM_PERSIST_RELAXED);
+         }},
+        {"persist of all",
+         [](auto* pool, auto& local) {
+             return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
+         }},
+        {"deep persist",
+         [](auto* pool, auto&) { return rpmem_deep_persist(pool, range_begin, range_size, 0); }},
+        {"flush and drain",
+         [](auto* pool, auto&) {
+             const int flushed = rpmem_flush(pool, range_begin, range_size, 0, 0);
+             return flushed ? flushed : rpmem_drain(pool, 0, 0);
+         }},
+        {"read",
+         [](auto* pool, auto&) {
+             std::vector<std::byte> seen(range_size);
+             return rpmem_read(pool, seen.data(), range_begin, range_size, 0);
+         }},
+        {"set_attr",
+         [](auto* pool, auto&) {
+             const rpmem_pool_attr attributes = sample_attributes();
+             return rpmem_set_attr(pool, &attributes);
+         }},
+        {"drain of nothing", [](auto* pool, auto&) { return rpmem_drain(pool, 0, 0); }},
+    };
+}
+
+TEST_F(Survives, EachCallAfterTheDaemonWasKilled) {
+    RPMEMpool* const pool = filled(2);
+    std::uint64_t seed = 2;
+    for (const Operation& operation : operations()) {
+        SCOPED_TRACE(operation.name);
+        std::memset(local.data() + range_begin, static_cast<int>(seed), range_size);
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, range_begin, range_size, 1, 0)));
+        kill_daemon();
+        const pid_t before = daemon_process();
+        EXPECT_TRUE(succeeded(operation.run(pool, local)));
+        EXPECT_NE(daemon_process(), before);
+        ++seed;
+    }
+    kill_daemon();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_equal();
+}
+
+// Each lane repeats its own ranges, and exactly those: what the application stored beside them
+// stays here.
+TEST_F(Survives, WhatWasFlushedIsRepeatedAndNothingElse) {
+    RPMEMpool* const pool = filled(3);
+    const std::vector<std::byte> before = part(0);
+    stop_daemon(); // takes in nothing any more
+    local.fill(7);
+    const struct {
+        unsigned lane;
+        std::size_t offset;
+        std::size_t length;
+    } flushed[] = {{0, range_begin, 100},
+                   {1, range_begin + 101, 4099},
+                   {0, range_begin + 300000, 1},
+                   {1, range_begin + 7000, 64}};
+    for (const auto& one : flushed)
+        ASSERT_TRUE(succeeded(rpmem_flush(pool, one.offset, one.length, one.lane, 0)));
+    kill_daemon();
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 2, 0)));      // has nothing to confirm
+    EXPECT_EQ(part(0)[range_begin], before[range_begin]); // the others are still to come
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 1, 0)));
+    std::vector<std::byte> expected = before;
+    for (const auto& one : flushed)
+        std::memcpy(expected.data() + one.offset, local.data() + one.offset, one.length);
+    const std::vector<std::byte> seen = part(0);
+    EXPECT_EQ(std::memcmp(seen.data() + header_size, expected.data() + header_size,
+                          seen.size() - header_size),
+              0);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// What has been flushed and never drained is durable when the pool is closed.
+TEST_F(Survives, CloseConfirmsWhatWasFlushed) {
+    RPMEMpool* const pool = filled(2);
+    stop_daemon();
+    local.fill(9);
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, header_size, 200000, 1, 0)));
+    kill_daemon();
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_replicated(header_size, 200000);
+}
+
+TEST_F(Survives, TheDaemonIsKilledAgainAndAgain) {
+    RPMEMpool* const pool = filled(1);
+    for (int round = 0; round < 10; ++round) {
+        local.fill(static_cast<std::uint64_t>(round) + 20);
+        ASSERT_TRUE(succeeded(rpmem_flush(pool, header_size, 100000, 0, 0)));
+        kill_daemon();
+        ASSERT_TRUE(succeeded(
+            rpmem_persist(pool, header_size + 100000, local.size() - header_size - 100000, 0, 0)));
+        expect_equal();
+    }
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// A refusal that no other try changes is told at once, with all that happened.
+TEST_F(Survives, APoolThatIsGoneIsNotWaitedFor) {
+    RPMEMpool* const pool = filled(1);
+    kill_daemon();
+    fs::remove(directory() / "part0");
+    EXPECT_TRUE(failed(rpmem_persist(pool, range_begin, range_size, 0, 0), ENOENT, "reconnect"));
+    EXPECT_TRUE(failed(rpmem_persist(pool, range_begin, range_size, 0, 0), ENOENT, "lost"));
+    EXPECT_EQ(rpmem_close(pool), -1);
+}
+
+} // namespace
+} // namespace rpmem::test
