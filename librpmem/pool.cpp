@@ -242,9 +242,10 @@ Result<> Pool::on_session(const char* call, Ask ask) {
             return asked;
         const Error error = judged(*association, asked.error());
         association->monitor().declare_lost(error);
-        if (error.code == ETIMEDOUT && (error.kind != ErrorClass::link_lost || patience.passed()))
+        const bool goes_on = error.kind == ErrorClass::link_lost && association->can_reconnect();
+        if (!goes_on && error.code == ETIMEDOUT)
             return in_context(call, error);
-        if (patience.passed())
+        if (!goes_on || patience.passed())
             return in_context(call,
                               association->monitor().reason(std::chrono::milliseconds(0)).value());
     }

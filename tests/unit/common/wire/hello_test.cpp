@@ -57,7 +57,7 @@ TEST(Hello, GoldenBytes) {
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
         0,    0,    0,    124,  0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    0,    41,   128,                          // capabilities
+        0,    0,    0,    0,    0,    0,    169,  128,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    // reserved
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    //
@@ -75,11 +75,12 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
         secret[i] = static_cast<std::byte>(0xc0 + i);
     const std::vector<HostAddress> addresses{*parse_address("192.0.2.7"),
                                              *parse_address("2001:db8::9")};
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 41, 128});
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 169, 128});
     EXPECT_EQ(capability_medium_failure, 128U);
     EXPECT_EQ(capability_addresses, 256U);
     EXPECT_EQ(capability_lane_frames, 2048U);
     EXPECT_EQ(capability_tls, 8192U);
+    EXPECT_EQ(capability_resume, 32768U);
     EXPECT_EQ(condition_tls_required, 16384U);
     EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, addresses, secret}), golden_offer);
     const auto offer = test::value_of(decode_hello(golden_offer));

@@ -87,7 +87,7 @@ TEST(HostileDaemon, CapabilitiesThatNobodyKnowsAreNotTaken) {
     EXPECT_EQ(daemon.wait(), "");
     // RPMEM_TLS is off.
     EXPECT_EQ(answer.capabilities,
-              (test::scripted_capabilities & ~wire::capability_tls) | wire::all_conditions);
+              (wire::all_capabilities & ~wire::capability_tls) | wire::all_conditions);
 }
 
 // SAYING comes in the place of the response to OPEN.
