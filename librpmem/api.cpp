@@ -270,14 +270,18 @@ RPMEM_EXPORT int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* at
 }
 
 RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
-    const std::unique_ptr<rpmem_pool> owned(rpp);
-    return on_pool(rpp, [&](Pool& pool) {
+    std::unique_ptr<rpmem_pool> owned(rpp);
+    const int status = on_pool(rpp, [&](Pool& pool) {
         if (!pool.inherited())
             return pool.close();
         // What it holds is the parent's: nothing of it may be touched, not even to free it.
         static_cast<void>(owned->pool.release());
         return Result<>();
     });
+    const int code = errno;
+    owned.reset();
+    errno = code;
+    return status;
 }
 
 RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,

@@ -137,59 +137,49 @@ TEST_F(Lanes, StoresIntoTheRangeDuringPersistsLoseNothing) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// RPMEM_PEER_TIMEOUT, and RPMEM_TEST_STALL seconds that are longer: the target's kernel goes on
-// acknowledging what its daemon does not take.
-class StalledTarget : public Lanes {};
+// A sync takes RPMEM_TEST_STALL milliseconds, which are longer than any peer may be silent: the
+// target's kernel goes on acknowledging what its daemon does not take, and the daemon says that it
+// lives.
+class StalledMedium : public Lanes {};
 
-TEST_F(StalledTarget, IsNotASilentOne) {
-    set_daemon(std::string("--peer-timeout ") + variable("RPMEM_PEER_TIMEOUT"));
+TEST_F(StalledMedium, IsNoSilentTarget) {
+    set_daemon(std::string("--peer-timeout ") + variable("RPMEM_PEER_TIMEOUT"),
+               std::string("LD_PRELOAD=") + variable("RPMEM_TEST_FAILING_DISK") +
+                   " FAILING_DISK_PART=part0 FAILING_DISK_NUMBER=2 FAILING_DISK_OFFSET=4096" +
+                   " FAILING_DISK_STALL=" + variable("RPMEM_TEST_STALL"));
     RPMEMpool* pool = created(2);
     for (const unsigned lane : {0U, 1U})
-        ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, lane, 0)));
-    stop_daemon();
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 2 * header_size, 64, lane, 0)));
+    const pid_t before = daemon_process();
     local.fill(9);
-    std::thread later([this] {
-        // The test is about a target that is silent for so long.
-        std::this_thread::sleep_for(std::chrono::seconds(std::stoi(variable("RPMEM_TEST_STALL"))));
-        EXPECT_EQ(::kill(daemon_process(), SIGCONT), 0);
-    });
     // As much as there are credits for, and more.
     constexpr std::size_t piece = 32768;
     for (std::size_t offset = header_size; offset + piece <= local.size(); offset += piece)
         EXPECT_TRUE(succeeded(rpmem_flush(pool, offset, piece, (offset / piece) % 2, 0)));
     for (const unsigned lane : {0U, 1U})
         EXPECT_TRUE(succeeded(rpmem_drain(pool, lane, 0)));
-    later.join();
     const std::size_t sent = (local.size() - header_size) / piece * piece;
     expect_replicated(header_size, sent);
+    EXPECT_EQ(daemon_process(), before);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
-// An application with one thread keeps it so: everything is quicker for such a process.
-TEST_F(Lanes, NeedNoThreadHere) {
+// The thread of the heartbeats is the only one, whatever number of pools there are, and goes with
+// the last of them.
+TEST_F(Lanes, NeedOneThreadHere) {
     const std::size_t before = own_threads();
-    set_daemon("");
     RPMEMpool* pool = created(2);
     for (const unsigned lane : {0U, 1U})
         ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, lane, 0)));
-    EXPECT_EQ(own_threads(), before);
+    EXPECT_EQ(own_threads(), before + 1);
+    write_pool_set("other.set", "8M %/other");
+    LocalPool second(local.size());
+    RPMEMpool* const other = sound(create(second, 1, "other.set"));
+    EXPECT_EQ(own_threads(), before + 1);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_EQ(own_threads(), before + 1);
+    EXPECT_TRUE(succeeded(rpmem_close(other)));
     EXPECT_EQ(own_threads(), before);
-}
-
-// In a process of its own: libc does not forget that there was another thread once.
-class OneThread : public Lanes {};
-
-TEST_F(OneThread, OpensAPoolAlone) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    ASSERT_TRUE(__libc_single_threaded) << "the test itself has started a thread";
-#endif
-    const bool alone = __libc_single_threaded;
-    set_daemon("");
-    RPMEMpool* pool = created();
-    ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, 0, 0)));
-    EXPECT_EQ(static_cast<bool>(__libc_single_threaded), alone);
-    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 // A lane that lacks descriptors, at whatever point of its making, says so, keeps none, harms no

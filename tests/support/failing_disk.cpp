@@ -5,6 +5,7 @@
 //   FAILING_DISK_OFFSET=N       any byte of the page that is lost
 //   FAILING_DISK_NUMBER=N       of the sync of this page whose write is lost, counted from 1
 //   FAILING_DISK_SEED=N         decides who is told
+//   FAILING_DISK_STALL=N        milliseconds: that sync takes so long, and nothing is lost
 //   FAILING_DISK_WHOLE=1        a sync of all of the file writes all pages; else its header page
 //                               only: then the test writes the others by msync
 #include <dlfcn.h>
@@ -83,8 +84,10 @@ public:
         {
             const std::lock_guard lock(mutex_);
             loses = covers && ++syncs_ == number_;
-            untold_ = untold_ || loses;
+            untold_ = untold_ || (loses && stall_.count() == 0);
         }
+        if (loses)
+            std::this_thread::sleep_for(stall_);
         wait();
         if (loses) // the others have more time to see it first
             wait();
@@ -101,6 +104,7 @@ public:
 private:
     FailingDisk()
         : bad_(number_of("FAILING_DISK_OFFSET") / page), number_(number_of("FAILING_DISK_NUMBER")),
+          stall_(number_of("FAILING_DISK_STALL")),
           random_(static_cast<std::mt19937::result_type>(number_of("FAILING_DISK_SEED"))) {
         const char* const part = std::getenv("FAILING_DISK_PART");
         part_ = part ? part : "";
@@ -118,6 +122,7 @@ private:
     std::string part_;
     std::uint64_t bad_;
     std::uint64_t number_;
+    std::chrono::milliseconds stall_;
     std::mutex mutex_;
     std::mt19937 random_;
     std::vector<Mapped> mapped_;
