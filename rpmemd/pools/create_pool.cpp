@@ -54,6 +54,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
     RPMEM_TRY(claimed.write_headers(pool->headers));
     RPMEM_TRY(claimed.make_durable());
     pool->parts = claimed.keep();
+    open_header_copy(options, pool->headers.size(), *pool);
     log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, pool->parts.size());
     return Pool(std::move(pool));
 }

@@ -1,5 +1,7 @@
 #include "rpmemd/pools/mapping.hpp"
 
+#include "rpmemd/pools/store.hpp"
+
 #include <libpmem.h>
 #include <sys/mman.h>
 
@@ -91,10 +93,29 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
     return Mapping{std::move(memory), std::move(medium), std::move(on_pmem)};
 }
 
-Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers,
-                       const Medium* medium) {
-    for (std::size_t i = 0; i < headers.size(); ++i)
-        RPMEM_TRY(parts[i].write_header(headers[i], medium ? &medium->syncs_of(i) : nullptr));
+void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool) {
+    if (options.header_copies < 0 || count == 0)
+        return;
+    auto opened =
+        HeaderCopyFile::open(options.header_copies, options.poolset_dir / pool.name, count);
+    if (opened)
+        pool.header_copy = std::move(*opened);
+    else
+        pool.log.warning("pool {}: {}; a header that a loss of power tears cannot be restored",
+                         pool.name, opened.error().text);
+}
+
+void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before) {
+    if (!pool.header_copy)
+        return;
+    if (const auto saved = pool.header_copy->save({std::move(before), pool.headers}); !saved)
+        pool.log.warning("pool {}: {}; a header that a loss of power tears now cannot be restored",
+                         pool.name, saved.error().text);
+}
+
+Result<> write_headers(const MappedPool& pool) {
+    for (std::size_t i = pool.headers.size(); i-- > 0;)
+        RPMEM_TRY(pool.parts[i].write_header(pool.headers[i], &pool.medium.syncs_of(i)));
     return {};
 }
 
@@ -107,8 +128,13 @@ Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
     if (!keeps_shutdown_state(pool))
         return {};
     auto& header = pool.headers[0];
+    const bool covered = (header.incompat_features & feature::incompat_checksum_2k) == 0;
+    auto before = covered ? pool.headers : std::vector<PoolHeader>();
     header.shutdown_state = make_shutdown_state(pool.devices, dirty);
     seal(header); // without CKSUM_2K the header's checksum covers the state too
+    // With it, a state that a cut has torn says nothing, and the header is whole.
+    if (covered)
+        keep_header_copy(pool, std::move(before));
     return pool.parts[0].write_header(header, &pool.medium.syncs_of(0));
 }
 

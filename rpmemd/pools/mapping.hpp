@@ -4,6 +4,7 @@
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
 #include "rpmemd/durability/medium.hpp"
+#include "rpmemd/pools/header_copy.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
@@ -17,6 +18,8 @@
 #include <vector>
 
 namespace rpmem::target {
+
+struct StoreOptions;
 
 // A range of addresses that is unmapped at the end, whatever was mapped over it.
 class Reservation {
@@ -42,8 +45,9 @@ struct MappedPool {
     Reservation memory;
     Medium medium; // of the memory
 
-    std::vector<PoolHeader> headers; // as on media, one for each part that has one
-    rpmem_pool_attr attributes{};    // all zero without headers
+    std::vector<PoolHeader> headers;           // as on media, one for each part that has one
+    std::optional<HeaderCopyFile> header_copy; // where they are kept while they are written
+    rpmem_pool_attr attributes{};              // all zero without headers
     DeviceState devices;
     // What they say, if they were asked in advance: see Pool::prepare_confinement().
     std::optional<Result<DeviceState>> asked_devices;
@@ -58,10 +62,16 @@ struct Mapping {
 };
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 
-// Writes HEADERS to the parts that have one; durable on return. MEDIUM: that of the parts, if they
-// are mapped and in use.
-Result<> write_headers(const std::vector<PartFile>& parts, const std::vector<PoolHeader>& headers,
-                       const Medium* medium = nullptr);
+// Where a copy of the COUNT headers is kept in the session that begins: none without a directory
+// for it, and without headers. One that cannot be used costs no more than a warning.
+void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool);
+
+// Before the headers are written, from what they are (BEFORE) to what POOL has.
+void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before);
+
+// Writes those of POOL to the parts that have one, that of part 0 last, each durable before the
+// next: that of part 0 decides which attributes the pool has.
+Result<> write_headers(const MappedPool& pool);
 
 bool keeps_shutdown_state(const MappedPool& pool);
 

@@ -1,4 +1,5 @@
 #include "rpmemd/pools/device.hpp"
+#include "rpmemd/pools/header_recovery.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/part_creation.hpp"
@@ -9,7 +10,10 @@
 #include "rpmemd/pools/pool_set_lookup.hpp"
 #include "rpmemd/pools/store.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rpmem::target {
 namespace {
@@ -58,15 +62,46 @@ Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
     return {};
 }
 
-Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
-    const auto count = count_headers(parts, pool.header_layout);
-    pool.headers.clear();
-    for (std::size_t i = 0; i < count; ++i) {
+Result<std::vector<PoolHeader>> headers_on_media(const std::vector<PartFile>& parts,
+                                                 HeaderLayout layout) {
+    std::vector<PoolHeader> headers;
+    for (std::size_t i = 0; i < count_headers(parts, layout); ++i) {
         RPMEM_ASSIGN(const auto header, parts[i].read_header());
-        pool.headers.push_back(header);
+        headers.push_back(header);
     }
+    return headers;
+}
+
+Result<std::optional<HeaderCopy>> load_copy(const MappedPool& pool) {
+    if (pool.read_only)
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "a session that only reads restores no header; open the pool to write, once");
+    return pool.header_copy ? pool.header_copy->load() : std::nullopt;
+}
+
+Result<> restore_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
+    const auto torn = static_cast<std::size_t>(std::ranges::find_if(pool.headers, is_torn) -
+                                               pool.headers.begin());
+    const auto copy = load_copy(pool);
+    auto restored = copy && *copy ? restore_torn(pool.headers, **copy) : pool.headers;
+    if (copy && *copy && restored) {
+        pool.headers = std::move(*restored);
+        return {};
+    }
+    const std::string why = !copy       ? copy.error().text
+                            : !restored ? restored.error().text
+                                        : "there is no copy of its headers";
+    return in_context(why, verify_alone(pool.headers[torn], parts[torn].path().native()));
+}
+
+// The headers of a pool that was left while they were written are those that it is to have.
+Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
+    RPMEM_ASSIGN(pool.headers, headers_on_media(parts, pool.header_layout));
     if (pool.headers.empty())
         return {};
+    if (has_torn(pool.headers))
+        RPMEM_TRY(restore_headers(pool, parts));
+    pool.headers = follow_first(std::move(pool.headers));
     RPMEM_TRY(verify_headers(pool.headers, names_of(parts), pool.header_layout));
     pool.attributes = attributes_of(pool.headers[0]);
     if ((pool.attributes.compat_features & feature::compat_check_bad_blocks) != 0)
@@ -88,6 +123,38 @@ bool was_closed(const MappedPool& pool) {
     return keeps_shutdown_state(pool) && pool.headers[0].shutdown_state.dirty == 0;
 }
 
+// Writes the headers that are not on media what the pool has. A cut leaves what the next open
+// repairs: the copy in use stays while a header is torn.
+Result<> repair_headers(const StoreOptions& options, const MappedPool& pool,
+                        const std::vector<PartFile>& parts) {
+    RPMEM_ASSIGN(const auto on_media, headers_on_media(parts, pool.header_layout));
+    if (std::ranges::equal(on_media, pool.headers, are_same_headers))
+        return {};
+    if (pool.read_only) {
+        pool.log.warning("pool {}: a change of its attributes was cut off; they are those of its "
+                         "first part; the next session that may write repairs the others",
+                         pool.name);
+        return {};
+    }
+    if (!has_torn(on_media))
+        keep_header_copy(pool, on_media);
+    for (std::size_t i = on_media.size(); i-- > 0;) {
+        if (are_same_headers(on_media[i], pool.headers[i]))
+            continue;
+        const auto& name = parts[i].path().native();
+        pool.log.warning("pool {}: a change of its attributes was cut off; the header of part {} "
+                         "is {}",
+                         pool.name, name,
+                         is_torn(on_media[i]) ? "torn, and restored from its copy"
+                                              : "made to agree with that of the first part");
+        const auto written = parts[i].write_header(pool.headers[i]);
+        if (!written && options.failures)
+            options.failures->set(name, 0, header_size, written.error().code);
+        RPMEM_TRY(written);
+    }
+    return {};
+}
+
 Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& parts, std::size_t size,
                   MappedPool& pool) {
     RPMEM_ASSIGN(const auto layout, lay_out_parts(pool.header_layout, sizes_of(parts)));
@@ -101,18 +168,21 @@ Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& part
 
 // Opens the parts and checks the headers, then adds part files if need be: never to a pool that is
 // not sound.
-Result<> open_parts(const PoolSet& pool_set, std::size_t size, MappedPool& pool,
-                    PendingParts& parts) {
+Result<> open_parts(const StoreOptions& options, const PoolSet& pool_set, std::size_t size,
+                    MappedPool& pool, PendingParts& parts) {
     RPMEM_ASSIGN(const auto with_directories, uses_directories(pool_set));
-    if (!with_directories) {
+    std::optional<PartDirectories> directories;
+    if (with_directories) {
+        RPMEM_ASSIGN(directories, PartDirectories::scan(pool_set));
+        RPMEM_TRY(directories->check_complete());
+        RPMEM_TRY(open_files_of(*directories, parts));
+    } else {
         RPMEM_TRY(open_listed_parts(pool_set, parts));
-        return read_headers(pool, parts.parts());
     }
-    RPMEM_ASSIGN(const auto directories, PartDirectories::scan(pool_set));
-    RPMEM_TRY(directories.check_complete());
-    RPMEM_TRY(open_files_of(directories, parts));
+    if (!pool.read_only)
+        open_header_copy(options, count_headers(parts.parts(), pool.header_layout), pool);
     RPMEM_TRY(read_headers(pool, parts.parts()));
-    return pool.read_only ? Result<>() : grow(directories, size, parts);
+    return pool.read_only || !directories ? Result<>() : grow(*directories, size, parts);
 }
 
 Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
@@ -123,7 +193,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     pool->header_layout = pool_set.headers;
     pool->log = log;
     PendingParts parts(pool_set.headers, rules_of(options));
-    RPMEM_TRY(open_parts(pool_set, size, *pool, parts));
+    RPMEM_TRY(open_parts(options, pool_set, size, *pool, parts));
     RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     RPMEM_TRY(parts.make_durable());
     if (!was_closed(*pool)) {
@@ -132,6 +202,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
         RPMEM_TRY(read_headers(*pool, parts.parts()));
         RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     }
+    RPMEM_TRY(repair_headers(options, *pool, parts.parts()));
     RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();
     const std::size_t part_count = pool->parts.size();

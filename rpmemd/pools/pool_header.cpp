@@ -83,18 +83,6 @@ void link_and_seal(std::vector<PoolHeader>& headers) {
     std::ranges::for_each(headers, seal);
 }
 
-Result<> verify_alone(const PoolHeader& header, const std::string& name) {
-    if (is_all_zero(header))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "{} has no pool header: no pool was created in it", name);
-    if (header.checksum != header_checksum(header))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the pool header of {} is corrupted: its checksum is {:#x}, its contents give "
-                    "{:#x}; restore the pool from a replica",
-                    name, header.checksum, header_checksum(header));
-    return {};
-}
-
 // The name of the first field in which two headers of one pool differ; nullptr if there is none.
 const char* difference(const PoolHeader& first, const PoolHeader& other) {
     if (first.signature != other.signature)
@@ -219,6 +207,18 @@ Result<> check_attributes(const rpmem_pool_attr& attributes, HeaderLayout layout
                          "SINGLEHDR (incompat 0x1); give the local pool set the option, too, or "
                          "take it "
                          "out of the target's");
+}
+
+Result<> verify_alone(const PoolHeader& header, const std::string& name) {
+    if (is_all_zero(header))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "{} has no pool header: no pool was created in it", name);
+    if (header.checksum != header_checksum(header))
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "the pool header of {} is corrupted: its checksum is {:#x}, its contents give "
+                    "{:#x}; restore the pool from a replica",
+                    name, header.checksum, header_checksum(header));
+    return {};
 }
 
 Result<> verify_headers(std::span<const PoolHeader> headers, std::span<const std::string> names,

@@ -103,6 +103,9 @@ rpmem_pool_attr attributes_of(const PoolHeader& first_header);
 // Can a pool set with this layout have these attributes? EINVAL if not.
 Result<> check_attributes(const rpmem_pool_attr& attributes, HeaderLayout layout);
 
+// EINVAL unless there is a header, with a right checksum. NAME is that of the part.
+Result<> verify_alone(const PoolHeader& header, const std::string& name);
+
 // EINVAL unless checksums are right and HEADERS belong together, in this order. NAMES are those of
 // the parts, for messages.
 Result<> verify_headers(std::span<const PoolHeader> headers, std::span<const std::string> names,

@@ -43,6 +43,14 @@ void sync_parts(const MappedPool& pool) {
     }
 }
 
+// Where this fails, too, only the next open can tell which headers the pool has: it is over.
+void undo_headers(const MappedPool& pool) {
+    const auto written = write_headers(pool);
+    if (!written && pool.medium.failure_code() == 0)
+        static_cast<void>(pool.medium.syncs_of(0).run(0, header_size,
+                                                      [&written] { return written.error().code; }));
+}
+
 Failure failed(const MediumFailure& failure) {
     return fail(ErrorClass::resource_limit, failure.code, "{}", failure.text);
 }
@@ -92,14 +100,16 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     const auto old_headers = mapped_->headers;
     const auto old_attributes = mapped_->attributes;
     auto result = renew_headers(*mapped_, attributes);
-    if (result)
-        result = write_headers(mapped_->parts, mapped_->headers, &mapped_->medium);
+    if (result) {
+        keep_header_copy(*mapped_, old_headers);
+        result = write_headers(*mapped_);
+    }
     // A medium that failed is not asked again.
     if (!result && mapped_->medium.failure_code() == 0) {
         // Headers that disagree make a pool that cannot be opened.
         mapped_->headers = old_headers;
         mapped_->attributes = old_attributes;
-        static_cast<void>(write_headers(mapped_->parts, mapped_->headers, &mapped_->medium));
+        undo_headers(*mapped_);
     }
     return result;
 }

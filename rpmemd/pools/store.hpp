@@ -33,6 +33,9 @@ struct StoreOptions {
     bool require_deep_flush = false; // the right to ask persistent memory for it
     // Told of what the medium refuses before there is a pool.
     FailureLatch* failures = nullptr;
+    // A directory (descriptor) for copies of headers, by which open_pool() restores what a kill or
+    // a loss of power has torn; -1: there is none, and such a pool is refused.
+    int header_copies = -1;
     std::filesystem::path system_root = "/"; // where sys is; another one for tests
 };
 
