@@ -5,8 +5,10 @@
 #include "common/base/result.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -105,5 +107,62 @@ inline constexpr std::uint32_t most_credit_frames = 4096;
 
 // Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+// Every persist passes through the rest.
+
+// A header: type, flags, two reserved bytes and length; offset; number; four reserved bytes, which
+// a later capability may give a meaning, and the checksum of all before.
+using HeaderWords = std::array<std::uint64_t, 4>;
+inline constexpr std::size_t checked_size = frame_header_size - sizeof(std::uint32_t);
+
+// Words in the order of the wire, and back.
+template <typename Words>
+constexpr Words on_wire(Words words) {
+    if constexpr (std::endian::native == std::endian::big)
+        for (auto& word : words)
+            word = sizeof(word) == 8 ? __builtin_bswap64(word) : __builtin_bswap32(word);
+    return words;
+}
+
+extern const bool has_crc_instruction;
+[[nodiscard]] std::uint32_t checksum_by_table(const HeaderWords& words);
+
+// Of a header whose last word is 0.
+inline std::uint32_t checksum_of(const HeaderWords& words) {
+#if defined(__x86_64__)
+    if (has_crc_instruction) [[likely]] {
+        // As _mm_crc32_u64(), which cannot be part of code for processors without it.
+        std::uint64_t value = ~std::uint32_t{0};
+        for (const std::uint64_t word : {words[0], words[1], words[2]})
+            asm("crc32q %1, %0" : "+r"(value) : "rm"(word));
+        asm("crc32l %1, %k0" : "+r"(value) : "rm"(std::uint32_t{0}));
+        return ~static_cast<std::uint32_t>(value);
+    }
+#endif
+    return checksum_by_table(words);
+}
+
+inline FrameBytes encode(const FrameHeader& header) {
+    HeaderWords words{static_cast<std::uint64_t>(header.type) | std::uint64_t{header.flags} << 8 |
+                          header.length << 32,
+                      header.offset, header.number, 0};
+    words[3] = std::uint64_t{checksum_of(words)} << 32;
+    return std::bit_cast<FrameBytes>(on_wire(words));
+}
+
+inline std::optional<FrameHeader>
+decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
+    constexpr std::uint64_t reserved = 0xffff0000; // of the first word
+    HeaderWords words;
+    std::memcpy(words.data(), bytes.data(), sizeof(words));
+    words = on_wire(words);
+    if (words[3] != std::uint64_t{checksum_of(words)} << 32 || (words[0] & reserved) != 0)
+        return std::nullopt;
+    return FrameHeader{.type = static_cast<FrameType>(words[0] & 0xff),
+                       .flags = static_cast<std::uint8_t>(words[0] >> 8),
+                       .length = words[0] >> 32,
+                       .offset = words[1],
+                       .number = words[2]};
+}
 
 } // namespace rpmem::wire

@@ -108,12 +108,17 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     return wait_for_acks();
 }
 
-// In frames that end at a word of the pool, which the target then stores as a whole.
-int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
-                    More last_more) {
+[[gnu::always_inline]] inline int FrameLane::send(std::size_t offset, std::size_t length,
+                                                  std::uint8_t last_flags, More last_more) {
     if (length <= responses_.most_payload() - whole_word) [[likely]]
-        return post(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
-                    last_more);
+        return post_now(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
+                        last_more);
+    return send_pieces(offset, length, last_flags, last_more);
+}
+
+// In frames that end at a word of the pool, which the target then stores as a whole.
+int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
+                           More last_more) {
     const std::size_t whole = responses_.most_payload() / whole_word * whole_word;
     while (length > 0) {
         const std::size_t size = std::min(length, whole - offset % whole_word);
@@ -128,28 +133,29 @@ int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_fl
     return 0;
 }
 
-RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset,
-                                    std::uint32_t length, More more) {
+[[gnu::always_inline]] inline int FrameLane::post_now(FrameType type, std::uint8_t flags,
+                                                      std::size_t offset, std::uint32_t length,
+                                                      More more) {
     while (!responses_.has_room(type, length))
-        if (const int code = make_progress())
-            return code;
+        [[unlikely]] if (const int code = make_progress()) return code;
     const FrameHeader header = responses_.add(type, flags, offset, length);
     if (type != FrameType::read)
         ack_is_asked_ = answers_each_ || (flags & wire::frame_flag::answer_wanted) != 0;
     if (type == FrameType::write)
         last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
-    while (true) {
-        const PostResult posted = connection_->post(header, piece, more);
-        if (posted == PostResult::yes)
-            return 0;
-        // The connection tells why it has ended when what has come is taken.
-        if (const int code = make_progress())
-            return code;
-    }
+    // The connection tells why it has ended when what has come is taken.
+    while (connection_->post(header, piece, more) != PostResult::yes)
+        [[unlikely]] if (const int code = make_progress()) return code;
+    return 0;
 }
 
-int FrameLane::wait_for_acks() {
+int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
+                    More more) {
+    return post_now(type, flags, offset, length, more);
+}
+
+[[gnu::always_inline]] inline int FrameLane::wait_for_acks() {
     coalesced_ = 0;
     if (!written_.empty())
         if (const int code = confirm_writes())
@@ -163,7 +169,7 @@ int FrameLane::wait_for_acks() {
 int FrameLane::make_progress() {
     if (connection_->poll(*this) > 0) {
         group_->progressed();
-        return connection_->ended() ? after_the_end() : 0;
+        return 0; // if it has ended, the next call says so
     }
     if (connection_->ended())
         return after_the_end();

@@ -94,6 +94,10 @@ private:
 
     int send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
              transport::More last_more);
+    int send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
+                    transport::More last_more);
+    int post_now(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
+                 transport::More more);
     int post(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
              transport::More more);
     int ask_for_ack();
