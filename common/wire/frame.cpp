@@ -7,8 +7,6 @@
 namespace rpmem::wire {
 namespace {
 
-using CreditWords = std::array<std::uint32_t, lane_credits_size / sizeof(std::uint32_t)>;
-
 constexpr std::array<std::uint32_t, 256> make_table() {
     constexpr std::uint32_t polynomial = 0x82f63b78; // reflected
     std::array<std::uint32_t, 256> table{};
@@ -37,14 +35,33 @@ const bool has_crc_instruction = __builtin_cpu_supports("sse4.2");
 const bool has_crc_instruction = false;
 #endif
 
-std::uint32_t checksum_by_table(const HeaderWords& words) {
-    const auto bytes = std::bit_cast<FrameBytes>(on_wire(words));
-    return crc32c(std::span(bytes).first<checked_size>());
+std::uint64_t checksum_by_table(const HeaderWords& words) {
+    FrameBytes bytes{};
+    put_word(bytes.data(), words.kind);
+    put_word(bytes.data() + 8, words.offset);
+    put_word(bytes.data() + 16, words.number);
+    return std::uint64_t{crc32c(std::span(bytes).first<28>())} << 32;
+}
+
+FrameBytes encode(const FrameHeader& header) {
+    FrameBytes bytes;
+    encode(header, bytes.data());
+    return bytes;
+}
+
+std::optional<FrameHeader>
+decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
+    FrameHeader header;
+    return decode(bytes, header) ? std::optional(header) : std::nullopt;
 }
 
 std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits) {
-    return std::bit_cast<std::array<std::byte, lane_credits_size>>(
-        on_wire(CreditWords{credits.bytes, credits.payload, credits.frames, credits.reads}));
+    std::array<std::byte, lane_credits_size> bytes;
+    put_word(bytes.data(), credits.bytes);
+    put_word(bytes.data() + 4, credits.payload);
+    put_word(bytes.data() + 8, credits.frames);
+    put_word(bytes.data() + 12, credits.reads);
+    return bytes;
 }
 
 std::optional<LaneCredits>
@@ -52,11 +69,10 @@ decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
     constexpr std::uint32_t word = 8;
     // A frame that finds no room must find half of the credits taken, which a target acknowledges.
     constexpr std::uint32_t header = frame_header_size;
-    CreditWords words;
-    std::memcpy(words.data(), bytes.data(), sizeof(words));
-    words = on_wire(words);
-    const LaneCredits credits{
-        .bytes = words[0], .payload = words[1], .frames = words[2], .reads = words[3]};
+    const LaneCredits credits{.bytes = get_word<std::uint32_t>(bytes.data()),
+                              .payload = get_word<std::uint32_t>(bytes.data() + 4),
+                              .frames = get_word<std::uint32_t>(bytes.data() + 8),
+                              .reads = get_word<std::uint32_t>(bytes.data() + 12)};
     const bool works = credits.bytes >= least_credit_bytes && credits.payload >= word &&
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
                        credits.frames <= most_credit_frames && credits.reads > 0;

@@ -110,59 +110,76 @@ inline constexpr std::uint32_t most_credit_frames = 4096;
 
 // Every persist passes through the rest.
 
-// A header: type, flags, two reserved bytes and length; offset; number; four reserved bytes, which
-// a later capability may give a meaning, and the checksum of all before.
-using HeaderWords = std::array<std::uint64_t, 4>;
-inline constexpr std::size_t checked_size = frame_header_size - sizeof(std::uint32_t);
+// A header. A later capability may give the reserved bytes a meaning.
+struct HeaderWords {
+    std::uint64_t kind; // type, flags, two reserved bytes, length
+    std::uint64_t offset;
+    std::uint64_t number;
+    std::uint64_t checksum; // four reserved bytes, the CRC32C of all before
+};
 
-// Words in the order of the wire, and back.
-template <typename Words>
-constexpr Words on_wire(Words words) {
-    if constexpr (std::endian::native == std::endian::big)
-        for (auto& word : words)
-            word = sizeof(word) == 8 ? __builtin_bswap64(word) : __builtin_bswap32(word);
-    return words;
+// A word in the order of the wire, and back.
+template <typename T>
+constexpr T on_wire(T word) {
+    if constexpr (std::endian::native == std::endian::little)
+        return word;
+    return sizeof(word) == 8 ? __builtin_bswap64(word) : __builtin_bswap32(word);
+}
+
+template <typename T>
+void put_word(std::byte* place, T word) {
+    word = on_wire(word);
+    std::memcpy(place, &word, sizeof(word));
+}
+template <typename T>
+T get_word(const std::byte* place) {
+    T word;
+    std::memcpy(&word, place, sizeof(word));
+    return on_wire(word);
 }
 
 extern const bool has_crc_instruction;
-[[nodiscard]] std::uint32_t checksum_by_table(const HeaderWords& words);
+[[nodiscard]] std::uint64_t checksum_by_table(const HeaderWords& words);
 
-// Of a header whose last word is 0.
-inline std::uint32_t checksum_of(const HeaderWords& words) {
+// The last word, from the others.
+inline std::uint64_t checksum_of(const HeaderWords& words) {
 #if defined(__x86_64__)
     if (has_crc_instruction) [[likely]] {
         // As _mm_crc32_u64(), which cannot be part of code for processors without it.
         std::uint64_t value = ~std::uint32_t{0};
-        for (const std::uint64_t word : {words[0], words[1], words[2]})
-            asm("crc32q %1, %0" : "+r"(value) : "rm"(word));
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(words.kind));
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(words.offset));
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(words.number));
         asm("crc32l %1, %k0" : "+r"(value) : "rm"(std::uint32_t{0}));
-        return ~static_cast<std::uint32_t>(value);
+        return ~value << 32;
     }
 #endif
     return checksum_by_table(words);
 }
 
-inline FrameBytes encode(const FrameHeader& header) {
-    HeaderWords words{static_cast<std::uint64_t>(header.type) | std::uint64_t{header.flags} << 8 |
-                          header.length << 32,
-                      header.offset, header.number, 0};
-    words[3] = std::uint64_t{checksum_of(words)} << 32;
-    return std::bit_cast<FrameBytes>(on_wire(words));
+inline void encode(const FrameHeader& header, std::byte* place) {
+    const HeaderWords words{static_cast<std::uint64_t>(header.type) |
+                                std::uint64_t{header.flags} << 8 | header.length << 32,
+                            header.offset, header.number, 0};
+    put_word(place, words.kind);
+    put_word(place + 8, words.offset);
+    put_word(place + 16, words.number);
+    put_word(place + 24, checksum_of(words));
 }
 
-inline std::optional<FrameHeader>
-decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
+// As decode_frame_header().
+[[nodiscard]] inline bool decode(std::span<const std::byte, frame_header_size> bytes,
+                                 FrameHeader& header) {
     constexpr std::uint64_t reserved = 0xffff0000; // of the first word
-    HeaderWords words;
-    std::memcpy(words.data(), bytes.data(), sizeof(words));
-    words = on_wire(words);
-    if (words[3] != std::uint64_t{checksum_of(words)} << 32 || (words[0] & reserved) != 0)
-        return std::nullopt;
-    return FrameHeader{.type = static_cast<FrameType>(words[0] & 0xff),
-                       .flags = static_cast<std::uint8_t>(words[0] >> 8),
-                       .length = words[0] >> 32,
-                       .offset = words[1],
-                       .number = words[2]};
+    const HeaderWords words{
+        get_word<std::uint64_t>(bytes.data()), get_word<std::uint64_t>(bytes.data() + 8),
+        get_word<std::uint64_t>(bytes.data() + 16), get_word<std::uint64_t>(bytes.data() + 24)};
+    header.type = static_cast<FrameType>(words.kind & 0xff);
+    header.flags = static_cast<std::uint8_t>(words.kind >> 8);
+    header.length = words.kind >> 32;
+    header.offset = words.offset;
+    header.number = words.number;
+    return words.checksum == checksum_of(words) && (words.kind & reserved) == 0;
 }
 
 } // namespace rpmem::wire

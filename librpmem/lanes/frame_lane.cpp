@@ -222,11 +222,9 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
 }
 
 bool FrameLane::begin(const FrameHeader& header, std::span<std::byte>& place, std::string& why) {
-    if (!responses_.check(header, why))
-        return false;
     if (header.type == FrameType::data)
         place = places_[responses_.reads_ended() % wire::most_reads];
-    return true;
+    return responses_.check(header, why);
 }
 
 // The text of an error; nothing else has a payload without a place.

@@ -72,18 +72,15 @@ RPMEM_NO_CANARY PostResult FrameConnection::post(const FrameHeader& header,
 [[gnu::always_inline]] inline PostResult
 FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte> piece) {
     std::array<std::byte, wire::frame_header_size + most_copied> frame;
-    const wire::FrameBytes encoded = wire::encode(header);
-    std::copy_n(encoded.begin(), encoded.size(), frame.begin());
-    std::copy_n(piece.begin(), piece.size(), frame.begin() + encoded.size());
-    const std::size_t size = encoded.size() + piece.size();
-    const iovec whole{frame.data(), size};
+    wire::encode(header, frame.data());
+    std::copy_n(piece.begin(), piece.size(), frame.begin() + wire::frame_header_size);
+    const iovec whole{frame.data(), wire::frame_header_size + piece.size()};
     const ssize_t sent = stream_->send({&whole, 1}, false);
-    if (sent == static_cast<ssize_t>(size)) [[likely]] {
-        ++posted_;
-        sent_bytes_ += size;
-        return PostResult::yes;
-    }
-    return keep_rest(header, piece, sent);
+    if (sent != static_cast<ssize_t>(whole.iov_len)) [[unlikely]]
+        return keep_rest(header, piece, sent);
+    ++posted_;
+    sent_bytes_ += whole.iov_len;
+    return PostResult::yes;
 }
 
 // Of a frame of which SENT bytes have gone; a negative errno value: nothing.
@@ -213,53 +210,45 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
                              : "cannot receive");
 }
 
-// What is not its payload any more is another frame.
 [[gnu::always_inline]] inline bool
 FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
                        Receiver& receiver) {
-    const auto header = wire::decode_frame_header(bytes);
-    if (!header || header->type == FrameType::bye) [[unlikely]] {
-        if (header)
-            enter(Receiving::bye);
-        return header || broke("sent a header that does not have its checksum");
-    }
-    header_ = *header;
-    const std::size_t length = wire::payload_of(header_);
-    if (!receiver.begin(header_, place_, why_) || (!place_.empty() && place_.size() != length))
-        [[unlikely]]
-        return broke(why_);
-    if (length > 0) {
-        enter(Receiving::payload);
+    if (!wire::decode(bytes, header_)) [[unlikely]]
+        return broke("sent a header that does not have its checksum");
+    if (header_.type == FrameType::bye) [[unlikely]] {
+        enter(Receiving::bye);
         return true;
     }
-    return receiver.end(header_, why_) || broke(why_);
+    if (!receiver.begin(header_, place_, why_)) [[unlikely]]
+        return broke(why_);
+    const std::size_t length = wire::payload_of(header_);
+    if (length == 0)
+        return receiver.end(header_, why_) || broke(why_);
+    enter(Receiving::payload);
+    return place_.empty() || place_.size() == length || broke("sent a payload that has no place");
 }
 
 // Returns how many bytes at the end are too few to be handed on.
 [[gnu::always_inline]] inline std::size_t FrameConnection::consume(std::span<const std::byte> bytes,
                                                                    Receiver& receiver) {
     while (!bytes.empty()) {
-        if (receiving_ == Receiving::payload) {
-            const std::size_t size = hand_on(bytes, receiver);
-            if (size == 0)
-                return ended() ? 0 : bytes.size();
-            bytes = bytes.subspan(size);
-        } else if (receiving_ == Receiving::bye) {
-            broke("sent something behind its bye");
-            return 0;
-        } else if (bytes.size() < wire::frame_header_size) {
-            return bytes.size();
-        } else if (begin(bytes.first<wire::frame_header_size>(), receiver)) {
-            bytes = bytes.subspan(wire::frame_header_size);
-        } else {
-            return 0;
-        }
+        std::size_t taken = 0;
+        if (receiving_ != Receiving::header)
+            taken = hand_on(bytes, receiver);
+        else if (bytes.size() >= wire::frame_header_size &&
+                 begin(bytes.first<wire::frame_header_size>(), receiver))
+            taken = wire::frame_header_size;
+        if (taken == 0)
+            return ended() ? 0 : bytes.size();
+        bytes = bytes.subspan(taken);
     }
     return 0;
 }
 
 // Returns how many BYTES of the payload it took; 0: they are too few, or the connection has ended.
 std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver& receiver) {
+    if (receiving_ == Receiving::bye)
+        return broke("sent something behind its bye") ? bytes.size() : 0;
     const std::size_t missing = header_.length - position_;
     std::size_t size = std::min(missing, bytes.size());
     if (!place_.empty()) {
@@ -288,9 +277,9 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     return receiver.end(header_, why_) || broke(why_);
 }
 
-// Returns how many bytes have come.
-[[gnu::always_inline]] inline std::size_t FrameConnection::receive(Receiver& receiver,
-                                                                   bool asks_network) {
+// Returns how many bytes have come. FILLED: it was all that there was place for.
+[[gnu::always_inline]] inline std::size_t
+FrameConnection::receive(Receiver& receiver, bool asks_network, bool& filled) {
     if (kept_size_ > 0) [[unlikely]]
         std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
     const std::array<iovec, 2> both{iovec_of(place_), iovec_of(buffer_.subspan(kept_size_))};
@@ -298,10 +287,12 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
     if (got <= 0) {
         cannot_receive(got, asks_network);
+        filled = false;
         return 0;
     }
     const auto bytes = static_cast<std::size_t>(got);
     received_bytes_ += bytes;
+    filled = bytes == both[0].iov_len + both[1].iov_len;
     const std::size_t in_place = std::min(bytes, place_.size());
     if (in_place > 0 && !advance(in_place, receiver))
         return bytes;
@@ -321,18 +312,23 @@ RPMEM_NO_CANARY std::size_t FrameConnection::poll(Receiver& receiver) {
     }
     if (waiting_ > 0 && sending_ != Sending::failed) [[unlikely]]
         send_waiting(false);
+    bool filled = false; // what was short has emptied the network
+    const std::size_t bytes = receive(receiver, true, filled);
+    return filled || stream_->has_kept() ? bytes + receive_more(receiver, bytes, filled) : bytes;
+}
+
+// First the network, then what the stream has kept: nobody may sleep on that.
+std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t before,
+                                          bool asks_network) {
     std::size_t total = 0;
-    // First the network, then what the stream has kept: nobody may sleep on that.
-    bool asks_network = true;
-    do {
-        const std::size_t room = place_.size() + buffer_.size() - kept_size_;
-        const std::size_t bytes = receive(receiver, asks_network);
-        total += bytes;
-        // What was short has emptied the network.
-        asks_network = asks_network && bytes == room && total < most_of_a_turn;
+    while (!ended() && (asks_network || stream_->has_kept())) {
+        bool filled = false;
+        const std::size_t bytes = receive(receiver, asks_network, filled);
         if (bytes == 0)
             break;
-    } while ((asks_network || stream_->has_kept()) && !ended());
+        total += bytes;
+        asks_network = asks_network && filled && before + total < most_of_a_turn;
+    }
     return total;
 }
 

@@ -64,7 +64,8 @@ private:
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);
-    std::size_t receive(Receiver& receiver, bool asks_network);
+    std::size_t receive(Receiver& receiver, bool asks_network, bool& filled);
+    std::size_t receive_more(Receiver& receiver, std::size_t before, bool asks_network);
     void cannot_receive(ssize_t got, bool asked_network);
     void poll_broken();
     [[nodiscard]] std::size_t consume(std::span<const std::byte> bytes, Receiver& receiver);
