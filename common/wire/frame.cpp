@@ -35,11 +35,11 @@ const bool has_crc_instruction = __builtin_cpu_supports("sse4.2");
 const bool has_crc_instruction = false;
 #endif
 
-std::uint64_t checksum_by_table(const HeaderWords& words) {
+std::uint64_t checksum_by_table(std::uint64_t kind, std::uint64_t offset, std::uint64_t number) {
     FrameBytes bytes{};
-    put_word(bytes.data(), words.kind);
-    put_word(bytes.data() + 8, words.offset);
-    put_word(bytes.data() + 16, words.number);
+    put_word(bytes.data(), kind);
+    put_word(bytes.data() + 8, offset);
+    put_word(bytes.data() + 16, number);
     return std::uint64_t{crc32c(std::span(bytes).first<28>())} << 32;
 }
 

@@ -228,9 +228,9 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
     return place_.empty() || place_.size() == length || broke("sent a payload that has no place");
 }
 
-// Returns how many bytes at the end are too few to be handed on.
-[[gnu::always_inline]] inline std::size_t FrameConnection::consume(std::span<const std::byte> bytes,
-                                                                   Receiver& receiver) {
+// Returns what at the end is too little to be handed on.
+[[gnu::always_inline]] inline std::span<const std::byte>
+FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
     while (!bytes.empty()) {
         std::size_t taken = 0;
         if (receiving_ != Receiving::header)
@@ -238,11 +238,11 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
         else if (bytes.size() >= wire::frame_header_size &&
                  begin(bytes.first<wire::frame_header_size>(), receiver))
             taken = wire::frame_header_size;
-        if (taken == 0)
-            return ended() ? 0 : bytes.size();
+        if (taken == 0) [[unlikely]]
+            return bytes.first(ended() ? 0 : bytes.size());
         bytes = bytes.subspan(taken);
     }
-    return 0;
+    return bytes;
 }
 
 // Returns how many BYTES of the payload it took; 0: they are too few, or the connection has ended.
@@ -283,7 +283,7 @@ FrameConnection::receive(Receiver& receiver, bool asks_network, bool& filled) {
     if (kept_size_ > 0) [[unlikely]]
         std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
     const std::array<iovec, 2> both{iovec_of(place_), iovec_of(buffer_.subspan(kept_size_))};
-    const std::span<const iovec> places = std::span(both).subspan(place_.empty() ? 1 : 0);
+    const std::span<const iovec> places = place_.empty() ? std::span(both).last(1) : both;
     const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
     if (got <= 0) {
         cannot_receive(got, asks_network);
@@ -293,14 +293,17 @@ FrameConnection::receive(Receiver& receiver, bool asks_network, bool& filled) {
     const auto bytes = static_cast<std::size_t>(got);
     received_bytes_ += bytes;
     filled = bytes == both[0].iov_len + both[1].iov_len;
-    const std::size_t in_place = std::min(bytes, place_.size());
-    if (in_place > 0 && !advance(in_place, receiver))
-        return bytes;
-    const std::span<const std::byte> chunk = buffer_.first(kept_size_ + bytes - in_place);
-    kept_size_ = consume(chunk, receiver);
+    std::size_t in_place = 0;
+    if (!place_.empty()) [[unlikely]] {
+        in_place = std::min(bytes, place_.size());
+        if (!advance(in_place, receiver))
+            return bytes;
+    }
+    const std::span<const std::byte> rest =
+        consume(buffer_.first(kept_size_ + bytes - in_place), receiver);
+    kept_size_ = rest.size();
     if (kept_size_ > 0) [[unlikely]]
-        std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(kept_size_), kept_size_,
-                    kept_.begin());
+        std::ranges::copy(rest, kept_.begin());
     return bytes;
 }
 

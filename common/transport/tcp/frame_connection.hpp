@@ -68,7 +68,8 @@ private:
     std::size_t receive_more(Receiver& receiver, std::size_t before, bool asks_network);
     void cannot_receive(ssize_t got, bool asked_network);
     void poll_broken();
-    [[nodiscard]] std::size_t consume(std::span<const std::byte> bytes, Receiver& receiver);
+    [[nodiscard]] std::span<const std::byte> consume(std::span<const std::byte> bytes,
+                                                     Receiver& receiver);
     bool begin(std::span<const std::byte, wire::frame_header_size> bytes, Receiver& receiver);
     std::size_t hand_on(std::span<const std::byte> bytes, Receiver& receiver);
     bool advance(std::size_t size, Receiver& receiver);
