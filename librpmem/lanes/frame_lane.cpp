@@ -14,9 +14,10 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 // Small ranges wait for others until there are so many bytes of them: a call to the network takes
-// as long as to copy some tens of kilobytes.
-constexpr std::size_t most_coalesced = std::size_t{32} * 1024;
-constexpr std::size_t small_range = most_coalesced / 2;
+// as long as to copy some tens of kilobytes. With their headers they fit into the 64 KiB that the
+// kernel hands to a device at once.
+constexpr std::size_t most_coalesced = std::size_t{60} * 1024;
+constexpr std::size_t small_range = std::size_t{16} * 1024;
 
 constexpr std::size_t whole_word = 8;
 
@@ -57,7 +58,7 @@ FrameLane::~FrameLane() { connection_->close(); }
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed))
         return write_directly(offset, length, 0);
-    const bool waits = length <= small_range && coalesced_ + length <= most_coalesced;
+    const bool waits = length <= small_range && coalesced_ + length < most_coalesced;
     coalesced_ = waits ? coalesced_ + length : 0;
     return send(offset, length, 0, waits ? More::follows : More::none);
 }
