@@ -78,7 +78,7 @@ int FrameLane::ask_for_ack() {
                : post(FrameType::persist, wire::frame_flag::answer_wanted, 0, 0, More::none);
 }
 
-RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
+int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed)) {
         if (const int code = write_directly(offset, length, wire::frame_flag::answer_wanted))
             return code;
@@ -138,7 +138,8 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
                                                       std::size_t offset, std::uint32_t length,
                                                       More more) {
     while (!responses_.has_room(type, length))
-        [[unlikely]] if (const int code = make_progress()) return code;
+        if (const int code = make_progress())
+            return code;
     const FrameHeader header = responses_.add(type, flags, offset, length);
     if (type != FrameType::read)
         ack_is_asked_ = answers_each_ || (flags & wire::frame_flag::answer_wanted) != 0;
@@ -147,7 +148,8 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
     // The connection tells why it has ended when what has come is taken.
     while (connection_->post(header, piece, more) != PostResult::yes)
-        [[unlikely]] if (const int code = make_progress()) return code;
+        if (const int code = make_progress())
+            return code;
     return 0;
 }
 
@@ -167,11 +169,7 @@ int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std:
     return 0;
 }
 
-int FrameLane::make_progress() {
-    if (connection_->poll(*this) > 0) {
-        group_->progressed();
-        return 0; // if it has ended, the next call says so
-    }
+int FrameLane::wait_for_news() {
     if (connection_->ended())
         return after_the_end();
     switch (group_->wait(timeout_, watch_.fd)) {

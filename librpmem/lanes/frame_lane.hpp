@@ -59,7 +59,7 @@ public:
     [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed);
     // All that was flushed is durable.
     [[nodiscard]] int drain();
-    [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
+    [[nodiscard]] RPMEM_HOT int persist(std::size_t offset, std::size_t length, bool relaxed);
     [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
     // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
@@ -102,7 +102,13 @@ private:
              transport::More more);
     int ask_for_ack();
     int wait_for_acks();
-    int make_progress();
+    [[gnu::always_inline]] int make_progress() {
+        if (connection_->poll(*this) == 0)
+            return wait_for_news();
+        group_->progressed();
+        return 0; // if it has ended, the next call says so
+    }
+    int wait_for_news();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 

@@ -277,22 +277,27 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     return receiver.end(header_, why_) || broke(why_);
 }
 
-// Returns how many bytes have come. FILLED: it was all that there was place for.
-[[gnu::always_inline]] inline std::size_t
-FrameConnection::receive(Receiver& receiver, bool asks_network, bool& filled) {
+// Returns how many bytes have come from SOURCE, and says there where more may be: nobody may sleep
+// on what the stream has kept, and what was short has emptied the network.
+[[gnu::always_inline]] inline std::size_t FrameConnection::receive(Receiver& receiver,
+                                                                   Source& source) {
     if (kept_size_ > 0) [[unlikely]]
         std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
     const std::array<iovec, 2> both{iovec_of(place_), iovec_of(buffer_.subspan(kept_size_))};
     const std::span<const iovec> places = place_.empty() ? std::span(both).last(1) : both;
+    const bool asks_network = source == Source::network;
     const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
+    source = Source::none;
     if (got <= 0) {
         cannot_receive(got, asks_network);
-        filled = false;
         return 0;
     }
     const auto bytes = static_cast<std::size_t>(got);
     received_bytes_ += bytes;
-    filled = bytes == both[0].iov_len + both[1].iov_len;
+    if (asks_network && bytes == both[0].iov_len + both[1].iov_len) [[unlikely]]
+        source = Source::network;
+    else if (stream_->has_kept()) [[unlikely]]
+        source = Source::kept;
     std::size_t in_place = 0;
     if (!place_.empty()) [[unlikely]] {
         in_place = std::min(bytes, place_.size());
@@ -315,24 +320,19 @@ RPMEM_NO_CANARY std::size_t FrameConnection::poll(Receiver& receiver) {
     }
     if (waiting_ > 0 && sending_ != Sending::failed) [[unlikely]]
         send_waiting(false);
-    bool filled = false; // what was short has emptied the network
-    const std::size_t bytes = receive(receiver, true, filled);
-    return filled || stream_->has_kept() ? bytes + receive_more(receiver, bytes, filled) : bytes;
+    Source source = Source::network;
+    const std::size_t bytes = receive(receiver, source);
+    return source == Source::none ? bytes : receive_more(receiver, bytes, source);
 }
 
-// First the network, then what the stream has kept: nobody may sleep on that.
-std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t before,
-                                          bool asks_network) {
-    std::size_t total = 0;
-    while (!ended() && (asks_network || stream_->has_kept())) {
-        bool filled = false;
-        const std::size_t bytes = receive(receiver, asks_network, filled);
-        if (bytes == 0)
-            break;
-        total += bytes;
-        asks_network = asks_network && filled && before + total < most_of_a_turn;
+// As poll(), when BYTES have come.
+std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t bytes, Source source) {
+    while (source != Source::none && !ended()) {
+        if (bytes >= most_of_a_turn)
+            source = Source::kept;
+        bytes += receive(receiver, source);
     }
-    return total;
+    return bytes;
 }
 
 // Returns false, for whoever found it.

@@ -44,6 +44,7 @@ public:
 private:
     enum class Sending { open, closing, finished, failed };
     enum class Receiving { header, payload, bye, broken, ended };
+    enum class Source { none, network, kept };
     void enter(Sending next) { sending_ = next; }
     void enter(Receiving next) { receiving_ = next; }
 
@@ -64,8 +65,8 @@ private:
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);
-    std::size_t receive(Receiver& receiver, bool asks_network, bool& filled);
-    std::size_t receive_more(Receiver& receiver, std::size_t before, bool asks_network);
+    std::size_t receive(Receiver& receiver, Source& source);
+    std::size_t receive_more(Receiver& receiver, std::size_t bytes, Source source);
     void cannot_receive(ssize_t got, bool asked_network);
     void poll_broken();
     [[nodiscard]] std::span<const std::byte> consume(std::span<const std::byte> bytes,
