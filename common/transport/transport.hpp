@@ -161,7 +161,7 @@ public:
     [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
     // Something has come: what follows is another wait.
     void progressed() {
-        if (std::exchange(is_waiting_, false))
+        if (std::exchange(is_waiting_, false)) [[unlikely]]
             wait_has_ended();
     }
 

@@ -1,5 +1,7 @@
 #include "librpmem/lanes/frame_lane.hpp"
 
+#include "common/base/hot.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -78,7 +80,7 @@ int FrameLane::ask_for_ack() {
                : post(FrameType::persist, wire::frame_flag::answer_wanted, 0, 0, More::none);
 }
 
-int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
+RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed)) {
         if (const int code = write_directly(offset, length, wire::frame_flag::answer_wanted))
             return code;

@@ -2,7 +2,6 @@
 // the lane breaks or the watch goes off.
 #pragma once
 
-#include "common/base/hot.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
 
@@ -59,7 +58,7 @@ public:
     [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed);
     // All that was flushed is durable.
     [[nodiscard]] int drain();
-    [[nodiscard]] RPMEM_HOT int persist(std::size_t offset, std::size_t length, bool relaxed);
+    [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
     [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
     // When it has returned, nothing more comes to DESTINATION.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);

@@ -247,8 +247,10 @@ FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
 
 // Returns how many BYTES of the payload it took; 0: they are too few, or the connection has ended.
 std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver& receiver) {
-    if (receiving_ == Receiving::bye)
-        return broke("sent something behind its bye") ? bytes.size() : 0;
+    if (receiving_ == Receiving::bye) {
+        broke("sent something behind its bye");
+        return 0;
+    }
     const std::size_t missing = header_.length - position_;
     std::size_t size = std::min(missing, bytes.size());
     if (!place_.empty()) {
@@ -283,8 +285,15 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
                                                                    Source& source) {
     if (kept_size_ > 0) [[unlikely]]
         std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
-    const std::array<iovec, 2> both{iovec_of(place_), iovec_of(buffer_.subspan(kept_size_))};
-    const std::span<const iovec> places = place_.empty() ? std::span(both).last(1) : both;
+    std::array<iovec, 2> both;
+    std::span<const iovec> places = std::span(both).last(1);
+    std::size_t room = buffer_.size() - kept_size_;
+    both[1] = iovec_of(buffer_.last(room));
+    if (!place_.empty()) [[unlikely]] {
+        both[0] = iovec_of(place_);
+        places = both;
+        room += place_.size();
+    }
     const bool asks_network = source == Source::network;
     const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
     source = Source::none;
@@ -294,7 +303,7 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     }
     const auto bytes = static_cast<std::size_t>(got);
     received_bytes_ += bytes;
-    if (asks_network && bytes == both[0].iov_len + both[1].iov_len) [[unlikely]]
+    if (asks_network && bytes == room) [[unlikely]]
         source = Source::network;
     else if (stream_->has_kept()) [[unlikely]]
         source = Source::kept;
