@@ -10,7 +10,7 @@
 #endif
 
 // The frames of these functions hold no text and no bytes of a peer, so a stack protector would
-// guard nothing there. It takes six instructions of each, of about 340 in all.
+// guard nothing there. It takes six instructions of each, of about 470 in all.
 #define RPMEM_NO_CANARY __attribute__((no_stack_protector))
 
 #define RPMEM_HOT RPMEM_CALLED_BY_NAME RPMEM_NO_CANARY

@@ -23,6 +23,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace rpmem::transport {
 
@@ -159,7 +160,15 @@ public:
     virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
     [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
     // Something has come: what follows is another wait.
-    virtual void progressed() = 0;
+    void progressed() {
+        if (std::exchange(is_waiting_, false)) [[unlikely]]
+            wait_has_ended();
+    }
+
+protected:
+    virtual void wait_has_ended() {}
+
+    bool is_waiting_ = false; // set by wait()
 };
 
 } // namespace rpmem::transport

@@ -1,48 +1,11 @@
 #include "common/wire/frame.hpp"
 
-#include "common/base/hot.hpp"
-
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <nmmintrin.h>
-#endif
-
 namespace rpmem::wire {
 namespace {
-
-constexpr std::size_t checked_size = frame_header_size - sizeof(std::uint32_t);
-
-// The first 24 bytes of a header: type, flags, two reserved bytes and length; offset; number. Four
-// more reserved bytes follow, and the checksum. A later capability may give those a meaning.
-using HeaderWords = std::array<std::uint64_t, 3>;
-
-template <typename T>
-T little_endian(T value) {
-    if constexpr (std::endian::native == std::endian::little)
-        return value;
-    auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
-    std::array<std::byte, sizeof(T)> turned;
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-        turned[i] = bytes[sizeof(T) - 1 - i];
-    return std::bit_cast<T>(turned);
-}
-
-template <typename T>
-void put(std::byte* place, T value) {
-    const T turned = little_endian(value);
-    std::memcpy(place, &turned, sizeof(turned));
-}
-
-template <typename T>
-T get(const std::byte* place) {
-    T value;
-    std::memcpy(&value, place, sizeof(value));
-    return little_endian(value);
-}
 
 constexpr std::array<std::uint32_t, 256> make_table() {
     constexpr std::uint32_t polynomial = 0x82f63b78; // reflected
@@ -57,32 +20,6 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr auto table = make_table();
 
-#if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t crc_by_instruction(const HeaderWords& words) {
-    std::uint64_t value = ~std::uint32_t{0};
-    for (const std::uint64_t word : words)
-        value = _mm_crc32_u64(value, word);
-    return ~_mm_crc32_u32(static_cast<std::uint32_t>(value), 0); // the reserved field
-}
-const bool has_instruction = __builtin_cpu_supports("sse4.2");
-#endif
-
-std::uint32_t crc_of(const HeaderWords& words) {
-    std::array<std::byte, checked_size> bytes{};
-    for (std::size_t i = 0; i < words.size(); ++i)
-        put(bytes.data() + i * sizeof(std::uint64_t), words[i]);
-    return crc32c(bytes);
-}
-
-// The last 8 bytes of a header: nothing, and the checksum of all before.
-inline std::uint64_t last_word(const HeaderWords& words) {
-#if defined(__x86_64__)
-    if (has_instruction) [[likely]]
-        return std::uint64_t{crc_by_instruction(words)} << 32;
-#endif
-    return std::uint64_t{crc_of(words)} << 32;
-}
-
 } // namespace
 
 std::uint32_t crc32c(std::span<const std::byte> bytes) {
@@ -92,39 +29,38 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) {
     return ~value;
 }
 
-RPMEM_NO_CANARY FrameBytes encode(const FrameHeader& header) {
-    const HeaderWords words{static_cast<std::uint64_t>(header.type) |
-                                std::uint64_t{header.flags} << 8 |
-                                std::uint64_t{header.length} << 32,
-                            header.offset, header.number};
+#if defined(__x86_64__)
+const bool has_crc_instruction = __builtin_cpu_supports("sse4.2");
+#else
+const bool has_crc_instruction = false;
+#endif
+
+std::uint64_t checksum_by_table(std::uint64_t kind, std::uint64_t offset, std::uint64_t number) {
+    FrameBytes bytes{};
+    put_word(bytes.data(), kind);
+    put_word(bytes.data() + 8, offset);
+    put_word(bytes.data() + 16, number);
+    return std::uint64_t{crc32c(std::span(bytes).first<28>())} << 32;
+}
+
+FrameBytes encode(const FrameHeader& header) {
     FrameBytes bytes;
-    put(bytes.data(), words[0]);
-    put(bytes.data() + 8, words[1]);
-    put(bytes.data() + 16, words[2]);
-    put(bytes.data() + 24, last_word(words));
+    encode(header, bytes.data());
     return bytes;
 }
 
-RPMEM_NO_CANARY std::optional<FrameHeader>
+std::optional<FrameHeader>
 decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
-    constexpr std::uint64_t reserved = 0xffff0000; // of the first word
-    const HeaderWords words{get<std::uint64_t>(bytes.data()), get<std::uint64_t>(bytes.data() + 8),
-                            get<std::uint64_t>(bytes.data() + 16)};
-    if (get<std::uint64_t>(bytes.data() + 24) != last_word(words) || (words[0] & reserved) != 0)
-        return std::nullopt;
-    return FrameHeader{.type = static_cast<FrameType>(words[0] & 0xff),
-                       .flags = static_cast<std::uint8_t>(words[0] >> 8),
-                       .length = static_cast<std::uint32_t>(words[0] >> 32),
-                       .offset = words[1],
-                       .number = words[2]};
+    FrameHeader header;
+    return decode(bytes, header) ? std::optional(header) : std::nullopt;
 }
 
 std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits) {
-    std::array<std::byte, lane_credits_size> bytes{};
-    put(bytes.data(), credits.bytes);
-    put(bytes.data() + 4, credits.payload);
-    put(bytes.data() + 8, credits.frames);
-    put(bytes.data() + 12, credits.reads);
+    std::array<std::byte, lane_credits_size> bytes;
+    put_word(bytes.data(), credits.bytes);
+    put_word(bytes.data() + 4, credits.payload);
+    put_word(bytes.data() + 8, credits.frames);
+    put_word(bytes.data() + 12, credits.reads);
     return bytes;
 }
 
@@ -133,10 +69,10 @@ decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
     constexpr std::uint32_t word = 8;
     // A frame that finds no room must find half of the credits taken, which a target acknowledges.
     constexpr std::uint32_t header = frame_header_size;
-    const LaneCredits credits{.bytes = get<std::uint32_t>(bytes.data()),
-                              .payload = get<std::uint32_t>(bytes.data() + 4),
-                              .frames = get<std::uint32_t>(bytes.data() + 8),
-                              .reads = get<std::uint32_t>(bytes.data() + 12)};
+    const LaneCredits credits{.bytes = get_word<std::uint32_t>(bytes.data()),
+                              .payload = get_word<std::uint32_t>(bytes.data() + 4),
+                              .frames = get_word<std::uint32_t>(bytes.data() + 8),
+                              .reads = get_word<std::uint32_t>(bytes.data() + 12)};
     const bool works = credits.bytes >= least_credit_bytes && credits.payload >= word &&
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
                        credits.frames <= most_credit_frames && credits.reads > 0;

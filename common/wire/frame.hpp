@@ -5,8 +5,10 @@
 #include "common/base/result.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -105,5 +107,77 @@ inline constexpr std::uint32_t most_credit_frames = 4096;
 
 // Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+// Every persist passes through the rest.
+
+// A word in the order of the wire, and back.
+template <typename T>
+constexpr T on_wire(T word) {
+    if constexpr (std::endian::native == std::endian::little)
+        return word;
+    return sizeof(word) == 8 ? __builtin_bswap64(word) : __builtin_bswap32(word);
+}
+
+template <typename T>
+void put_word(std::byte* place, T word) {
+    word = on_wire(word);
+    std::memcpy(place, &word, sizeof(word));
+}
+template <typename T>
+T get_word(const std::byte* place) {
+    T word;
+    std::memcpy(&word, place, sizeof(word));
+    return on_wire(word);
+}
+
+// A header is four words: type, flags, two reserved bytes and length; offset; number; four reserved
+// bytes and the CRC32C of all before. A later capability may give the reserved bytes a meaning.
+
+extern const bool has_crc_instruction;
+[[nodiscard]] std::uint64_t checksum_by_table(std::uint64_t kind, std::uint64_t offset,
+                                              std::uint64_t number);
+
+// The last word, from the others.
+inline std::uint64_t checksum_of(std::uint64_t kind, std::uint64_t offset, std::uint64_t number) {
+#if defined(__x86_64__)
+    if (has_crc_instruction) [[likely]] {
+        // As _mm_crc32_u64(), which cannot be part of code for processors without it.
+        std::uint64_t value = ~std::uint32_t{0};
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(kind));
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(offset));
+        asm("crc32q %1, %0" : "+r"(value) : "rm"(number));
+        asm("crc32l %1, %k0" : "+r"(value) : "rm"(std::uint32_t{0}));
+        return ~value << 32;
+    }
+#endif
+    return checksum_by_table(kind, offset, number);
+}
+
+inline void encode(const FrameHeader& header, std::byte* place) {
+    const std::uint64_t kind = static_cast<std::uint64_t>(header.type) |
+                               std::uint64_t{header.flags} << 8 | header.length << 32;
+    put_word(place, kind);
+    put_word(place + 8, header.offset);
+    put_word(place + 16, header.number);
+    put_word(place + 24, checksum_of(kind, header.offset, header.number));
+}
+
+// As decode_frame_header().
+[[nodiscard]] inline bool decode(std::span<const std::byte, frame_header_size> bytes,
+                                 FrameHeader& header) {
+    constexpr std::uint64_t reserved = 0xffff0000; // of the first word
+    const auto kind = get_word<std::uint64_t>(bytes.data());
+    const auto offset = get_word<std::uint64_t>(bytes.data() + 8);
+    const auto number = get_word<std::uint64_t>(bytes.data() + 16);
+    if (get_word<std::uint64_t>(bytes.data() + 24) != checksum_of(kind, offset, number) ||
+        (kind & reserved) != 0) [[unlikely]]
+        return false;
+    header = {.type = static_cast<FrameType>(kind & 0xff),
+              .flags = static_cast<std::uint8_t>(kind >> 8),
+              .length = kind >> 32,
+              .offset = offset,
+              .number = number};
+    return true;
+}
 
 } // namespace rpmem::wire

@@ -163,6 +163,10 @@ inline bool ResponseRules::apply_ack(const FrameHeader& header) {
         header.number > last_)
         return false;
     acknowledged_ = header.number;
+    if (acknowledged_ >= last_write_) [[likely]] { // nothing is without an ack
+        frame_count_ = 0;
+        weight_ = 0;
+    }
     while (frame_count_ > 0 && frames_[first_frame_].number <= acknowledged_) {
         weight_ -= frames_[first_frame_].weight;
         first_frame_ = place_of_frame(1);

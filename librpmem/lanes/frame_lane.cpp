@@ -1,5 +1,7 @@
 #include "librpmem/lanes/frame_lane.hpp"
 
+#include "common/base/hot.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -14,9 +16,10 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 // Small ranges wait for others until there are so many bytes of them: a call to the network takes
-// as long as to copy some tens of kilobytes.
-constexpr std::size_t most_coalesced = std::size_t{32} * 1024;
-constexpr std::size_t small_range = most_coalesced / 2;
+// as long as to copy some tens of kilobytes. With their headers they fit into the 64 KiB that the
+// kernel hands to a device at once.
+constexpr std::size_t most_coalesced = std::size_t{60} * 1024;
+constexpr std::size_t small_range = std::size_t{16} * 1024;
 
 constexpr std::size_t whole_word = 8;
 
@@ -57,7 +60,7 @@ FrameLane::~FrameLane() { connection_->close(); }
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed))
         return write_directly(offset, length, 0);
-    const bool waits = length <= small_range && coalesced_ + length <= most_coalesced;
+    const bool waits = length <= small_range && coalesced_ + length < most_coalesced;
     coalesced_ = waits ? coalesced_ + length : 0;
     return send(offset, length, 0, waits ? More::follows : More::none);
 }
@@ -77,7 +80,7 @@ int FrameLane::ask_for_ack() {
                : post(FrameType::persist, wire::frame_flag::answer_wanted, 0, 0, More::none);
 }
 
-int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
+RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed)) {
         if (const int code = write_directly(offset, length, wire::frame_flag::answer_wanted))
             return code;
@@ -108,12 +111,17 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     return wait_for_acks();
 }
 
-// In frames that end at a word of the pool, which the target then stores as a whole.
-int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
-                    More last_more) {
+[[gnu::always_inline]] inline int FrameLane::send(std::size_t offset, std::size_t length,
+                                                  std::uint8_t last_flags, More last_more) {
     if (length <= responses_.most_payload() - whole_word) [[likely]]
-        return post(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
-                    last_more);
+        return post_now(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
+                        last_more);
+    return send_pieces(offset, length, last_flags, last_more);
+}
+
+// In frames that end at a word of the pool, which the target then stores as a whole.
+int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
+                           More last_more) {
     const std::size_t whole = responses_.most_payload() / whole_word * whole_word;
     while (length > 0) {
         const std::size_t size = std::min(length, whole - offset % whole_word);
@@ -128,8 +136,9 @@ int FrameLane::send(std::size_t offset, std::size_t length, std::uint8_t last_fl
     return 0;
 }
 
-RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset,
-                                    std::uint32_t length, More more) {
+[[gnu::always_inline]] inline int FrameLane::post_now(FrameType type, std::uint8_t flags,
+                                                      std::size_t offset, std::uint32_t length,
+                                                      More more) {
     while (!responses_.has_room(type, length))
         if (const int code = make_progress())
             return code;
@@ -139,17 +148,19 @@ RPMEM_NO_CANARY int FrameLane::post(FrameType type, std::uint8_t flags, std::siz
     if (type == FrameType::write)
         last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
-    while (true) {
-        const PostResult posted = connection_->post(header, piece, more);
-        if (posted == PostResult::yes)
-            return 0;
-        // The connection tells why it has ended when what has come is taken.
+    // The connection tells why it has ended when what has come is taken.
+    while (connection_->post(header, piece, more) != PostResult::yes)
         if (const int code = make_progress())
             return code;
-    }
+    return 0;
 }
 
-int FrameLane::wait_for_acks() {
+int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
+                    More more) {
+    return post_now(type, flags, offset, length, more);
+}
+
+[[gnu::always_inline]] inline int FrameLane::wait_for_acks() {
     coalesced_ = 0;
     if (!written_.empty())
         if (const int code = confirm_writes())
@@ -160,11 +171,7 @@ int FrameLane::wait_for_acks() {
     return 0;
 }
 
-int FrameLane::make_progress() {
-    if (connection_->poll(*this) > 0) {
-        group_->progressed();
-        return connection_->ended() ? after_the_end() : 0;
-    }
+int FrameLane::wait_for_news() {
     if (connection_->ended())
         return after_the_end();
     switch (group_->wait(timeout_, watch_.fd)) {
@@ -216,11 +223,9 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
 }
 
 bool FrameLane::begin(const FrameHeader& header, std::span<std::byte>& place, std::string& why) {
-    if (!responses_.check(header, why))
-        return false;
     if (header.type == FrameType::data)
         place = places_[responses_.reads_ended() % wire::most_reads];
-    return true;
+    return responses_.check(header, why);
 }
 
 // The text of an error; nothing else has a payload without a place.

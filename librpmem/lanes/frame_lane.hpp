@@ -2,7 +2,6 @@
 // the lane breaks or the watch goes off.
 #pragma once
 
-#include "common/base/hot.hpp"
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
 
@@ -94,11 +93,21 @@ private:
 
     int send(std::size_t offset, std::size_t length, std::uint8_t last_flags,
              transport::More last_more);
+    int send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
+                    transport::More last_more);
+    int post_now(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
+                 transport::More more);
     int post(wire::FrameType type, std::uint8_t flags, std::size_t offset, std::uint32_t length,
              transport::More more);
     int ask_for_ack();
     int wait_for_acks();
-    int make_progress();
+    [[gnu::always_inline]] int make_progress() {
+        if (connection_->poll(*this) == 0)
+            return wait_for_news();
+        group_->progressed();
+        return 0; // if it has ended, the next call says so
+    }
+    int wait_for_news();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 

@@ -92,7 +92,8 @@ bool FrameWorker::turn() {
     serve_ready();
     if (stopping_)
         take_leave();
-    look_after_leaving();
+    if (!leaving_.empty())
+        look_after_leaving();
     return !stopping_ || !leaving_.empty();
 }
 
@@ -117,7 +118,7 @@ void FrameWorker::take_arrived() {
 void FrameWorker::serve_ready() {
     ready_.insert(ready_.end(), group_->ready().begin(), group_->ready().end());
     std::size_t served = 0;
-    for (transport::Connection* const connection : std::exchange(ready_, {})) {
+    for (transport::Connection* const connection : ready_) {
         const auto lane = lanes_.find(connection);
         if (lane == lanes_.end())
             continue; // it leaves, or came up twice
@@ -129,6 +130,7 @@ void FrameWorker::serve_ready() {
         lanes_.erase(lane);
         end_lane(std::move(ended));
     }
+    ready_.clear();
     if (served > 0)
         group_->progressed();
 }

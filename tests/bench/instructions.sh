@@ -8,7 +8,7 @@ set -eu -o pipefail
 source_dir=$1
 build_dir=$2
 persists=$3
-limit=830 # for a strict persist of 64 bytes, transport included; 400 is where it should get to
+limit=480 # for a strict persist of 64 bytes, transport included; 400 is where it should get to
 count=400
 
 command -v valgrind >/dev/null || {

@@ -43,7 +43,6 @@ public:
         return transport::WaitResult::timed_out;
     }
     [[nodiscard]] std::span<transport::Connection* const> ready() const override { return ready_; }
-    void progressed() override { is_waiting_ = false; }
 
 private:
     [[nodiscard]] bool look() {
@@ -83,7 +82,6 @@ private:
     bool tells_which_; // as epoll(7) does; else all are worth a look when one of them is
     unsigned looks_;   // percent of the waits that do not sleep, as where one spins
     Time since_ = 0;
-    bool is_waiting_ = false;
 };
 
 } // namespace rpmem::simulation

@@ -43,7 +43,6 @@ public:
     void remove(Connection& connection) override;
     WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
-    void progressed() override { is_waiting_ = false; }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -64,7 +63,6 @@ private:
     std::vector<FabricConnection*> noted_; // something has ended for them since wait() returned
     std::vector<Connection*> ready_;
     Clock::time_point since_{}; // of the wait that is under way
-    bool is_waiting_ = false;
     bool expects_room_ = false;
     unsigned failures_ = 0; // in a row
 };

@@ -52,11 +52,11 @@ FrameConnection::~FrameConnection() {
         stream_->reset();
 }
 
-PostResult FrameConnection::post(const FrameHeader& header, std::span<const std::byte> piece,
-                                 More more) {
-    if (!can_send())
+RPMEM_NO_CANARY PostResult FrameConnection::post(const FrameHeader& header,
+                                                 std::span<const std::byte> piece, More more) {
+    if (!can_send()) [[unlikely]]
         return PostResult::ended;
-    if (waiting_ == 0 && more == More::none && piece.size() <= most_copied)
+    if (waiting_ == 0 && more == More::none && piece.size() <= most_copied) [[likely]]
         return send_alone(header, piece);
     if (waiting_ == most_waiting && !send_waiting(true))
         return PostResult::ended;
@@ -69,20 +69,23 @@ PostResult FrameConnection::post(const FrameHeader& header, std::span<const std:
 }
 
 // A small frame: one copy and one call. What the network does not take of it waits.
-RPMEM_NO_CANARY PostResult FrameConnection::send_alone(const FrameHeader& header,
-                                                       std::span<const std::byte> piece) {
+[[gnu::always_inline]] inline PostResult
+FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte> piece) {
     std::array<std::byte, wire::frame_header_size + most_copied> frame;
-    const wire::FrameBytes encoded = wire::encode(header);
-    std::copy_n(encoded.begin(), encoded.size(), frame.begin());
-    std::copy_n(piece.begin(), piece.size(), frame.begin() + encoded.size());
-    const std::size_t size = encoded.size() + piece.size();
-    const iovec whole{frame.data(), size};
+    wire::encode(header, frame.data());
+    std::copy_n(piece.begin(), piece.size(), frame.begin() + wire::frame_header_size);
+    const iovec whole{frame.data(), wire::frame_header_size + piece.size()};
     const ssize_t sent = stream_->send({&whole, 1}, false);
-    if (sent == static_cast<ssize_t>(size)) [[likely]] {
-        ++posted_;
-        sent_bytes_ += size;
-        return PostResult::yes;
-    }
+    if (sent != static_cast<ssize_t>(whole.iov_len)) [[unlikely]]
+        return keep_rest(header, piece, sent);
+    ++posted_;
+    sent_bytes_ += whole.iov_len;
+    return PostResult::yes;
+}
+
+// Of a frame of which SENT bytes have gone; a negative errno value: nothing.
+PostResult FrameConnection::keep_rest(const FrameHeader& header, std::span<const std::byte> piece,
+                                      ssize_t sent) {
     if (sent < 0 && sent != -EAGAIN) {
         send_failed(static_cast<int>(-sent));
         return PostResult::ended;
@@ -174,16 +177,6 @@ void FrameConnection::let_go() {
     enter(Sending::failed);
 }
 
-std::size_t FrameConnection::poll(Receiver& receiver) {
-    if (receiving_ == Receiving::broken)
-        poll_broken();
-    if (ended())
-        return 0;
-    if (waiting_ > 0 && sending_ != Sending::failed)
-        send_waiting(false);
-    return receive(receiver);
-}
-
 // What the peer still sends is dropped: a socket that is closed with unread bytes resets the
 // connection, and the peer might never read why.
 void FrameConnection::poll_broken() {
@@ -202,50 +195,6 @@ void FrameConnection::poll_broken() {
     }
 }
 
-std::size_t FrameConnection::receive(Receiver& receiver) {
-    std::size_t total = 0;
-    // First the network, then what the stream has kept: nobody may sleep on that.
-    bool asks_network = true;
-    do {
-        const std::size_t room = buffer_.size() - kept_size_ + place_.size() - position_in_place();
-        const std::size_t bytes = receive_once(receiver, asks_network);
-        if (bytes == 0)
-            break;
-        total += bytes;
-        // What was short has emptied the network.
-        asks_network = asks_network && total < most_of_a_turn && bytes == room;
-    } while (!ended() && (asks_network || stream_->has_kept()));
-    return total;
-}
-
-// Returns how many bytes have come.
-RPMEM_NO_CANARY std::size_t FrameConnection::receive_once(Receiver& receiver, bool asks_network) {
-    if (kept_size_ > 0)
-        std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
-    const std::span<std::byte> rest_of_place = place_.subspan(position_in_place());
-    const std::array<iovec, 2> both{iovec_of(rest_of_place), iovec_of(buffer_.subspan(kept_size_))};
-    const std::span<const iovec> places = std::span(both).subspan(rest_of_place.empty() ? 1 : 0);
-    const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
-    if (got <= 0) {
-        cannot_receive(got, asks_network);
-        return 0;
-    }
-    const auto bytes = static_cast<std::size_t>(got);
-    received_bytes_ += bytes;
-    const std::size_t in_place = std::min(bytes, rest_of_place.size());
-    if (in_place > 0) {
-        position_ += in_place;
-        if (position_ == header_.length && !end(receiver))
-            return bytes;
-    }
-    const std::span<const std::byte> chunk = buffer_.first(kept_size_ + bytes - in_place);
-    kept_size_ = consume(chunk, receiver);
-    if (kept_size_ > 0)
-        std::copy_n(chunk.end() - static_cast<std::ptrdiff_t>(kept_size_), kept_size_,
-                    kept_.begin());
-    return bytes;
-}
-
 void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
     if (got == -EAGAIN) { // after what came before, this end tells why it cannot send
         if (asked_network && sending_ == Sending::failed)
@@ -261,77 +210,143 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
                              : "cannot receive");
 }
 
-// Returns how many bytes at the end are too few to be handed on.
-std::size_t FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
-    while (!bytes.empty()) {
-        if (receiving_ == Receiving::bye) {
-            fail_by(Fault::broke_protocol, EBADMSG, "sent something behind its bye");
-            return 0;
-        }
-        if (receiving_ == Receiving::header) {
-            if (bytes.size() < wire::frame_header_size)
-                return bytes.size();
-            if (!begin(bytes.first<wire::frame_header_size>(), receiver))
-                return 0;
-            bytes = bytes.subspan(wire::frame_header_size);
-        }
-        const std::size_t missing = wire::payload_of(header_) - position_;
-        if (missing == 0) {
-            if (!end(receiver))
-                return 0;
-            continue;
-        }
-        std::size_t size = std::min(missing, bytes.size());
-        if (!place_.empty()) {
-            std::copy_n(bytes.begin(), size,
-                        place_.begin() + static_cast<std::ptrdiff_t>(position_));
-        } else {
-            if (size < missing) { // up to the end of a word of the pool
-                const std::size_t beyond = (header_.offset + position_ + size) % word;
-                if (size <= beyond)
-                    return size;
-                size -= beyond;
-            }
-            receiver.take(header_, position_, bytes.first(size));
-        }
-        bytes = bytes.subspan(size);
-        position_ += size;
-        if (size == missing && !end(receiver))
-            return 0;
-    }
-    return 0;
-}
-
-RPMEM_NO_CANARY bool
+[[gnu::always_inline]] inline bool
 FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
                        Receiver& receiver) {
-    const auto header = wire::decode_frame_header(bytes);
-    place_ = {};
-    position_ = 0;
-    if (header && header->type == FrameType::bye) {
+    if (!wire::decode(bytes, header_)) [[unlikely]]
+        return broke("sent a header that does not have its checksum");
+    if (header_.type == FrameType::bye) [[unlikely]] {
         enter(Receiving::bye);
-        header_ = {};
         return true;
     }
-    if (!header || !receiver.begin(*header, place_, why_) ||
-        (!place_.empty() && place_.size() != wire::payload_of(*header))) [[unlikely]] {
-        fail_by(Fault::broke_protocol, EBADMSG,
-                header ? why_ : "sent a header that does not have its checksum");
-        return false;
-    }
-    header_ = *header;
+    if (!receiver.begin(header_, place_, why_)) [[unlikely]]
+        return broke(why_);
+    const std::size_t length = wire::payload_of(header_);
+    if (length == 0)
+        return receiver.end(header_, why_) || broke(why_);
     enter(Receiving::payload);
-    return true;
+    return place_.empty() || place_.size() == length || broke("sent a payload that has no place");
 }
 
-bool FrameConnection::end(Receiver& receiver) {
-    place_ = {};
-    if (receiving_ == Receiving::bye)
+// Returns what at the end is too little to be handed on.
+[[gnu::always_inline]] inline std::span<const std::byte>
+FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
+    while (!bytes.empty()) {
+        std::size_t taken = 0;
+        if (receiving_ != Receiving::header)
+            taken = hand_on(bytes, receiver);
+        else if (bytes.size() >= wire::frame_header_size &&
+                 begin(bytes.first<wire::frame_header_size>(), receiver))
+            taken = wire::frame_header_size;
+        if (taken == 0) [[unlikely]]
+            return bytes.first(ended() ? 0 : bytes.size());
+        bytes = bytes.subspan(taken);
+    }
+    return bytes;
+}
+
+// Returns how many BYTES of the payload it took; 0: they are too few, or the connection has ended.
+std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver& receiver) {
+    if (receiving_ == Receiving::bye) {
+        broke("sent something behind its bye");
+        return 0;
+    }
+    const std::size_t missing = header_.length - position_;
+    std::size_t size = std::min(missing, bytes.size());
+    if (!place_.empty()) {
+        std::copy_n(bytes.begin(), size, place_.begin());
+    } else {
+        if (size < missing) { // up to the end of a word of the pool
+            const std::size_t beyond = (header_.offset + position_ + size) % word;
+            if (size <= beyond)
+                return 0;
+            size -= beyond;
+        }
+        receiver.take(header_, position_, bytes.first(size));
+    }
+    return advance(size, receiver) ? size : 0;
+}
+
+// SIZE more bytes of the payload have come.
+bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
+    position_ += size;
+    if (!place_.empty())
+        place_ = place_.subspan(size);
+    if (position_ < header_.length)
         return true;
+    position_ = 0;
     enter(Receiving::header);
-    if (receiver.end(header_, why_)) [[likely]]
-        return true;
-    fail_by(Fault::broke_protocol, EBADMSG, why_);
+    return receiver.end(header_, why_) || broke(why_);
+}
+
+// Returns how many bytes have come from SOURCE, and says there where more may be: nobody may sleep
+// on what the stream has kept, and what was short has emptied the network.
+[[gnu::always_inline]] inline std::size_t FrameConnection::receive(Receiver& receiver,
+                                                                   Source& source) {
+    if (kept_size_ > 0) [[unlikely]]
+        std::copy_n(kept_.begin(), kept_size_, buffer_.begin());
+    std::array<iovec, 2> both;
+    std::span<const iovec> places = std::span(both).last(1);
+    std::size_t room = buffer_.size() - kept_size_;
+    both[1] = iovec_of(buffer_.last(room));
+    if (!place_.empty()) [[unlikely]] {
+        both[0] = iovec_of(place_);
+        places = both;
+        room += place_.size();
+    }
+    const bool asks_network = source == Source::network;
+    const ssize_t got = asks_network ? stream_->receive(places) : stream_->receive_kept(places);
+    source = Source::none;
+    if (got <= 0) {
+        cannot_receive(got, asks_network);
+        return 0;
+    }
+    const auto bytes = static_cast<std::size_t>(got);
+    received_bytes_ += bytes;
+    if (asks_network && bytes == room) [[unlikely]]
+        source = Source::network;
+    else if (stream_->has_kept()) [[unlikely]]
+        source = Source::kept;
+    std::size_t in_place = 0;
+    if (!place_.empty()) [[unlikely]] {
+        in_place = std::min(bytes, place_.size());
+        if (!advance(in_place, receiver))
+            return bytes;
+    }
+    const std::span<const std::byte> rest =
+        consume(buffer_.first(kept_size_ + bytes - in_place), receiver);
+    kept_size_ = rest.size();
+    if (kept_size_ > 0) [[unlikely]]
+        std::ranges::copy(rest, kept_.begin());
+    return bytes;
+}
+
+RPMEM_NO_CANARY std::size_t FrameConnection::poll(Receiver& receiver) {
+    if (ended()) [[unlikely]] {
+        if (receiving_ == Receiving::broken)
+            poll_broken();
+        return 0;
+    }
+    if (waiting_ > 0 && sending_ != Sending::failed) [[unlikely]]
+        send_waiting(false);
+    Source source = Source::network;
+    const std::size_t bytes = receive(receiver, source);
+    return source == Source::none ? bytes : receive_more(receiver, bytes, source);
+}
+
+// As poll(), when BYTES have come.
+std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t bytes, Source source) {
+    while (source != Source::none && !ended()) {
+        if (bytes >= most_of_a_turn)
+            source = Source::kept;
+        bytes += receive(receiver, source);
+    }
+    return bytes;
+}
+
+// Returns false, for whoever found it.
+bool FrameConnection::broke(std::string_view what) {
+    fail_by(Fault::broke_protocol, EBADMSG, what);
     return false;
 }
 

@@ -44,6 +44,7 @@ public:
 private:
     enum class Sending { open, closing, finished, failed };
     enum class Receiving { header, payload, bye, broken, ended };
+    enum class Source { none, network, kept };
     void enter(Sending next) { sending_ = next; }
     void enter(Receiving next) { receiving_ = next; }
 
@@ -59,18 +60,21 @@ private:
         return sending_ == Sending::open && receiving_ != Receiving::ended;
     }
     PostResult send_alone(const wire::FrameHeader& header, std::span<const std::byte> piece);
+    PostResult keep_rest(const wire::FrameHeader& header, std::span<const std::byte> piece,
+                         ssize_t sent);
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
     void forget_sent(std::size_t bytes);
-    std::size_t receive(Receiver& receiver);
-    std::size_t receive_once(Receiver& receiver, bool asks_network);
+    std::size_t receive(Receiver& receiver, Source& source);
+    std::size_t receive_more(Receiver& receiver, std::size_t bytes, Source source);
     void cannot_receive(ssize_t got, bool asked_network);
-    // Of the payload, if it has a place.
-    [[nodiscard]] std::size_t position_in_place() const { return place_.empty() ? 0 : position_; }
     void poll_broken();
-    [[nodiscard]] std::size_t consume(std::span<const std::byte> bytes, Receiver& receiver);
+    [[nodiscard]] std::span<const std::byte> consume(std::span<const std::byte> bytes,
+                                                     Receiver& receiver);
     bool begin(std::span<const std::byte, wire::frame_header_size> bytes, Receiver& receiver);
-    bool end(Receiver& receiver);
+    std::size_t hand_on(std::span<const std::byte> bytes, Receiver& receiver);
+    bool advance(std::size_t size, Receiver& receiver);
+    bool broke(std::string_view what);
     void fail_by(Fault fault, int code, std::string_view what);
     void send_failed(int code);
     void let_go();
@@ -99,7 +103,7 @@ private:
     std::array<std::byte, most_kept> kept_;
     std::size_t kept_size_ = 0;
     wire::FrameHeader header_;   // of the frame that is coming
-    std::span<std::byte> place_; // of its payload; empty: the receiver takes chunks
+    std::span<std::byte> place_; // of the rest of its payload; empty: the receiver takes chunks
     std::size_t position_ = 0;   // bytes of the payload that have come
     std::uint64_t received_bytes_ = 0;
     std::string why_; // what the receiver has against a frame

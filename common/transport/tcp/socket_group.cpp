@@ -70,11 +70,6 @@ void SocketGroup::mark_all_ready() {
         ready_.push_back(member.connection);
 }
 
-void SocketGroup::progressed() {
-    if (std::exchange(is_waiting_, false))
-        policy_.ended(since_, Clock::now());
-}
-
 WaitResult SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
     const auto now = Clock::now();
     if (!std::exchange(is_waiting_, true)) {

@@ -22,9 +22,10 @@ public:
     void remove(Connection& connection) override;
     WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
-    void progressed() override;
 
 private:
+    void wait_has_ended() override { policy_.ended(since_, Clock::now()); }
+
     using Clock = std::chrono::steady_clock;
 
     // To look at so many takes no longer than to ask epoll(7) which have something.
@@ -51,7 +52,6 @@ private:
     int epoll_wake_ = -1;
     Clock::time_point since_{};      // of the wait that is under way
     Clock::time_point deaf_since_{}; // has not looked at WAKE since
-    bool is_waiting_ = false;
     bool slept_ = false;
 };
 

@@ -21,15 +21,12 @@ void set_option(int socket, int level, int name, T value) {
     static_cast<void>(::setsockopt(socket, level, name, &value, sizeof(value)));
 }
 
-template <typename Call>
-ssize_t retried(Call call) {
-    while (true) {
-        const ssize_t moved = call();
-        if (moved >= 0)
-            return moved;
-        if (errno != EINTR)
-            return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-    }
+// What a call of the kernel says. One that a signal interrupted has nothing now: the caller looks
+// again.
+ssize_t outcome(ssize_t moved) {
+    if (moved >= 0) [[likely]]
+        return moved;
+    return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
 }
 
 // Returns how many bytes PIECES have together; 0: too many for PLACE.
@@ -49,7 +46,7 @@ std::size_t copy_pieces(std::span<const iovec> pieces, std::span<std::byte> plac
 ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
     const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
     if (pieces.size() == 1) [[likely]]
-        return retried([&] { return ::send(fd(), pieces[0].iov_base, pieces[0].iov_len, flags); });
+        return outcome(::send(fd(), pieces[0].iov_base, pieces[0].iov_len, flags));
     return send_pieces(pieces, flags);
 }
 
@@ -57,21 +54,20 @@ ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) cons
     // To look at several pieces costs the kernel more than to copy a few bytes here.
     std::array<std::byte, 256> joined;
     if (const std::size_t size = copy_pieces(pieces, joined); size > 0)
-        return retried([&] { return ::send(fd(), joined.data(), size, flags); });
+        return outcome(::send(fd(), joined.data(), size, flags));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces.data());
     message.msg_iovlen = pieces.size();
-    return retried([&] { return ::sendmsg(fd(), &message, flags); });
+    return outcome(::sendmsg(fd(), &message, flags));
 }
 
 RPMEM_NO_CANARY ssize_t SocketStream::receive(std::span<const iovec> places) {
-    if (places.size() == 1) // which costs the kernel less
-        return retried(
-            [&] { return ::recv(fd(), places[0].iov_base, places[0].iov_len, MSG_DONTWAIT); });
+    if (places.size() == 1) [[likely]] // which costs the kernel less
+        return outcome(::recv(fd(), places[0].iov_base, places[0].iov_len, MSG_DONTWAIT));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(places.data());
     message.msg_iovlen = places.size();
-    return retried([&] { return ::recvmsg(fd(), &message, MSG_DONTWAIT); });
+    return outcome(::recvmsg(fd(), &message, MSG_DONTWAIT));
 }
 
 void SocketStream::finish() { static_cast<void>(::shutdown(fd(), SHUT_WR)); }
