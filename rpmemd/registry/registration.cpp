@@ -161,8 +161,9 @@ Result<> Registration::write_pool_record(const std::string& name,
         return {};
     pool_file_.reset();
     // Whoever has the last record would not notice that there was a session since.
-    const bool misleads = last && last->owner != pool_.owner && last->owner != Owner{};
-    if (misleads && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0)
+    const bool is_ours = last && last->owner == pool_.owner;
+    const bool stays = !is_ours && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0;
+    if (stays && last && last->owner != Owner{})
         return fail(ErrorClass::resource_limit, EACCES,
                     "the record of an earlier session cannot be replaced: {}; make room in "
                     "state-dir, or remove {}",

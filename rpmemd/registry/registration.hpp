@@ -31,7 +31,7 @@ inline constexpr std::chrono::seconds seen_interval(5);
 struct SessionIdentity {
     Owner owner{};
     std::uint64_t generation = 0;
-    InitiatorName initiator;
+    InitiatorName initiator{};
 };
 
 // What is done with a pool.
