@@ -46,6 +46,7 @@ TEST_F(StateDirectoryTest, WhereNoneCanBeThereIsNone) {
     EXPECT_TRUE(failed(StateDirectory::open(temporary_.path() / "file"), ENOTDIR));
     EXPECT_TRUE(failed(StateDirectory::open(temporary_.path() / "file" / "state"), ENOTDIR));
     EXPECT_FALSE(StateDirectory::open("/proc/rpmemd"));
+    EXPECT_TRUE(failed(StateDirectory::open("$HOME/state"), EINVAL, "HOME is not set"));
 }
 
 TEST_F(StateDirectoryTest, ListsByTheBeginningOfNames) {
