@@ -29,9 +29,6 @@ bool has_hung_up(int fd) {
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-// One may be lost, and the next one late.
-constexpr int beats_in_peer_timeout = 4;
-
 wire::Bytes joined(wire::Bytes message, std::span<const std::byte> more) {
     message.insert(message.end(), more.begin(), more.end());
     return message;
@@ -45,7 +42,8 @@ public:
                 HandshakeResult handshake, Log& log)
         : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
           output_(channel.output), resumes_(handshake.agreement.resume),
-          silence_(configuration.peer_timeout),
+          silence_(
+              std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::least_silence)),
           session_(
               configuration, channel.addresses, std::move(handshake),
               [input = channel.input] { return has_hung_up(input); }, log) {}
@@ -263,7 +261,7 @@ Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Byt
         outcome != Outcome::go_on || !resumes_)
         return outcome;
     // Not before the session is confined, which no thread may escape.
-    auto heartbeat = Heartbeat::start(output_, silence_.limit() / beats_in_peer_timeout);
+    auto heartbeat = Heartbeat::start(output_, wire::heartbeat_interval);
     if (!heartbeat)
         return end_badly(heartbeat.error().text);
     heartbeat_.emplace(std::move(*heartbeat));

@@ -178,7 +178,9 @@ std::optional<NewestRecord<Record>> decode_slot(std::string_view slot) {
     reader.field("version", known);
     reader.field("sequence", found.sequence);
     describe(reader, found.record);
-    if (!reader.good() || known != version)
+    // There is one more: that of the next record.
+    if (!reader.good() || known != version ||
+        found.sequence == std::numeric_limits<std::uint64_t>::max())
         return std::nullopt;
     return found;
 }

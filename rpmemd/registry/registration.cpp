@@ -89,7 +89,7 @@ Result<> Registration::end_earlier() const {
 }
 
 Result<> Registration::enter(SessionIdentity identity) {
-    entered_ = true;
+    become(State::unlisted);
     identity_ = std::move(identity);
     const bool takes_over = identity_.generation > 0 && !read_only_;
     auto directory = StateDirectory::open(state_dir_);
@@ -102,7 +102,9 @@ Result<> Registration::enter(SessionIdentity identity) {
     if (directory_ && !read_only_)
         RPMEM_TRY(end_earlier());
     const auto written = directory ? write_session() : Result<>(Failure(directory.error()));
-    if (!written)
+    if (written)
+        become(State::listed);
+    else
         warn(fmt::format("after the loss of this session it cannot be taken up again, as state-dir "
                          "cannot be used: {}",
                          written.error().text));
@@ -159,10 +161,11 @@ Result<> Registration::write_pool_record(const std::string& name,
     const auto written = make_and_write();
     if (written)
         return {};
-    pool_file_.reset();
+    pool_file_.reset(); // nothing more is written to it
     // Whoever has the last record would not notice that there was a session since.
-    const bool misleads = last && last->owner != pool_.owner && last->owner != Owner{};
-    if (misleads && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0)
+    const bool is_ours = last && last->owner == pool_.owner;
+    const bool stays = !is_ours && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0;
+    if (stays && last && last->owner != Owner{})
         return fail(ErrorClass::resource_limit, EACCES,
                     "the record of an earlier session cannot be replaced: {}; make room in "
                     "state-dir, or remove {}",
@@ -197,6 +200,7 @@ Result<> Registration::take_up(const PoolUse& use) {
         pool_file_.reset();
     else
         RPMEM_TRY(write_pool_record(name, last));
+    become(State::holding);
     session_.pool_set = pool_.pool_set;
     RPMEM_ASSIGN(session_.pool_set_key, hash(transport::bytes_of(use.pool_set.native())));
     if (session_file_)
@@ -206,7 +210,7 @@ Result<> Registration::take_up(const PoolUse& use) {
 }
 
 void Registration::save() {
-    if (!pool_file_)
+    if (state_ != State::holding || !pool_file_)
         return;
     if (const auto written = pool_file_->write(pool_); !written)
         log_.warning("the record of the pool stays as it was: {}", written.error().text);
@@ -226,6 +230,7 @@ void Registration::after_change(std::span<const PoolHeader> headers) {
 void Registration::closed() {
     pool_.closed = true;
     save();
+    become(State::closed);
 }
 
 void Registration::seen() {

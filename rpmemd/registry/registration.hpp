@@ -1,5 +1,10 @@
 // One session in the registry, which is the directory state-dir: who it is, which pool it has, how
 // it ends; and by that, whether a later session may go on where an earlier one was lost.
+// Registration::become() changes the state:
+//   outside -> listed    enter(): it has a file of its own, locked until the process ends
+//   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
+//   listed  -> holding   take_up(): the record of the pool is its own
+//   holding -> closed    closed(): the pool is nobody's; without it the next session is warned
 #pragma once
 
 #include "common/base/log.hpp"
@@ -31,7 +36,7 @@ inline constexpr std::chrono::seconds seen_interval(5);
 struct SessionIdentity {
     Owner owner{};
     std::uint64_t generation = 0;
-    InitiatorName initiator;
+    InitiatorName initiator{};
 };
 
 // What is done with a pool.
@@ -52,7 +57,7 @@ public:
     // EACCES: state-dir cannot be used, and a later generation needs it. EBUSY: see fence(), and if
     // a later generation is there.
     Result<> enter(SessionIdentity identity);
-    [[nodiscard]] bool has_entered() const { return entered_; }
+    [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
     // Behind the locks of the parts. ESTALE: what the earlier generation had is not there any more.
     // EACCES: the session cannot be written down, and another one would not notice that its pool
@@ -74,6 +79,9 @@ public:
     [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
 private:
+    enum class State { outside, unlisted, listed, holding, closed };
+
+    void become(State next) { state_ = next; }
     [[nodiscard]] Result<> end_earlier() const;
     Result<> write_session();
     [[nodiscard]] std::optional<PoolRecord> read_pool_record(const std::string& name);
@@ -86,7 +94,7 @@ private:
     std::filesystem::path state_dir_;
     bool read_only_;
     Log log_;
-    bool entered_ = false;
+    State state_ = State::outside;
     SessionIdentity identity_;
     std::optional<StateDirectory> directory_; // nothing: it cannot be used
     SessionRecord session_;

@@ -49,6 +49,11 @@ Result<UniqueFd> open_own(const ResolvedPath& place, const std::filesystem::path
 } // namespace
 
 Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
+    if (!path.is_absolute())
+        return fail(ErrorClass::caller_fault, EINVAL,
+                    "state-dir {} needs the home directory, but HOME is not set; set state-dir to "
+                    "an absolute path",
+                    path.native());
     std::filesystem::path so_far = path.root_path();
     RPMEM_ASSIGN(auto place, find_place(so_far));
     for (const auto& name : path.relative_path()) {

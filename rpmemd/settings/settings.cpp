@@ -291,7 +291,10 @@ Result<Layer> complete(Layer layer, std::string_view home) {
                 .try_emplace(setting.name, GivenValue{std::string(setting.default_value),
                                                       std::string(from_default)})
                 .first->second;
-        if (setting.kind != path)
+        // A user without a home is served without a state-dir, which says so.
+        const bool may_stay =
+            home.empty() && setting.name == "state-dir" && value.source == from_default;
+        if (setting.kind != path || may_stay)
             continue;
         RPMEM_ASSIGN(value.text, expand_home(setting.name, value.text, home));
     }

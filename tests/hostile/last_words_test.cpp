@@ -103,7 +103,6 @@ TEST_F(LastWords, AGenerationThatWasNotAnnouncedIsRefused) {
     transport::SystemRandom random;
     transport::InitiatorProof proof(proof_, {.lane = 0, .generation = 1}, false);
     ASSERT_TRUE(later.send(proof.start(random).send));
-    ASSERT_TRUE(later.send(proof.advance(later.receive(transport::second_message_size)).send));
     EXPECT_EQ(refused_by(later.receive(transport::second_message_size)).why,
               transport::Refusal::generation);
     EXPECT_TRUE(lane(0).persist(4096, 64, std::byte{1}));

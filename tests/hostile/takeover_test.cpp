@@ -8,47 +8,288 @@ namespace {
 using wire::Status;
 using wire::TakeoverKey;
 
-class Takeover : public HostileTest {
-protected:
-    Takeover() { offer_ = wire::offer_value; }
-};
-
 // A daemon and its initiator.
 struct Peer {
-    explicit Peer(const PoolDirectory& directory, const std::vector<std::string>& more = {})
+    explicit Peer(const PoolDirectory& directory, const std::vector<std::string>& more = {},
+                  const std::vector<std::string>& variables = {},
+                  std::uint64_t capabilities = wire::all_capabilities)
         : daemon(with(directory.daemon_arguments(), more), directory.path(), loopback_connection,
-                 wire::offer_value),
-          control(daemon) {}
+                 wire::offer_value, variables),
+          control(daemon, capabilities) {}
 
     static std::vector<std::string> with(std::vector<std::string> arguments,
                                          const std::vector<std::string>& more) {
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     }
+    void take_pool(std::uint64_t generation = 0, const TakeoverKey& key = {}) {
+        EXPECT_EQ(control.log_in(generation, key), Status::success);
+        EXPECT_EQ(control.open(), Status::success);
+    }
     RawLane lane(std::uint32_t number = 0) { return {control.port(), control.proof(), number}; }
+    void expect_killed() {
+        const Ending ending = daemon.wait();
+        EXPECT_TRUE(ending.by_signal);
+        EXPECT_EQ(ending.status, SIGKILL);
+    }
+    // The session goes on, and ends in order.
+    void expect_close() {
+        EXPECT_EQ(control.close(), Status::success);
+        const Ending ending = daemon.wait();
+        EXPECT_TRUE(ending.in_time && !ending.by_signal && ending.status == 0) << ending.error_text;
+    }
+    // Refused, and for this reason.
+    void expect_end(const std::string& words) {
+        const Ending ending = daemon.wait();
+        EXPECT_TRUE(ending.in_time && !ending.by_signal);
+        EXPECT_TRUE(test::contains(ending.error_text, words));
+    }
 
     DaemonProcess daemon;
     ControlSession control;
 };
 
+constexpr TakeoverKey unknown_key{std::byte{1}};
+constexpr std::uint64_t place = 8192;
+
+class Takeover : public HostileTest {
+protected:
+    Takeover() { offer_ = wire::offer_value; }
+
+    [[nodiscard]] char byte_at(std::uint64_t offset) const {
+        return directory_.read_part("existing.set.0").at(offset);
+    }
+};
+
 TEST_F(Takeover, EndsTheEarlierDaemonAndOpensItsPool) {
     Peer earlier(directory_);
-    ASSERT_EQ(earlier.control.log_in(), Status::success);
-    ASSERT_EQ(earlier.control.open(), Status::success);
+    earlier.take_pool();
     RawLane lane = earlier.lane();
-    ASSERT_TRUE(lane.persist(8192, 64, std::byte{7}));
+    ASSERT_TRUE(lane.persist(place, 64, std::byte{7}));
+    const TakeoverKey key = earlier.control.takeover_key();
+    // The key of generation 0 stays that of the later ones.
+    for (const std::uint64_t generation : {1U, 2U, 5U}) {
+        Peer later(directory_);
+        later.take_pool(generation, key);
+        EXPECT_TRUE(later.control.notices().empty());
+        RawLane again = later.lane();
+        EXPECT_TRUE(again.persist(place, 64, std::byte{8}));
+        later.daemon.signal(SIGKILL);
+        later.expect_killed();
+    }
+    earlier.expect_killed();
+    Peer final_one(directory_);
+    final_one.take_pool(6, key);
+    final_one.expect_close();
+    EXPECT_EQ(byte_at(place), 8);
+}
 
+// What the earlier daemon had not read yet is gone with it.
+TEST_F(Takeover, NoByteOfTheEarlierSessionArrivesLater) {
+    Peer earlier(directory_);
+    earlier.take_pool();
+    RawLane lane = earlier.lane();
+    ASSERT_TRUE(lane.persist(place, 64, std::byte{7}));
+    earlier.daemon.signal(SIGSTOP);
+    const wire::Bytes data(64, std::byte{9});
+    ASSERT_TRUE(lane.send_frame({.type = wire::FrameType::write,
+                                 .flags = wire::frame_flag::answer_wanted,
+                                 .length = 64,
+                                 .offset = place},
+                                data));
     Peer later(directory_);
-    ASSERT_EQ(later.control.log_in(1, earlier.control.takeover_key()), Status::success);
-    const Ending ending = earlier.daemon.wait();
-    EXPECT_TRUE(ending.by_signal);
-    EXPECT_EQ(ending.status, SIGKILL);
-    ASSERT_EQ(later.control.open(), Status::success) << directory_.read_log();
-    EXPECT_TRUE(later.control.notices().empty());
-    RawLane again = later.lane();
-    EXPECT_TRUE(again.persist(8192, 64, std::byte{8}));
-    EXPECT_EQ(later.control.close(), Status::success);
-    expect_status(later.daemon.wait(), 0);
+    later.take_pool(1, earlier.control.takeover_key());
+    earlier.daemon.signal(SIGCONT);
+    earlier.expect_killed();
+    EXPECT_TRUE(lane.is_ended());
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_EQ(byte_at(place), 7);
+    later.expect_close();
+    EXPECT_EQ(byte_at(place), 7);
+}
+
+TEST_F(Takeover, AnotherInitiatorIsToldWhoHasThePool) {
+    Peer holder(directory_);
+    holder.take_pool();
+    for (const std::uint64_t generation : {0U, 1U}) {
+        Peer other(directory_);
+        ASSERT_EQ(other.control.log_in(generation, generation ? unknown_key : TakeoverKey{}),
+                  Status::success);
+        EXPECT_EQ(other.control.open(), Status::busy);
+        other.expect_end("held by the session of user alice on host host-a (127.0.0.1), since 20");
+    }
+    // It knows no LOGIN.
+    Peer old(directory_, {}, {}, wire::all_capabilities & ~wire::capability_resume);
+    EXPECT_EQ(old.control.open(), Status::busy);
+    old.expect_end("alice");
+    holder.expect_close();
+}
+
+TEST_F(Takeover, AGenerationThatIsOverIsNotTakenUp) {
+    Peer holder(directory_);
+    holder.take_pool(0);
+    const TakeoverKey key = holder.control.takeover_key();
+    Peer third(directory_);
+    third.take_pool(3, key);
+    Peer second(directory_);
+    EXPECT_EQ(second.control.log_in(2, key), Status::busy);
+    second.expect_end("session 3 of this initiator is there already");
+    third.expect_close();
+    Peer late(directory_);
+    EXPECT_EQ(late.control.log_in(2, key), Status::success);
+    EXPECT_EQ(late.control.open(), Status::stale);
+    late.expect_end("a later session");
+}
+
+TEST_F(Takeover, WhatAnotherHasOpenedSinceIsStale) {
+    Peer earlier(directory_);
+    earlier.take_pool();
+    const TakeoverKey key = earlier.control.takeover_key();
+    earlier.daemon.signal(SIGKILL);
+    earlier.expect_killed();
+    // One that knows LOGIN, and one that does not.
+    for (const std::uint64_t unknown : {std::uint64_t{0}, wire::capability_resume}) {
+        Peer other(directory_, {}, {}, wire::all_capabilities & ~unknown);
+        if (unknown == 0) {
+            EXPECT_EQ(other.control.log_in(), Status::success);
+        }
+        EXPECT_EQ(other.control.open(), Status::success);
+        other.expect_close();
+        Peer again(directory_);
+        EXPECT_EQ(again.control.log_in(1, key), Status::success);
+        EXPECT_EQ(again.control.open(), Status::stale);
+        again.expect_end("another session has opened it for writing since; remove the remote pool");
+    }
+}
+
+TEST_F(Takeover, WithAnUnknownKeyThereIsNothingToTakeUp) {
+    Peer unknown(directory_);
+    EXPECT_EQ(unknown.control.log_in(1, unknown_key), Status::success);
+    EXPECT_EQ(unknown.control.open(), Status::stale);
+    unknown.expect_end("no record of the earlier session");
+}
+
+// New headers are the session's own doing.
+TEST_F(Takeover, SetAttributesIsNoOtherPool) {
+    Peer earlier(directory_);
+    earlier.take_pool();
+    rpmem_pool_attr attributes = test_attributes();
+    attributes.major = 2;
+    EXPECT_EQ(earlier.control.ask(encode(wire::SetAttributesRequest{attributes})).status,
+              Status::success);
+    Peer later(directory_);
+    later.take_pool(1, earlier.control.takeover_key());
+    later.expect_close();
+}
+
+TEST_F(Takeover, LoginComesOnceAndFirst) {
+    const auto login = [](std::uint64_t generation, const TakeoverKey& key) {
+        return encode(wire::LoginRequest{.generation = generation, .takeover = key});
+    };
+    constexpr std::uint64_t all = wire::all_capabilities;
+    struct Rule {
+        std::vector<wire::Bytes> before;
+        wire::Bytes last;
+        std::uint64_t capabilities;
+    };
+    wire::OpenRequest open = open_request();
+    open.provider = wire::Provider::tcp;
+    const wire::Bytes first = login(0, {});
+    for (const Rule& rule :
+         {Rule{{first}, first, all}, Rule{{first, encode(open)}, first, all},
+          Rule{{}, first, all & ~wire::capability_resume}, Rule{{}, login(1, {}), all},
+          Rule{{}, login(0, unknown_key), all}, Rule{{}, encode(open), all},
+          Rule{{}, encode(create_request()), all}}) {
+        Peer peer(directory_, {}, {}, rule.capabilities);
+        for (const wire::Bytes& message : rule.before)
+            ASSERT_EQ(peer.control.ask(message).status, Status::success);
+        EXPECT_EQ(peer.control.ask(rule.last).status, Status::bad_protocol);
+        peer.expect_end("LOGIN");
+    }
+    Peer peer(directory_, {}, {}, all & ~wire::capability_resume);
+    EXPECT_TRUE(peer.control.beat());
+    peer.expect_end("HEARTBEAT came, and was not agreed on");
+}
+
+TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
+    for (const bool has_files : {false, true}) {
+        // Nobody makes a directory in /proc, or one of a file.
+        const std::string state = has_files ? directory_.log_file() / "x" : "/proc/rpmemd";
+        Peer first(directory_, {"--state-dir", state});
+        first.take_pool();
+        ASSERT_EQ(first.control.notices().size(), 1U);
+        EXPECT_TRUE(test::contains(first.control.notices()[0], "state-dir cannot be used"));
+        EXPECT_TRUE(first.lane().persist(place, 64, std::byte{7}));
+        Peer second(directory_, {"--state-dir", state});
+        EXPECT_EQ(second.control.log_in(1, first.control.takeover_key()), Status::no_access);
+        second.expect_end("cannot be taken up, as state-dir cannot be used");
+        first.expect_close();
+    }
+}
+
+TEST_F(Takeover, AnOpenEndIsToldAndAClosedOneIsNot) {
+    for (const int number : {SIGKILL, SIGTERM}) {
+        Peer first(directory_);
+        first.take_pool();
+        first.daemon.signal(number);
+        first.daemon.wait();
+        Peer second(directory_);
+        second.take_pool();
+        ASSERT_EQ(second.control.notices().size(), 1U);
+        EXPECT_TRUE(test::contains(second.control.notices()[0],
+                                   "user alice on host host-a (127.0.0.1), was last seen 20"));
+        second.expect_close();
+        Peer third(directory_);
+        third.take_pool();
+        EXPECT_TRUE(third.control.notices().empty());
+        third.expect_close();
+    }
+}
+
+// peer-timeout is 1 s, which the heartbeats make 4.
+TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
+    Peer silent(directory_, {"--peer-timeout", "1000"});
+    silent.take_pool();
+    const auto began = std::chrono::steady_clock::now();
+    silent.expect_end("nothing was heard of the initiator for 4000 ms (peer-timeout)");
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_GT(took, std::chrono::milliseconds(3500));
+    EXPECT_EQ(directory_.locked_part(), "");
+
+    Peer beating(directory_, {"--peer-timeout", "1000"});
+    beating.take_pool();
+    for (int second = 0; second < 6; ++second) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        EXPECT_TRUE(beating.control.beat());
+    }
+    beating.expect_close();
+    EXPECT_GE(beating.control.heartbeats(), 4U);
+}
+
+// What an initiator said while the daemon was stopped counts.
+TEST_F(Takeover, ADaemonThatWasStoppedReadsBeforeItJudges) {
+    Peer peer(directory_, {"--peer-timeout", "1000"});
+    peer.take_pool();
+    peer.daemon.signal(SIGSTOP);
+    for (int second = 0; second < 6; ++second) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        EXPECT_TRUE(peer.control.beat());
+    }
+    peer.daemon.signal(SIGCONT);
+    peer.expect_close();
+}
+
+// The control loop waits for the medium, and the daemon says all the same that it lives.
+TEST_F(Takeover, HeartbeatsComeWhileASyncIsSlow) {
+    Peer peer(directory_, {},
+              {"LD_PRELOAD=" RECORDER_PATH, "RPMEM_RECORDER_DELAY_MS=800",
+               "RPMEM_RECORDER_LOG=" + (directory_.path() / "recording").string()});
+    peer.take_pool();
+    const unsigned before = peer.control.heartbeats();
+    EXPECT_EQ(peer.control.ask(encode(wire::SetAttributesRequest{test_attributes()})).status,
+              Status::success);
+    EXPECT_GE(peer.control.heartbeats(), before + 1) << "two headers, 0.8 s each";
+    peer.expect_close();
 }
 
 } // namespace

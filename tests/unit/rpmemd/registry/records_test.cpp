@@ -1,0 +1,127 @@
+#include "rpmemd/registry/records.hpp"
+#include "tests/unit/rpmemd/registry/registry_fixture.hpp"
+
+namespace rpmem::target {
+namespace {
+
+template <typename Record>
+std::string slot_of(const Record& record, std::uint64_t sequence) {
+    const auto slot = value_of(encode_slot(record, sequence));
+    return {slot.begin(), slot.end()};
+}
+
+// A slot with TEXT and the checksum that it needs.
+std::string sealed(const std::string& text) {
+    transport::Digest digest;
+    EXPECT_TRUE(transport::sha256({transport::bytes_of(text)}, digest));
+    std::string slot;
+    for (const std::byte byte : digest)
+        slot += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    slot += " " + text + "\n";
+    slot.resize(std::max(slot.size(), slot_size));
+    return slot;
+}
+
+std::string text_of(const std::string& slot) {
+    const auto begin = slot.find('{');
+    return slot.substr(begin, slot.find('\n') - begin);
+}
+
+template <typename Record>
+auto decode(const std::string& file) {
+    return decode_file<Record>(file);
+}
+
+TEST(Records, AreReadAsTheyWereWritten) {
+    const auto session = value_of(decode<SessionRecord>(slot_of(session_record(), 9)));
+    ASSERT_TRUE(session);
+    EXPECT_EQ(session->record, session_record());
+    EXPECT_EQ(session->sequence, 9U);
+    const auto pool = value_of(decode<PoolRecord>(slot_of(pool_record(), 9)));
+    ASSERT_TRUE(pool);
+    EXPECT_EQ(pool->record, pool_record());
+}
+
+TEST(Records, TheNewerOneCounts) {
+    for (const auto& [first, second, slot] : {std::tuple(4U, 5U, 1U), std::tuple(6U, 5U, 0U)}) {
+        const auto newest = value_of(decode<PoolRecord>(slot_of(pool_record(first), first) +
+                                                        slot_of(pool_record(second), second)));
+        ASSERT_TRUE(newest);
+        EXPECT_EQ(newest->slot, slot);
+        EXPECT_EQ(newest->record.generation, std::max(first, second));
+    }
+}
+
+TEST(Records, NobodyHasWrittenToABlankFile) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, slot_size, state_file_size})
+        EXPECT_FALSE(value_of(decode<PoolRecord>(std::string(size, '\0'))));
+}
+
+// A write that ends at any byte leaves the record before it.
+TEST(Records, AHalfWrittenOneLeavesTheOther) {
+    const std::string old = slot_of(pool_record(1), 1);
+    const std::string newer = slot_of(pool_record(2), 2);
+    for (const std::string& older : {slot_of(pool_record(0), 0), std::string(slot_size, '\0')})
+        for (std::size_t end = 0; end <= newer.size(); ++end) {
+            const std::string slot = newer.substr(0, end) + older.substr(end);
+            const auto newest = value_of(decode<PoolRecord>(old + slot));
+            ASSERT_TRUE(newest);
+            ASSERT_EQ(newest->record.generation, slot == newer ? 2U : 1U) << end;
+        }
+}
+
+// A byte that was changed, or a file that ends early: never another record.
+TEST(Records, DamageIsNoticed) {
+    const std::string good = slot_of(session_record(), 1);
+    const std::size_t length = good.find('\n') + 1;
+    for (std::size_t place = 0; place < length; ++place) {
+        std::string file = good;
+        file[place] = static_cast<char>(file[place] ^ 1);
+        EXPECT_TRUE(failed(decode<SessionRecord>(file), EBADMSG)) << place;
+        if (place > 0) {
+            EXPECT_TRUE(failed(decode<SessionRecord>(good.substr(0, place)), EBADMSG)) << place;
+        }
+    }
+}
+
+TEST(Records, WhatMakesNoSenseIsRefused) {
+    const std::string good = text_of(slot_of(session_record(), 1));
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        const auto place = text.find(from);
+        EXPECT_NE(place, std::string::npos) << from;
+        return text.replace(place, from.size(), to);
+    };
+    ASSERT_TRUE(value_of(decode<SessionRecord>(sealed(good))));
+    for (const std::string& text :
+         {std::string(), std::string("{}"), std::string("null"), std::string("[1,2]"),
+          std::string("{\"pid\":"), std::string(3000, '['), with("1234", "-1"), with("1234", "1.5"),
+          with("1234", "\"1234\""), with("1234", "99999999999999999999999"),
+          with("\"version\":1", "\"version\":2"), with("alice", "al\\u0007ice"),
+          with("alice", "al\xffice"), with("alice", std::string(most_record_text + 1, 'a')),
+          with("\"user\"", "\"nobody\""), with("0101", "01g1"), with("0101", "01"),
+          with("\"since\":1700000000", "\"since\":18446744073709551615"),
+          with("\"sequence\":1", "\"sequence\":18446744073709551615")})
+        EXPECT_TRUE(failed(decode<SessionRecord>(sealed(text)), EBADMSG)) << text;
+    EXPECT_TRUE(failed(decode<PoolRecord>(sealed(good)), EBADMSG)) << "a session is no pool";
+}
+
+TEST(Records, FieldsOfLaterVersionsArePassedOver) {
+    std::string text = text_of(slot_of(pool_record(), 1));
+    text.insert(1, "\"colour\":[{\"a\":1}],");
+    EXPECT_TRUE(value_of(decode<PoolRecord>(sealed(text))));
+}
+
+// Names come from the peer.
+TEST(Records, LongAndStrangeTextsAreCutAndMadeHarmless) {
+    SessionRecord record = session_record();
+    record.pool_set = std::string(5000, '\xff');
+    record.initiator.host = "a\nb\"}";
+    const auto read = value_of(decode<SessionRecord>(slot_of(record, 1)));
+    ASSERT_TRUE(read);
+    EXPECT_LE(read->record.pool_set.size(), most_record_text);
+    EXPECT_EQ(read->record.initiator.host, "a\\x0ab\"}");
+}
+
+} // namespace
+} // namespace rpmem::target
