@@ -15,7 +15,7 @@ namespace rpmem::target {
 namespace {
 
 constexpr unsigned most_links = 40; // as the kernel
-constexpr std::size_t longest_quote = 120;
+constexpr std::size_t longest_quoted_path = 120;
 
 class PathWalk {
 public:
@@ -81,7 +81,7 @@ Failure PathWalk::leads_out() const {
 // Puts the components of PATH before those that are still to be followed.
 Result<> PathWalk::take(const std::filesystem::path& path) {
     if (path.native().size() >= PATH_MAX)
-        return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, longest_quote)));
+        return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, longest_quoted_path)));
     if (path.is_absolute()) {
         if (floor_ != 0)
             return leads_out();

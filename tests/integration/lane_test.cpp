@@ -172,7 +172,7 @@ TEST_F(Lanes, NeedOneThreadHere) {
     for (const unsigned lane : {0U, 1U})
         ASSERT_TRUE(succeeded(rpmem_persist(pool, header_size, 64, lane, 0)));
     EXPECT_EQ(own_threads(), before + 1);
-    write_pool_set("other.set", "8M %/other");
+    write_pool_set("other.set", "16M %/other");
     LocalPool second(local.size());
     RPMEMpool* const other = sound(create(second, 1, "other.set"));
     EXPECT_EQ(own_threads(), before + 1);
