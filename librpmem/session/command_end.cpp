@@ -140,4 +140,8 @@ std::string describe_noise(const RemoteCommand& command, std::string_view noise)
                        command.command, command.target, quote(noise), command.target);
 }
 
+std::string with_text(const std::string& message, const std::string& remote_text) {
+    return remote_text.empty() ? message : message + ": " + remote_text;
+}
+
 } // namespace rpmem::initiator

@@ -37,4 +37,7 @@ std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
 // NOISE stood where the first words of rpmemd should be. The text quotes its beginning.
 std::string describe_noise(const RemoteCommand& command, std::string_view noise);
 
+// MESSAGE, and what the remote command said on its error stream, if anything.
+[[nodiscard]] std::string with_text(const std::string& message, const std::string& remote_text);
+
 } // namespace rpmem::initiator

@@ -93,6 +93,9 @@ private:
 
     using Clock = std::chrono::steady_clock;
 
+    // A command that has ended, or is about to: how long its last words may take to arrive.
+    static constexpr std::chrono::seconds last_words_time{2};
+
     std::optional<Error> look();
     std::optional<Error> look_once();
     // What a message is that nobody has asked for, by its header; nothing: it is none.

@@ -1,0 +1,158 @@
+// What a session hears without having asked, and how it is noticed that the session is lost.
+#include "common/base/io.hpp"
+#include "common/base/log.hpp"
+#include "common/wire/medium_failure.hpp"
+#include "common/wire/unasked.hpp"
+#include "librpmem/session/session.hpp"
+
+#include <poll.h>
+
+#include <cstring>
+#include <utility>
+
+namespace rpmem::initiator {
+namespace {
+
+Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, std::move(text)}; }
+
+} // namespace
+
+std::optional<Error> Session::loss() {
+    const std::lock_guard lock(mutex_);
+    return look();
+}
+
+std::optional<Error> Session::loss_if_unused() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock ? look() : std::nullopt;
+}
+
+// The mutex is held by the caller.
+std::optional<Error> Session::look() {
+    channel_->collect_error_text();
+    // A daemon that talks without end is looked at again later.
+    constexpr int most_messages = 64;
+    for (int count = 0; count < most_messages; ++count) {
+        pollfd fd = {channel_->output_fd(), POLLIN, 0};
+        if (::poll(&fd, 1, 0) <= 0)
+            break;
+        if (auto loss = look_once())
+            return loss;
+    }
+    return std::nullopt;
+}
+
+// There is output.
+std::optional<Error> Session::look_once() {
+    wire::Bytes header(wire::response_header_size);
+    const auto got = channel_->receive(header, Deadline(last_words_time));
+    if (got && *got == header.size())
+        if (const auto type = unasked(header))
+            return take_unasked(*type, std::move(header));
+    if (!got || *got > 0)
+        return lost_link(with_error_text(
+            fmt::format("the session with {} is lost: rpmemd broke the protocol: it sent something "
+                        "that nobody asked for",
+                        host_)));
+    const std::string text = with_error_text(fmt::format(
+        "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
+    const auto status = channel_->status(Deadline(last_words_time));
+    return lost_link(
+        status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
+               : text);
+}
+
+Error Session::ending(std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    channel_->collect_error_text();
+    return lost_link(with_text(fmt::format("the session with {} is lost: {}", host_, what),
+                               channel_->error_text()));
+}
+
+// A daemon that was not told of the capability has no such message.
+std::optional<wire::MessageType> Session::unasked(std::span<const std::byte> header) const {
+    const auto type = wire::unasked_type(header);
+    const bool agreed =
+        type == wire::MessageType::medium_failure ? agreement_.medium_failure : agreement_.resume;
+    return agreed ? type : std::nullopt;
+}
+
+std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes header) {
+    heard();
+    if (type == wire::MessageType::medium_failure)
+        return receive_medium_failure(std::move(header));
+    if (type == wire::MessageType::notice)
+        return receive_notice(header);
+    return std::nullopt;
+}
+
+std::optional<Error> Session::receive_notice(std::span<const std::byte> header) {
+    constexpr std::size_t most_notices = 16; // kept; the user has been told enough
+    const auto size = wire::decode_notice_size(header);
+    if (!size)
+        return nonsense(size.error());
+    std::string text(*size, '\0');
+    const auto got =
+        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(last_words_time));
+    if (!got || *got < text.size())
+        return lost_link(
+            fmt::format("the session with {} is lost: it ended within a notice", host_));
+    if (notices_.size() < most_notices)
+        notices_.push_back(printable(text));
+    return std::nullopt;
+}
+
+// The header has come; the rest comes at once.
+Error Session::receive_medium_failure(wire::Bytes message) {
+    const auto size = wire::decode_medium_failure_size(message);
+    if (!size)
+        return nonsense(size.error());
+    message.resize(*size);
+    const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
+                                       Deadline(last_words_time));
+    message.resize(wire::response_header_size + got.value_or(0));
+    const auto failure = wire::decode_medium_failure(message);
+    if (!failure)
+        return nonsense(failure.error());
+    return {EIO, ErrorClass::medium_failed,
+            printable(fmt::format(
+                "the medium of {} has failed: {} ({}: {} bytes at offset {} are not durable: {})",
+                host_, failure->text, failure->part, failure->length, failure->offset,
+                strerror(failure->code)))};
+}
+
+std::vector<std::string> Session::take_notices() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(notices_, {});
+}
+
+bool Session::was_heard_within(std::chrono::milliseconds time) const {
+    return Clock::now().time_since_epoch() - heard_.load(std::memory_order_relaxed) < time;
+}
+
+std::optional<Error> Session::beat(std::chrono::milliseconds silence) {
+    // Its 12 bytes find room, or the daemon has taken nothing for minutes.
+    constexpr std::chrono::milliseconds send_time(100);
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return std::nullopt;
+    const bool sent =
+        channel_->send(wire::encode(wire::HeartbeatRequest{}), Deadline(send_time)).has_value();
+    if (auto loss = look())
+        return loss;
+    if (!sent)
+        return lost_link(
+            fmt::format("the session with {} is lost: ssh takes nothing any more", host_));
+    if (was_heard_within(silence))
+        return std::nullopt;
+    return lost_link(fmt::format(
+        "the session with {} is lost: nothing has come from rpmemd for {} ms (RPMEM_PEER_TIMEOUT)",
+        host_, silence.count()));
+}
+
+void Session::cut() {
+    const std::lock_guard lock(mutex_);
+    channel_->cut();
+}
+
+} // namespace rpmem::initiator
