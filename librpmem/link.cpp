@@ -22,7 +22,7 @@ constexpr std::chrono::seconds first_word(2);
 constexpr std::chrono::seconds next_word(10);
 
 constexpr const char* may_lack =
-    "the replica may lack what was not confirmed: see REPLICAS THAT ARE BEHIND in librpmem(7)";
+    "the replica may lack what was not confirmed; see \"Lost sessions\" in librpmem(7)";
 
 // Half of PAUSE to all of it: initiators that were cut off together do not come back together.
 milliseconds with_jitter(milliseconds pause) {
