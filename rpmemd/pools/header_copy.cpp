@@ -108,6 +108,10 @@ std::string HeaderCopyFile::name_for(const std::filesystem::path& pool_set) {
     return fmt::format("headers-{:016x}", hash(pool_set.lexically_normal().native()));
 }
 
+void HeaderCopyFile::remove(int directory, const std::filesystem::path& pool_set) {
+    static_cast<void>(::unlinkat(directory, name_for(pool_set).c_str(), 0));
+}
+
 Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem::path& pool_set,
                                             std::size_t count) {
     const auto name = name_for(pool_set);

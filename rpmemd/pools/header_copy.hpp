@@ -36,6 +36,8 @@ public:
     static Result<HeaderCopyFile> open(int directory, const std::filesystem::path& pool_set,
                                        std::size_t count);
     static std::string name_for(const std::filesystem::path& pool_set);
+    // When the pool is gone. One that stays restores nothing: it fits no other headers.
+    static void remove(int directory, const std::filesystem::path& pool_set);
 
     [[nodiscard]] Result<> save(const HeaderCopy& copy) const; // durable on return
     // Nothing: none was saved. EINVAL: it is cut off, or no copy.

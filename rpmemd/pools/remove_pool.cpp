@@ -1,3 +1,4 @@
+#include "rpmemd/pools/header_copy.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_layout.hpp"
@@ -146,6 +147,8 @@ Result<> Removal::remove_parts() {
         if (!removed && result)
             result = std::move(removed);
     }
+    if (result && options_.header_copies >= 0)
+        HeaderCopyFile::remove(options_.header_copies, options_.poolset_dir / name_);
     return result ? missing_ : result;
 }
 

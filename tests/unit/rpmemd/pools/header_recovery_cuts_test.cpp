@@ -201,5 +201,42 @@ TEST_P(Cuts, OfTheShutdownStateLeaveAPoolThatOpens) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Cuts, testing::ValuesIn(layouts),
                          [](const auto& each) { return std::string(each.param.name); });
 
+class StockCuts : public CutFixture {
+protected:
+    // Of pmempool(1), which knows nothing of us.
+    [[nodiscard]] bool pmempool(const std::string& words) const {
+        const std::string command =
+            fmt::format("cd {} && pmempool {} >{} 2>&1", (root / "sets").native(), words,
+                        (root / "sets/output").native());
+        return std::system(command.c_str()) == 0;
+    }
+};
+
+TEST_F(StockCuts, ARepairedPoolIsOneToPmempool) {
+    pool_set("stock.set", "8M @/part0\n8M @/part1\n8M @/part2\n");
+    ASSERT_TRUE(pmempool("create obj stock.set")) << "pmempool(1) is needed";
+    for (const auto* name : {"part0", "part1", "part2"})
+        std::filesystem::permissions(part(name), std::filesystem::perms::owner_all);
+    auto pool = value_of(open("stock.set"));
+    const auto old_attributes = pool.attributes();
+    auto attributes = old_attributes;
+    const auto give = [](auto& field, const Uuid& uuid) { std::ranges::copy(uuid, field); };
+    give(attributes.poolset_uuid, random_uuid());
+    give(attributes.uuid, random_uuid());
+    std::ranges::copy(attributes.uuid, attributes.prev_uuid); // the only replica
+    std::ranges::copy(attributes.uuid, attributes.next_uuid);
+    const auto images = record([&] { EXPECT_TRUE(succeeded(pool.set_attributes(attributes))); });
+    ASSERT_TRUE(succeeded(pool.close()));
+    for (std::size_t i = 1; i < images.size(); ++i) {
+        put(torn(images[i - 1], images[i], 4)[3]);
+        static_cast<void>(value_of(open("stock.set")));
+        EXPECT_TRUE(pmempool("check stock.set")) << read_file(root / "sets/output");
+        EXPECT_TRUE(pmempool("info stock.set"));
+        EXPECT_FALSE(test::contains(read_file(root / "sets/output"), "[ERROR]"));
+    }
+    put(images[2]);
+    EXPECT_FALSE(pmempool("check stock.set")) << "headers that differ";
+}
+
 } // namespace
 } // namespace rpmem::target

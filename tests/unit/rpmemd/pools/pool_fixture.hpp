@@ -62,6 +62,14 @@ inline bool same_attributes(const rpmem_pool_attr& left, const rpmem_pool_attr& 
     return std::memcmp(&left, &right, sizeof(left)) == 0;
 }
 
+inline bool same_headers(const std::vector<PoolHeader>& left,
+                         const std::vector<PoolHeader>& right) {
+    return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(),
+                                                     [](const auto& one, const auto& other) {
+                                                         return bytes_of(one) == bytes_of(other);
+                                                     });
+}
+
 class PoolFixture : public testing::Test {
 protected:
     void SetUp() override {

@@ -1,0 +1,92 @@
+// SIGKILL while the daemon changes attributes.
+#include "tests/hostile/hostile_session.hpp"
+
+#include <random>
+
+namespace rpmem::hostile {
+namespace {
+
+constexpr const char* five_parts = "five.set";
+constexpr std::chrono::seconds time_of_test(2);
+constexpr std::size_t fewest_kills = 12;      // on a busy machine, which takes longer for them
+constexpr std::size_t requests_at_once = 200; // what a pipe takes
+constexpr int longest_life_ms = 25;           // of the daemon, from its first SET_ATTR on
+constexpr std::size_t leading_status = wire::initial_status_size;
+constexpr std::size_t attributes_at = 44; // in the response to OPEN
+
+rpmem_pool_attr attributes_of_version(std::uint32_t version) {
+    auto attributes = test_attributes();
+    attributes.major = version;
+    std::memset(attributes.uuid, static_cast<int>(version % 251 + 1), sizeof(attributes.uuid));
+    std::memset(attributes.user_flags, static_cast<int>(version % 241 + 1),
+                sizeof(attributes.user_flags));
+    return attributes;
+}
+
+class Kills : public HostileTest {
+protected:
+    void SetUp() override {
+        std::ofstream file(directory_.pool_sets() / five_parts);
+        file << "PMEMPOOLSET\n";
+        for (unsigned number = 0; number < 5; ++number)
+            file << "2M " << (directory_.path() / fmt::format("five.{}", number)).native() << '\n';
+        file.close();
+        Log log;
+        target::StoreOptions options;
+        options.poolset_dir = directory_.pool_sets();
+        ASSERT_TRUE(
+            target::create_pool(options, five_parts, part_size, attributes_of_version(0), log));
+    }
+    // Opens the pool; the version that it has, which must be a whole one.
+    static std::uint32_t open_version(DaemonProcess& daemon) {
+        const auto request = encode(open_request(five_parts));
+        EXPECT_TRUE(daemon.send(request));
+        const auto answer = daemon.receive(size_of_first_answer(request));
+        if (answer.size() != size_of_first_answer(request) ||
+            field_of(answer, leading_status, 4) != 0) // the status of the response
+            throw std::runtime_error("the pool does not open");
+        const std::size_t at = leading_status + attributes_at;
+        const auto version = static_cast<std::uint32_t>(
+            field_of(answer, at + sizeof(rpmem_pool_attr::signature), 4));
+        const auto expected = encode(wire::SetAttributesRequest{attributes_of_version(version)});
+        EXPECT_TRUE(std::equal(answer.begin() + std::ptrdiff_t(at), answer.end(),
+                               expected.begin() + wire::request_header_size))
+            << "attributes of two versions";
+        return version;
+    }
+};
+
+TEST_F(Kills, WhileAttributesChangeLeaveAllOfTheOldOrOfTheNew) {
+    std::mt19937 random(static_cast<unsigned>(::getpid()));
+    std::uint32_t answered = 0; // the last version that the daemon has confirmed
+    std::uint32_t sent = 0;
+    std::size_t kills = 0;
+    const Deadline deadline(time_of_test);
+    for (; (kills < fewest_kills || !deadline.passed()) && !HasFailure(); ++kills) {
+        DaemonProcess daemon = started();
+        const std::uint32_t found = open_version(daemon);
+        EXPECT_GE(found, answered);
+        EXPECT_LE(found, sent);
+        wire::Bytes requests;
+        for (std::size_t i = 1; i <= requests_at_once; ++i) {
+            const auto request = encode(wire::SetAttributesRequest{
+                attributes_of_version(found + static_cast<std::uint32_t>(i))});
+            requests.insert(requests.end(), request.begin(), request.end());
+        }
+        ASSERT_TRUE(daemon.send(requests));
+        sent = found + requests_at_once;
+        std::this_thread::sleep_for(std::chrono::microseconds(
+            std::uniform_int_distribution<int>(0, longest_life_ms * 1000)(random)));
+        daemon.signal(SIGKILL);
+        const auto answers = daemon.wait().output;
+        EXPECT_EQ(answers.size() % wire::response_header_size, 0U);
+        answered = found + static_cast<std::uint32_t>(answers.size() / wire::response_header_size);
+    }
+    DaemonProcess daemon = started();
+    EXPECT_GE(open_version(daemon), answered);
+    EXPECT_TRUE(test::contains(directory_.read_log(), "made to agree")) << "no kill came between";
+    RecordProperty("kills", static_cast<int>(kills));
+}
+
+} // namespace
+} // namespace rpmem::hostile
