@@ -69,7 +69,7 @@ Result<AddressList> look_up(const std::string& host, const std::string& port, in
     addrinfo* list = nullptr;
     const char* const service = port.empty() ? nullptr : port.c_str();
     if (const int code = ::getaddrinfo(host.c_str(), service, &hints, &list); code != 0)
-        return fail(ErrorClass::caller_fault, EINVAL, "{}", ::gai_strerror(code));
+        return invalid("{}", ::gai_strerror(code));
     return AddressList(list);
 }
 

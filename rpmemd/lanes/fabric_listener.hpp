@@ -7,8 +7,6 @@
 #include "common/transport/fabric/endpoint.hpp"
 #include "common/transport/unproven_slots.hpp"
 
-#include <poll.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

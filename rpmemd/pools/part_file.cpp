@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -128,8 +127,7 @@ Failure path_failure(const char* what, const std::filesystem::path& path, int co
 }
 
 Failure wrong_kind(const std::filesystem::path& path) {
-    return fail(ErrorClass::caller_fault, EINVAL,
-                "part {} is neither a regular file nor a Device DAX", path.native());
+    return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
 
 // To open a device may do something already: that of a watchdog starts it.
@@ -229,8 +227,8 @@ Result<> PartFile::examine(mode_t mode) {
     const auto size = device.and_then([](const Device& dax) { return dax.size(); });
     const auto alignment = device.and_then([](const Device& dax) { return dax.alignment(); });
     if (!size || !alignment)
-        return fail(ErrorClass::caller_fault, EINVAL, "part {} is not a usable Device DAX: {}",
-                    path_.native(), size ? alignment.error().text : size.error().text);
+        return invalid("part {} is not a usable Device DAX: {}", path_.native(),
+                       size ? alignment.error().text : size.error().text);
     device_dax_ = true;
     deep_flush_ = open_deep_flush(status.st_rdev, true);
     size_ = *size;
