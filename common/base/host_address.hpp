@@ -27,9 +27,9 @@ struct HostAddress {
 [[nodiscard]] HostAddress address_of(const sockaddr* address);
 
 using AddressList = std::unique_ptr<addrinfo, FreedBy<::freeaddrinfo>>;
-// As getaddrinfo(3), with its FLAGS. PORT: "" for none. EINVAL, with the words for why.
+// As getaddrinfo(3), with its FLAGS and FAMILY. PORT: "" for none. EINVAL, with the words for why.
 [[nodiscard]] Result<AddressList> look_up(const std::string& host, const std::string& port,
-                                          int flags);
+                                          int flags, int family = AF_UNSPEC);
 
 // From where an address leads to the host that has it.
 enum class Reach {

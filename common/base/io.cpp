@@ -50,6 +50,10 @@ Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel) {
     return wait_for(fd, POLLIN, deadline, cancel);
 }
 
+Result<bool> wait_writable(int fd, const Deadline& deadline) {
+    return wait_for(fd, POLLOUT, deadline, -1);
+}
+
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline) {
     std::size_t done = 0;
     while (done < buffer.size()) {

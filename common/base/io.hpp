@@ -18,6 +18,9 @@ namespace rpmem {
 // -1 for none) became readable first.
 Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel = -1);
 
+// The same until FD takes data, or a connection of it has come about or failed.
+Result<bool> wait_writable(int fd, const Deadline& deadline);
+
 // Reads until BUFFER is full or the input ends; returns the number of bytes read. ETIMEDOUT when
 // the deadline passes.
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "common/base/paging_policy.hpp"
+#include "common/base/shared_settings.hpp"
 #include "common/transport/fabric/endpoint.hpp"
 #include "common/transport/unproven_slots.hpp"
 

@@ -126,6 +126,12 @@ Failure path_failure(const char* what, const std::filesystem::path& path, int co
                         {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
+// WHAT is to be done there.
+Result<ResolvedPath> place_of(const char* what, const std::filesystem::path& path) {
+    auto place = find_place(path);
+    return place ? std::move(place) : path_failure(what, path, std::move(place).error());
+}
+
 Failure wrong_kind(const std::filesystem::path& path) {
     return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
@@ -151,30 +157,26 @@ Failure sync_failure(int code, const std::filesystem::path& path) {
 void Unmap::operator()(std::byte* memory) const { munmap(memory, size); }
 
 Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRules& rules) {
-    const auto place = find_place(path);
-    if (!place)
-        return path_failure("open", path, place.error());
-    if (!place->status)
+    RPMEM_ASSIGN(const auto place, place_of("open", path));
+    if (!place.status)
         return path_failure("open", path, ENOENT);
-    if (!is_usable_kind(*place->status))
+    if (!is_usable_kind(*place.status))
         return wrong_kind(path);
-    UniqueFd fd = open_place(*place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
+    UniqueFd fd = open_place(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
     if (!fd)
         return path_failure("open", path, errno);
     PartFile part(std::move(fd), path);
     part.read_only_ = rules.read_only;
-    RPMEM_TRY(part.lock(*place));
+    RPMEM_TRY(part.lock(place));
     RPMEM_TRY(part.examine(rules.mode));
     return part;
 }
 
 Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size,
                                 const PartRules& rules) {
-    const auto place = find_place(path);
-    if (!place)
-        return path_failure("make", path, place.error());
-    const int directory = place->named().directory.get();
-    const char* const name = place->named().name.c_str();
+    RPMEM_ASSIGN(const auto place, place_of("make", path));
+    const int directory = place.named().directory.get();
+    const char* const name = place.named().name.c_str();
     UniqueFd fd(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
     if (!fd)
@@ -182,10 +184,10 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     PartFile part(std::move(fd), path);
     part.new_ = true;
     part.size_ = size;
-    auto result = part.lock(*place);
+    auto result = part.lock(place);
     if (result)
         result = part.allocate(rules.cancelled);
-    if (!result && part.is_at(place->named()))
+    if (!result && part.is_at(place.named()))
         unlinkat(directory, name, 0);
     RPMEM_TRY(std::move(result));
     return part;
@@ -334,17 +336,13 @@ Result<> PartFile::make_durable() const {
                           "cannot make what part {} holds durable", path_.native());
     if (!new_)
         return {};
-    const auto place = find_place(path_);
-    if (!place)
-        return path_failure("find", path_, place.error());
-    return sync_directory(place->named(), path_);
+    RPMEM_ASSIGN(const auto place, place_of("find", path_));
+    return sync_directory(place.named(), path_);
 }
 
 Result<UniqueFd> PartFile::open_directory() const {
-    auto place = find_place(path_);
-    if (!place)
-        return path_failure("find", path_, place.error());
-    return std::move(place->link ? place->link->directory : place->entry.directory);
+    RPMEM_ASSIGN(auto place, place_of("find", path_));
+    return std::move(place.link ? place.link->directory : place.entry.directory);
 }
 
 Result<> PartFile::undo(bool has_header) const {
@@ -356,12 +354,10 @@ Result<> PartFile::undo(bool has_header) const {
 Result<> PartFile::remove(bool has_header) const {
     if (device_dax_)
         return has_header ? write_header(PoolHeader{}) : Result<>{};
-    const auto place = find_place(path_);
-    if (!place)
-        return path_failure("remove", path_, place.error());
-    if (!is_at(place->entry))
+    RPMEM_ASSIGN(const auto place, place_of("remove", path_));
+    if (!is_at(place.entry))
         return path_failure("remove", path_, ENOENT);
-    const Entry& named = place->named();
+    const Entry& named = place.named();
     if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
         return path_failure("remove", path_, errno);
     return sync_directory(named, path_);

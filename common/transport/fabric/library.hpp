@@ -52,4 +52,12 @@ template <typename... Args>
         Error{code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + explain(code)});
 }
 
+// The same, of a STATUS that may be 0: then nothing is wrong.
+template <typename... Args>
+[[nodiscard]] Result<> checked(int status, ErrorClass kind, fmt::format_string<Args...> format,
+                               Args&&... args) {
+    return status == 0 ? Result<>()
+                       : fail_fabric(kind, status, format, std::forward<Args>(args)...);
+}
+
 } // namespace rpmem::fabric

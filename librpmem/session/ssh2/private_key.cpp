@@ -99,30 +99,42 @@ Result<SecretBytes> openssh_body(std::string_view content) {
     return from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
 }
 
-// Null: another kind.
-Result<EVP_PKEY*> read_openssh(std::string_view content) {
+// See PROTOCOL.key of OpenSSH.
+struct OpensshKey {
+    Bytes cipher;
+    Bytes public_key;
+    SecretBytes secret;
+};
+
+Result<OpensshKey> parse_openssh(std::string_view content) {
     RPMEM_ASSIGN(const auto bytes, openssh_body(content));
     wire::ByteReader file(bytes);
     std::array<std::byte, openssh_magic.size()> magic{};
     file.raw(magic);
     if (text_of(magic) != openssh_magic)
         return invalid("it is not a key that ssh-keygen has written");
-    const auto cipher = take_string(file);
+    auto cipher = take_string(file);
     const auto derivation = take_string(file);
     const auto options = take_string(file);
     const auto keys = file.big_endian<std::uint32_t>();
-    const auto public_key = take_string(file);
-    const auto secret = take_string<SecretBytes>(file);
+    auto public_key = take_string(file);
+    auto secret = take_string<SecretBytes>(file);
     if (!cipher || !derivation || !options || keys != 1 || !public_key || !secret)
         return invalid("its content is damaged");
-    if (text_of(*cipher) != "none")
+    return OpensshKey{std::move(*cipher), std::move(*public_key), std::move(*secret)};
+}
+
+// Null: another kind.
+Result<EVP_PKEY*> read_openssh(std::string_view content) {
+    RPMEM_ASSIGN(const auto parsed, parse_openssh(content));
+    if (text_of(parsed.cipher) != "none")
         return passphrase_needed();
-    const std::string type = type_of(*public_key);
+    const std::string type = type_of(parsed.public_key);
     if (type == "ssh-dss")
         return signs_with_sha1();
     if (type != "ssh-rsa")
         return nullptr;
-    wire::ByteReader reader(*secret);
+    wire::ByteReader reader(parsed.secret);
     static_cast<void>(reader.big_endian<std::uint64_t>()); // proves a passphrase
     static_cast<void>(take_string(reader));                // the type again
     const BigNumber n = take_number(reader);
@@ -168,20 +180,12 @@ Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content) {
 std::string public_key_line(std::string_view content) {
     if (!content.starts_with(openssh_begin))
         return {};
-    const auto bytes = openssh_body(content);
-    if (!bytes)
+    const auto parsed = parse_openssh(content);
+    if (!parsed || parsed->public_key.empty())
         return {};
-    wire::ByteReader file(*bytes);
-    std::array<std::byte, openssh_magic.size()> magic{};
-    file.raw(magic);
-    for (int field = 0; field < 3; ++field) // cipher, derivation of its key, options of that
-        static_cast<void>(take_string(file));
-    static_cast<void>(file.big_endian<std::uint32_t>()); // how many keys there are
-    const auto key = take_string(file);
-    if (!key || key->empty())
-        return {};
-    const std::span raw(reinterpret_cast<const unsigned char*>(key->data()), key->size());
-    return type_of(*key) + " " + to_base64(raw);
+    const Bytes& key = parsed->public_key;
+    const std::span raw(reinterpret_cast<const unsigned char*>(key.data()), key.size());
+    return type_of(key) + " " + to_base64(raw);
 }
 
 Bytes RsaKey::public_key() const {
