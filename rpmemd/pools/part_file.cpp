@@ -182,7 +182,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     if (!fd)
         return path_failure("make", path, errno);
     PartFile part(std::move(fd), path);
-    part.new_ = true;
+    part.kind_ = Kind::new_file;
     part.size_ = size;
     auto result = part.lock(place);
     if (result)
@@ -231,7 +231,7 @@ Result<> PartFile::examine(mode_t mode) {
     if (!size || !alignment)
         return invalid("part {} is not a usable Device DAX: {}", path_.native(),
                        size ? alignment.error().text : size.error().text);
-    device_dax_ = true;
+    kind_ = Kind::device_dax;
     deep_flush_ = open_deep_flush(status.st_rdev, true);
     size_ = *size;
     alignment_ = *alignment;
@@ -240,7 +240,7 @@ Result<> PartFile::examine(mode_t mode) {
 
 Result<PoolHeader> PartFile::read_header() const {
     PoolHeader header{};
-    if (device_dax_) {
+    if (is_device_dax()) {
         RPMEM_ASSIGN(const auto page, map_header(*this));
         std::memcpy(&header, page.get(), sizeof(header));
         return header;
@@ -259,7 +259,7 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
     const auto synced = [syncs](auto sync) {
         return syncs ? syncs->run(0, header_size, sync) : sync();
     };
-    if (device_dax_) {
+    if (is_device_dax()) {
         RPMEM_ASSIGN(const auto page, map_header(*this));
         Result<> written;
         const int code = synced([&] {
@@ -301,7 +301,7 @@ bool PartFile::is_cached() const {
 }
 
 bool PartFile::drop_cache() const {
-    if (device_dax_)
+    if (is_device_dax())
         return true;
     // Pages that are still to be written would stay; nobody was told that they are durable.
     static_cast<void>(sync_file_range(fd(), 0, 0,
@@ -313,7 +313,7 @@ bool PartFile::drop_cache() const {
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {
-    if (device_dax_)
+    if (is_device_dax())
         return {};
     // A size that is a mistake must not fill the file system, if only until it is found out.
     const auto left = space_left(fd());
@@ -329,12 +329,12 @@ Result<> PartFile::allocate(const Cancelled& cancelled) const {
 }
 
 Result<> PartFile::make_durable() const {
-    if (device_dax_)
+    if (is_device_dax())
         return {};
-    if ((new_ ? fsync(fd()) : fdatasync(fd())) != 0)
+    if ((kind_ == Kind::new_file ? fsync(fd()) : fdatasync(fd())) != 0)
         return fail_errno(ErrorClass::resource_limit, errno,
                           "cannot make what part {} holds durable", path_.native());
-    if (!new_)
+    if (kind_ != Kind::new_file)
         return {};
     RPMEM_ASSIGN(const auto place, place_of("find", path_));
     return sync_directory(place.named(), path_);
@@ -346,13 +346,13 @@ Result<UniqueFd> PartFile::open_directory() const {
 }
 
 Result<> PartFile::undo(bool has_header) const {
-    if (new_)
+    if (kind_ == Kind::new_file)
         return remove(has_header);
     return has_header ? write_header(PoolHeader{}) : Result<>();
 }
 
 Result<> PartFile::remove(bool has_header) const {
-    if (device_dax_)
+    if (is_device_dax())
         return has_header ? write_header(PoolHeader{}) : Result<>{};
     RPMEM_ASSIGN(const auto place, place_of("remove", path_));
     if (!is_at(place.entry))
