@@ -51,14 +51,11 @@ Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
     return devices;
 }
 
-std::string text_of(const AllowedDevice& allowed) {
-    return allowed.port ? fmt::format("{}:{}", allowed.name, *allowed.port) : allowed.name;
-}
-
 std::string text_of(const std::vector<AllowedDevice>& allowed) {
     std::string text;
     for (const AllowedDevice& device : allowed)
-        text += (text.empty() ? "" : ",") + text_of(device);
+        text += fmt::format("{}{}{}", text.empty() ? "" : ",", device.name,
+                            device.port ? fmt::format(":{}", *device.port) : "");
     return text;
 }
 

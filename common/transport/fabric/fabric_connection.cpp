@@ -361,10 +361,8 @@ bool FabricConnection::reaches(std::span<const std::byte> place) const {
 }
 
 PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
-    if (!can_send())
-        return PostResult::ended;
-    if (is_full())
-        return PostResult::full;
+    if (!can_send() || is_full())
+        return can_send() ? PostResult::full : PostResult::ended;
     const PostResult done =
         posted(endpoint_.post_write(piece.data(), piece.size(), pool_.descriptor,
                                     {pool_.remote->address + offset, pool_.remote->key}, &write_));
@@ -373,10 +371,8 @@ PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::by
 }
 
 PostResult FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
-    if (!can_send())
-        return PostResult::ended;
-    if (is_full())
-        return PostResult::full;
+    if (!can_send() || is_full())
+        return can_send() ? PostResult::full : PostResult::ended;
     if (place.empty())
         place = sends_.behind.first(unwanted);
     void* const descriptor = is_within(place, sends_.behind)  ? sends_.region.descriptor()
