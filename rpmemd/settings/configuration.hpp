@@ -43,8 +43,8 @@ struct Configuration {
     std::uint16_t last_port;
     std::chrono::milliseconds peer_timeout;
     std::filesystem::path state_dir; // absolute; see rpmemd/registry/registration.hpp
-    UseTls tls;         // of lanes
-    bool require_hello; // peers of protocol 0.1 are refused
+    UseTls tls;                      // of lanes
+    bool require_hello;              // peers of protocol 0.1 are refused
     PagingPolicy paging;
     // How long the peer may take to connect its lanes once it has been told where to: among other
     // things it has to register its own memory first.
