@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
 
@@ -150,10 +149,6 @@ int guarded(const Body& body) noexcept {
     return -1;
 }
 
-Failure bad_argument(const char* text) {
-    return fail(ErrorClass::caller_fault, EINVAL, "{}", text);
-}
-
 // The environment of such a program belongs to a user with fewer rights, and librpmem starts the
 // programs and reads the files that it names.
 Result<> check_privileges() {
@@ -179,20 +174,18 @@ Result<> check_arguments(const GivenArguments& given) {
     const auto& [target, pool_set, address, size, lanes] = given;
     RPMEM_TRY(check_privileges());
     if (!target || !pool_set)
-        return bad_argument("the target and the pool set name must not be NULL");
+        return invalid("the target and the pool set name must not be NULL");
     if (*pool_set == '\0')
-        return bad_argument("the pool set name is empty");
+        return invalid("the pool set name is empty");
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (!address || reinterpret_cast<std::uintptr_t>(address) % page != 0)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the pool's address {} is not a multiple of the page size of {} bytes", address,
-                    page);
+        return invalid("the pool's address {} is not a multiple of the page size of {} bytes",
+                       address, page);
     if (size == 0 || size % page != 0)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the pool's size of {} bytes is not a multiple of the page size of {} bytes",
-                    size, page);
+        return invalid("the pool's size of {} bytes is not a multiple of the page size of {} bytes",
+                       size, page);
     if (!lanes || *lanes == 0)
-        return bad_argument("the number of lanes must not be NULL or 0");
+        return invalid("the number of lanes must not be NULL or 0");
     return {};
 }
 
@@ -237,8 +230,8 @@ RPMEMpool* checked(const char* call, const GivenArguments& given, const Open& op
 template <typename Call>
 int on_pool(RPMEMpool* handle, const Call& call) noexcept {
     return guarded([&] {
-        return report(handle, handle ? call(*handle->pool)
-                                     : Result<>(bad_argument("the pool handle is NULL")));
+        return report(handle,
+                      handle ? call(*handle->pool) : Result<>(invalid("the pool handle is NULL")));
     });
 }
 
@@ -306,7 +299,7 @@ RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t le
                             unsigned lane) {
     return on_pool(rpp, [&](Pool& pool) -> Result<> {
         if (!buff && length > 0)
-            return bad_argument("rpmem_read: the buffer is NULL");
+            return invalid("rpmem_read: the buffer is NULL");
         return pool.read(static_cast<std::byte*>(buff), offset, length, lane);
     });
 }
@@ -317,15 +310,13 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
             return report("rpmem_remove", ok.error());
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
         if (!target || !pool_set || *pool_set == '\0')
-            return report("rpmem_remove",
-                          bad_argument("the target and the pool set name must not be NULL or "
-                                       "empty")
-                              .value());
+            return report(
+                "rpmem_remove",
+                invalid("the target and the pool set name must not be NULL or empty").value());
         if ((flags & ~known) != 0)
             return report("rpmem_remove",
-                          fail(ErrorClass::caller_fault, EINVAL,
-                               "rpmem_remove: flags {:#x} are not known; {:#x} are",
-                               static_cast<unsigned>(flags), static_cast<unsigned>(known))
+                          invalid("rpmem_remove: flags {:#x} are not known; {:#x} are",
+                                  static_cast<unsigned>(flags), static_cast<unsigned>(known))
                               .value());
         const std::string name = fmt::format("{}:{}", target, pool_set);
         const auto parsed = parse_target(target);

@@ -35,13 +35,13 @@ using FileActions = SpawnObject<posix_spawn_file_actions_t, &posix_spawn_file_ac
                                 &posix_spawn_file_actions_destroy>;
 using Attributes = SpawnObject<posix_spawnattr_t, &posix_spawnattr_init, &posix_spawnattr_destroy>;
 
-int set_up(FileActions& actions, Attributes& attributes, int input, int output, int error) {
+// STANDARD: what the child has as 0, 1 and 2.
+int set_up(FileActions& actions, Attributes& attributes, const std::array<UniqueFd, 3>& standard) {
     // Descriptors of the application may lie anywhere: none but the three may pass.
-    int status = posix_spawn_file_actions_adddup2(actions.get(), input, STDIN_FILENO);
-    if (status == 0)
-        status = posix_spawn_file_actions_adddup2(actions.get(), output, STDOUT_FILENO);
-    if (status == 0)
-        status = posix_spawn_file_actions_adddup2(actions.get(), error, STDERR_FILENO);
+    int status = 0;
+    for (std::size_t i = 0; i < standard.size() && status == 0; ++i)
+        status =
+            posix_spawn_file_actions_adddup2(actions.get(), standard[i].get(), static_cast<int>(i));
     if (status == 0)
         status = posix_spawn_file_actions_addclosefrom_np(actions.get(), STDERR_FILENO + 1);
     sigset_t none;
@@ -96,8 +96,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
         argv.push_back(const_cast<char*>(argument.c_str())); // posix_spawn(3) does not write there
     argv.push_back(nullptr);
     pid_t pid = -1;
-    int status =
-        set_up(actions, attributes, standard[0].get(), standard[1].get(), standard[2].get());
+    int status = set_up(actions, attributes, standard);
     if (status == 0)
         status = posix_spawnp(&pid, argv[0], actions.get(), attributes.get(), argv.data(), environ);
     if (status != 0)

@@ -4,7 +4,7 @@
 
 #include "common/base/unique_fd.hpp"
 
-#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <filesystem>
 #include <optional>

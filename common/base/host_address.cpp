@@ -62,14 +62,16 @@ HostAddress address_of(const sockaddr* address) {
     return made;
 }
 
-Result<AddressList> look_up(const std::string& host, const std::string& port, int flags) {
+Result<AddressList> look_up(const std::string& host, const std::string& port, int flags,
+                            int family) {
     addrinfo hints{};
     hints.ai_flags = flags;
+    hints.ai_family = family;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;
     const char* const service = port.empty() ? nullptr : port.c_str();
     if (const int code = ::getaddrinfo(host.c_str(), service, &hints, &list); code != 0)
-        return fail(ErrorClass::caller_fault, EINVAL, "{}", ::gai_strerror(code));
+        return invalid("{}", ::gai_strerror(code));
     return AddressList(list);
 }
 

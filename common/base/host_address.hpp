@@ -1,6 +1,7 @@
 // Addresses of hosts, as numbers.
 #pragma once
 
+#include "common/base/freed_by.hpp"
 #include "common/base/result.hpp"
 
 #include <netdb.h>
@@ -25,13 +26,10 @@ struct HostAddress {
 // ADDRESS is one of IPv4 or of IPv6.
 [[nodiscard]] HostAddress address_of(const sockaddr* address);
 
-struct FreeAddresses {
-    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
-// As getaddrinfo(3), with its FLAGS. PORT: "" for none. EINVAL, with the words for why.
+using AddressList = std::unique_ptr<addrinfo, FreedBy<::freeaddrinfo>>;
+// As getaddrinfo(3), with its FLAGS and FAMILY. PORT: "" for none. EINVAL, with the words for why.
 [[nodiscard]] Result<AddressList> look_up(const std::string& host, const std::string& port,
-                                          int flags);
+                                          int flags, int family = AF_UNSPEC);
 
 // From where an address leads to the host that has it.
 enum class Reach {

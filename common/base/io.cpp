@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 
 namespace rpmem {
@@ -49,6 +48,10 @@ Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadli
 
 Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel) {
     return wait_for(fd, POLLIN, deadline, cancel);
+}
+
+Result<bool> wait_writable(int fd, const Deadline& deadline) {
+    return wait_for(fd, POLLOUT, deadline, -1);
 }
 
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline) {

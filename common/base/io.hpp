@@ -5,6 +5,9 @@
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,9 +18,30 @@ namespace rpmem {
 // -1 for none) became readable first.
 Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel = -1);
 
+// The same until FD takes data, or a connection of it has come about or failed.
+Result<bool> wait_writable(int fd, const Deadline& deadline);
+
 // Reads until BUFFER is full or the input ends; returns the number of bytes read. ETIMEDOUT when
 // the deadline passes.
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline);
+
+// Reads the file FD until TEXT is full or the file ends; then TEXT is as long as what was read. 0
+// or a positive errno value.
+template <typename Text>
+[[nodiscard]] int read_file(int fd, Text& text) {
+    std::size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t got = ::read(fd, text.data() + done, text.size() - done);
+        if (got == 0)
+            break;
+        if (got > 0)
+            done += static_cast<std::size_t>(got);
+        else if (errno != EINTR)
+            return errno;
+    }
+    text.resize(done);
+    return 0;
+}
 
 // Writes all of DATA, without SIGPIPE if FD is a socket. ETIMEDOUT when the deadline passes,
 // EPIPE when the reader has gone.

@@ -26,19 +26,10 @@ constexpr int write_milliseconds = 100;
 // As much as a pipe that poll(2) calls writable takes without waiting.
 constexpr std::size_t longest_line = PIPE_BUF;
 
-spdlog::level::level_enum to_spdlog(LogLevel level) {
-    switch (level) {
-    case LogLevel::error:
-        return spdlog::level::err;
-    case LogLevel::warning:
-        return spdlog::level::warn;
-    case LogLevel::notice: // spdlog has no notice; it lies between warning and info
-    case LogLevel::info:
-        return spdlog::level::info;
-    default:
-        return spdlog::level::debug;
-    }
-}
+// In the order of LogLevel. Spdlog has no notice, which lies between warning and info.
+constexpr spdlog::level::level_enum levels[] = {spdlog::level::off,  spdlog::level::err,
+                                                spdlog::level::warn, spdlog::level::info,
+                                                spdlog::level::info, spdlog::level::debug};
 
 // Writing to a pipe that nobody reads raises SIGPIPE, which would end a program that never asked
 // for a log. The signal is held back in this thread, and taken away if it was ours.
@@ -126,7 +117,7 @@ public:
             if (!admitted)
                 return;
         }
-        logger_.log(to_spdlog(level), printable(text));
+        logger_.log(levels[static_cast<std::size_t>(level)], printable(text));
     }
 
 private:

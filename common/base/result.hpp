@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -35,6 +36,12 @@ template <typename... Args>
 [[nodiscard]] Failure fail(ErrorClass kind, int code, fmt::format_string<Args...> format,
                            Args&&... args) {
     return Failure(Error{code, kind, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+// What the user gave is wrong: an argument, a setting, a file.
+template <typename... Args>
+[[nodiscard]] Failure invalid(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
 }
 
 // As fail(), with ": <strerror(code)>" appended.

@@ -1,21 +1,12 @@
 #include "common/base/setting.hpp"
 
-#include <charconv>
+#include "common/base/text.hpp"
 
 namespace rpmem {
 namespace {
 
 constexpr std::string_view home_variable = "$HOME";
-constexpr int decimal = 10;
 constexpr int octal = 8;
-
-std::optional<std::uint64_t> parse_digits(std::string_view text, int base) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    if (error != std::errc() || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
 
 bool is_in_bounds(const Setting& setting, std::uint64_t number) {
     if (setting.kind == SettingKind::mode)
@@ -23,28 +14,20 @@ bool is_in_bounds(const Setting& setting, std::uint64_t number) {
     return number >= setting.minimum && number <= setting.maximum && number % setting.step == 0;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
     std::vector<std::string> elements;
-    while (true) {
-        const auto end = text.find(separator);
-        if (const auto element = trimmed(text.substr(0, end)); !element.empty())
+    while (!text.empty())
+        if (const auto element = trimmed(take_until(text, separator)); !element.empty())
             elements.emplace_back(element);
-        if (end == std::string_view::npos)
-            return elements;
-        text.remove_prefix(end + 1);
-    }
+    return elements;
 }
 
 // The number of the word among the words.
 std::optional<std::uint64_t> number_of(std::string_view words, std::string_view word) {
-    for (std::uint64_t number = 0;; ++number) {
-        const auto bar = words.find('|');
-        if (word == words.substr(0, bar))
+    for (std::uint64_t number = 0; !words.empty(); ++number)
+        if (word == take_until(words, "|"))
             return number;
-        if (bar == std::string_view::npos)
-            return std::nullopt;
-        words.remove_prefix(bar + 1);
-    }
+    return std::nullopt;
 }
 
 // "a, b or c"
@@ -78,14 +61,6 @@ std::string in_steps(const Setting& setting) {
 
 } // namespace
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\v\f";
-    const auto first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
 std::optional<SettingValue> parse_setting(const Setting& setting, std::string_view text) {
     SettingValue value{.text = text, .number = 0, .last = 0, .elements = {}};
     std::optional<std::uint64_t> number;
@@ -101,16 +76,13 @@ std::optional<SettingValue> parse_setting(const Setting& setting, std::string_vi
         break;
     case SettingKind::number:
     case SettingKind::mode:
-        number = parse_digits(text, setting.kind == SettingKind::mode ? octal : decimal);
+        number = parse_number<std::uint64_t>(text, setting.kind == SettingKind::mode ? octal : 10);
         if (number && !is_in_bounds(setting, *number))
             return std::nullopt;
         break;
     case SettingKind::range: {
-        const auto dash = text.find('-');
-        if (dash == std::string_view::npos)
-            return std::nullopt;
-        number = parse_digits(trimmed(text.substr(0, dash)), decimal);
-        const auto last = parse_digits(trimmed(text.substr(dash + 1)), decimal);
+        number = parse_number<std::uint64_t>(trimmed(take_until(text, "-")));
+        const auto last = parse_number<std::uint64_t>(trimmed(text));
         if (!number || !last || *number > *last || !is_in_bounds(setting, *number) ||
             !is_in_bounds(setting, *last))
             return std::nullopt;
@@ -118,10 +90,10 @@ std::optional<SettingValue> parse_setting(const Setting& setting, std::string_vi
         break;
     }
     case SettingKind::list:
-        value.elements = split(text, ',');
+        value.elements = split(text, ",");
         return is_list(setting, value.elements) ? std::optional(value) : std::nullopt;
     case SettingKind::commands:
-        value.elements = split(text, '|');
+        value.elements = split(text, "|");
         return value.elements.empty() ? std::nullopt : std::optional(value);
     }
     if (!number)

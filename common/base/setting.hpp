@@ -59,9 +59,6 @@ struct SettingValue {
 // "64 to 4096 bytes", "yes or no": empty where anything is allowed.
 [[nodiscard]] std::string allowed_values(const Setting& setting);
 
-// Without blanks at either end.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-
 // One row: what a setting is, and where its value is stored.
 template <typename Values>
 struct SettingRow {
@@ -99,6 +96,51 @@ template <auto member>
 void into(typename setting_detail::MemberOf<decltype(member)>::Owner& values,
           const SettingValue& value) {
     setting_detail::assign(values.*member, value);
+}
+
+// A row whose value goes into this member.
+template <auto member>
+constexpr auto row_of(const Setting& setting) {
+    return SettingRow<typename setting_detail::MemberOf<decltype(member)>::Owner>{setting,
+                                                                                  into<member>};
+}
+template <auto member>
+constexpr auto text_row(std::string_view name, std::string_view usual, std::string_view help) {
+    return row_of<member>(
+        {.name = name, .kind = SettingKind::text, .default_value = usual, .help = help});
+}
+template <auto member>
+constexpr auto choice_row(std::string_view name, std::string_view words, std::string_view usual,
+                          std::string_view help, std::string_view placeholder = "") {
+    return row_of<member>({.name = name,
+                           .kind = SettingKind::choice,
+                           .default_value = usual,
+                           .help = help,
+                           .words = words,
+                           .placeholder = placeholder});
+}
+// USUAL decides for the words: 0 and 1, or no and yes.
+template <auto member>
+constexpr auto switch_row(std::string_view name, std::string_view usual, std::string_view help) {
+    return row_of<member>({.name = name,
+                           .kind = SettingKind::boolean,
+                           .default_value = usual,
+                           .help = help,
+                           .words = usual == "0" || usual == "1" ? "0|1" : "no|yes"});
+}
+// Bounds are those that most times of both ends have, in milliseconds.
+template <auto member>
+constexpr auto timeout_row(std::string_view name, std::string_view usual, std::string_view help,
+                           std::string_view unit, std::string_view placeholder = "",
+                           std::uint64_t least = 1000, std::uint64_t most = 3600000) {
+    return row_of<member>({.name = name,
+                           .kind = SettingKind::number,
+                           .default_value = usual,
+                           .help = help,
+                           .minimum = least,
+                           .maximum = most,
+                           .unit = unit,
+                           .placeholder = placeholder});
 }
 
 } // namespace rpmem

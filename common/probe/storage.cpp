@@ -2,6 +2,7 @@
 
 #include "common/base/deep_flush.hpp"
 #include "common/base/kernel_files.hpp"
+#include "common/base/text.hpp"
 
 #include <sys/sysmacros.h>
 
@@ -16,10 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t number_of(const std::string& text) {
-    std::uint64_t number = 0;
-    std::istringstream(text) >> number;
-    return number;
+std::uint64_t number_of(std::string_view text) {
+    return parse_number<std::uint64_t>(text).value_or(0);
 }
 
 constexpr std::uint64_t sector = 512;
@@ -28,12 +27,12 @@ constexpr std::uint64_t sector = 512;
 void add_deep_flush(PersistentDevice& device, const fs::path& directory, bool is_character,
                     const fs::path& root) {
     const std::string number = line_of(directory / "dev");
-    const auto colon = number.find(':');
-    if (colon == std::string::npos)
-        return;
-    const auto major_number = static_cast<unsigned>(number_of(number.substr(0, colon)));
-    const auto minor_number = static_cast<unsigned>(number_of(number.substr(colon + 1)));
-    const auto file = find_deep_flush(makedev(major_number, minor_number), is_character, root);
+    std::string_view rest = number;
+    const auto first = parse_number<unsigned>(take_until(rest, ":"));
+    const auto second = parse_number<unsigned>(rest);
+    const auto file = first && second
+                          ? find_deep_flush(makedev(*first, *second), is_character, root)
+                          : std::nullopt;
     if (!file)
         return;
     device.deep_flush = file->native();
@@ -134,8 +133,7 @@ std::string advise_on_appliance(const Storage& storage) {
         return "no persistent memory: the appliance method (persist-apm) would never be used";
     if (storage.persistence_domain == "cpu_cache")
         return "the caches are in the persistence domain (eADR): the appliance method "
-               "(persist-apm) "
-               "is safe";
+               "(persist-apm) is safe";
     if (storage.processor == "GenuineIntel")
         return "leave persist-apm off unless Data Direct I/O is switched off for the RDMA device "
                "(in the firmware, or in the PCIe root port): with it, what arrives stays in the "

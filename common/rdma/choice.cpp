@@ -1,10 +1,9 @@
 #include "common/rdma/choice.hpp"
 
-#include "common/base/setting.hpp"
+#include "common/base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 namespace rpmem::rdma {
 namespace {
@@ -27,13 +26,9 @@ std::optional<AllowedDevice> parse_device(std::string_view text) {
         return std::nullopt;
     if (colon == std::string_view::npos)
         return device;
-    const auto digits = text.substr(colon + 1);
-    unsigned port = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc() || end != digits.data() + digits.size() || port == 0 ||
-        port > largest_port)
+    device.port = parse_number<unsigned>(text.substr(colon + 1));
+    if (device.port.value_or(0) == 0 || *device.port > largest_port)
         return std::nullopt;
-    device.port = port;
     return device;
 }
 
@@ -45,10 +40,9 @@ Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
         const auto comma = rest.find(',');
         auto device = parse_device(trimmed(rest.substr(0, comma)));
         if (!device || devices.size() == most_devices)
-            return fail(ErrorClass::caller_fault, EINVAL,
-                        "\"{}\" is not a list of devices; write NAME or NAME:PORT, several "
-                        "separated by commas, as in mlx5_0:1,mlx5_1",
-                        text);
+            return invalid("\"{}\" is not a list of devices; write NAME or NAME:PORT, several "
+                           "separated by commas, as in mlx5_0:1,mlx5_1",
+                           text);
         devices.push_back(std::move(*device));
         if (comma == std::string_view::npos)
             break;
@@ -57,14 +51,11 @@ Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
     return devices;
 }
 
-std::string text_of(const AllowedDevice& allowed) {
-    return allowed.port ? fmt::format("{}:{}", allowed.name, *allowed.port) : allowed.name;
-}
-
 std::string text_of(const std::vector<AllowedDevice>& allowed) {
     std::string text;
     for (const AllowedDevice& device : allowed)
-        text += (text.empty() ? "" : ",") + text_of(device);
+        text += fmt::format("{}{}{}", text.empty() ? "" : ",", device.name,
+                            device.port ? fmt::format(":{}", *device.port) : "");
     return text;
 }
 

@@ -21,7 +21,6 @@ struct AllowedDevice {
 [[nodiscard]] Result<std::vector<AllowedDevice>> parse_devices(std::string_view text);
 
 // As parse_devices() reads it.
-[[nodiscard]] std::string text_of(const AllowedDevice& allowed);
 [[nodiscard]] std::string text_of(const std::vector<AllowedDevice>& allowed);
 
 [[nodiscard]] const Device* find(const std::vector<Device>& devices, std::string_view name);

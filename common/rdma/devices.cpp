@@ -1,6 +1,7 @@
 #include "common/rdma/devices.hpp"
 
 #include "common/base/kernel_files.hpp"
+#include "common/base/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,8 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <string_view>
 #include <system_error>
 
 namespace rpmem::rdma {
@@ -17,11 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-unsigned number_of(std::string_view text) {
-    unsigned number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
+unsigned number_of(std::string_view text) { return parse_number<unsigned>(text).value_or(0); }
 
 // "4: ACTIVE" is ACTIVE.
 std::string word_of_state(const std::string& line) {

@@ -1,9 +1,10 @@
 // Variables of libfabric's.
 #pragma once
 
+#include "common/base/text.hpp"
+
 #include <strings.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -27,11 +28,8 @@ inline bool excludes(std::string_view list, std::string_view name) {
     if (negated)
         list.remove_prefix(1);
     bool is_listed = false;
-    while (!list.empty() && !is_listed) {
-        const auto end = std::min(list.find_first_of(",;"), list.size());
-        is_listed = list.substr(0, end) == name;
-        list.remove_prefix(std::min(end + 1, list.size()));
-    }
+    while (!list.empty() && !is_listed)
+        is_listed = take_until(list, ",;") == name;
     return is_listed == negated;
 }
 

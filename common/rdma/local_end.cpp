@@ -1,5 +1,6 @@
 #include "common/rdma/local_end.hpp"
 
+#include "common/base/freed_by.hpp"
 #include "common/base/host_address.hpp"
 #include "common/base/unique_fd.hpp"
 
@@ -16,10 +17,7 @@
 namespace rpmem::rdma {
 namespace {
 
-struct InterfacesDeleter {
-    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
-};
-using Interfaces = std::unique_ptr<ifaddrs, InterfacesDeleter>;
+using Interfaces = std::unique_ptr<ifaddrs, FreedBy<::freeifaddrs>>;
 
 Interfaces interfaces() {
     ifaddrs* list = nullptr;

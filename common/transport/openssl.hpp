@@ -1,5 +1,7 @@
-// Helpers for every use of OpenSSL: owners of its objects, and its queue of errors.
+// The queue of errors of OpenSSL, which belongs to the application.
 #pragma once
+
+#include "common/base/freed_by.hpp"
 
 #include <openssl/err.h>
 
@@ -7,14 +9,6 @@
 #include <vector>
 
 namespace rpmem::transport {
-
-template <auto Free>
-struct FreedBy {
-    template <typename T>
-    void operator()(T* object) const {
-        Free(object);
-    }
-};
 
 // Removes the errors that libcrypto queues while it lives: the queue belongs to the application.
 class ErrorMark {

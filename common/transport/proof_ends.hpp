@@ -93,7 +93,7 @@ public:
     ProofStep start(Random& random);
     // TLS has begun.
     ProofStep secured(const Exporter& exporter);
-    // ByteView that came: in the state `securing` before TLS sees them, of which those of TLS are
+    // Bytes that came: in the state `securing` before TLS sees them, of which those of TLS are
     // not taken; later those that came out of TLS, if there is any.
     ProofStep advance(ByteView in);
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace rpmem::initiator {
 
@@ -79,8 +78,5 @@ private:
     std::unique_ptr<ChannelBackend> backend_;
     std::string peer_;
 };
-
-// Starts the program ARGUMENTS (ssh), and talks over its standard input and output.
-Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments);
 
 } // namespace rpmem::initiator

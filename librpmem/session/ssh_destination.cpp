@@ -2,11 +2,11 @@
 
 #include "common/base/child_process.hpp"
 #include "common/base/io.hpp"
+#include "common/base/text.hpp"
 #include "librpmem/session/remote_command.hpp"
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace rpmem::initiator {
@@ -26,12 +26,8 @@ constexpr std::size_t longest_host = 255;
 std::optional<SshDestination> read_destination(std::string_view output) {
     SshDestination destination{{}, false};
     while (!output.empty()) {
-        const auto end = std::min(output.find('\n'), output.size());
-        const std::string_view line = output.substr(0, end);
-        output.remove_prefix(std::min(end + 1, output.size()));
-        const auto blank = std::min(line.find(' '), line.size());
-        const std::string_view name = line.substr(0, blank);
-        const std::string_view value = line.substr(std::min(blank + 1, line.size()));
+        std::string_view value = take_until(output, "\n");
+        const std::string_view name = take_until(value, " ");
         if (name == "hostname")
             destination.host = value;
         if ((name == "proxyjump" || name == "proxycommand") && value != "none")

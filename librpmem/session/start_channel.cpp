@@ -1,9 +1,54 @@
 #include "librpmem/session/start_channel.hpp"
 
+#include "common/base/io.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
 
+#include <cerrno>
+#include <cstdlib>
+
 namespace rpmem::initiator {
+namespace {
+
+class ProcessBackend final : public ChannelBackend {
+public:
+    explicit ProcessBackend(ChildProcess process) : process_(std::move(process)) {}
+    std::optional<ExitStatus> wait(const Deadline& deadline) override {
+        return process_.wait(deadline);
+    }
+    void release_in_child() override {} // a copy of the pidfd does no harm
+
+private:
+    ChildProcess process_;
+};
+
+Failure not_started(Error error) {
+    const char* const path = ::secure_getenv("PATH");
+    if (error.code == ENOENT)
+        error.text += fmt::format(" (RPMEM_SSH names the program; without a '/' it is looked for "
+                                  "in PATH={})",
+                                  path ? path : "");
+    else
+        error.text += " (RPMEM_SSH names the program)";
+    return Failure(std::move(error));
+}
+
+// Starts the program ARGUMENTS (ssh), and talks over its standard input and output.
+Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments) {
+    RPMEM_ASSIGN(auto input, make_socket_pair());
+    RPMEM_ASSIGN(auto output, make_pipe());
+    RPMEM_ASSIGN(auto error, make_pipe());
+    auto process = ChildProcess::start(arguments, input.theirs.get(), output.write_end.get(),
+                                       error.write_end.get());
+    if (!process)
+        return not_started(std::move(process).error());
+    ChannelStreams streams{std::move(input.ours), std::move(output.read_end),
+                           std::move(error.read_end)};
+    return std::make_unique<Channel>(std::move(streams),
+                                     std::make_unique<ProcessBackend>(std::move(*process)));
+}
+
+} // namespace
 
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Settings& settings,

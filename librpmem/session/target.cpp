@@ -1,23 +1,15 @@
 #include "librpmem/session/target.hpp"
 
+#include "common/base/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace rpmem::initiator {
 namespace {
 
 Failure bad_target(std::string_view text, std::string_view why) {
-    return fail(ErrorClass::caller_fault, EINVAL,
-                "the target '{}' is not [user@]host[:port] or [user@][IPv6 address][:port]: {}",
-                text, why);
-}
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc() || end != text.data() + text.size() || port == 0)
-        return std::nullopt;
-    return port;
+    return invalid("the target '{}' is not [user@]host[:port] or [user@][IPv6 address][:port]: {}",
+                   text, why);
 }
 
 // A word that ssh(1) would take for an option, or that hides blanks or control characters.
@@ -66,8 +58,8 @@ Result<Target> parse_target(std::string_view text) {
     if (is_unsafe(target.host) || is_unsafe(target.user))
         return bad_target(text, "user and host must not begin with '-' or contain blanks");
     if (port) {
-        target.port = parse_port(*port);
-        if (!target.port)
+        target.port = parse_number<std::uint16_t>(*port);
+        if (target.port.value_or(0) == 0)
             return bad_target(text, "the port must be a number from 1 to 65535");
     }
     return target;

@@ -1,45 +1,11 @@
 #include "librpmem/settings/settings.hpp"
 
-#include <array>
 #include <climits>
 
 namespace rpmem::initiator {
 namespace {
 
 using enum SettingKind;
-
-using Row = SettingRow<Settings>;
-
-template <auto member>
-constexpr Row plain_text(std::string_view name, std::string_view usual, std::string_view help) {
-    return {{.name = name, .kind = text, .default_value = usual, .help = help}, into<member>};
-}
-
-template <auto member>
-constexpr Row one_of(std::string_view name, std::string_view words, std::string_view usual,
-                     std::string_view help) {
-    return {{.name = name, .kind = choice, .default_value = usual, .help = help, .words = words},
-            into<member>};
-}
-
-template <auto member>
-constexpr Row yes_or_no(std::string_view name, std::string_view usual, std::string_view help) {
-    return {{.name = name, .kind = boolean, .default_value = usual, .help = help, .words = "0|1"},
-            into<member>};
-}
-
-template <auto member>
-constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help,
-                           std::uint64_t least = 1000, std::uint64_t most = 3600000) {
-    return {{.name = name,
-             .kind = number,
-             .default_value = usual,
-             .help = help,
-             .minimum = least,
-             .maximum = most,
-             .unit = "ms"},
-            into<member>};
-}
 
 void store_log_level(Settings& settings, const SettingValue& value) {
     constexpr LogLevel levels[] = {LogLevel::none, LogLevel::error, LogLevel::warning,
@@ -48,92 +14,90 @@ void store_log_level(Settings& settings, const SettingValue& value) {
 }
 
 // Names are literals: they end with NUL, as getenv(3) wants it.
-constexpr Row rows[] = {
-    plain_text<&Settings::ssh>("RPMEM_SSH", "ssh", "program started instead of ssh"),
-    one_of<&Settings::ssh_transport>(
+constexpr SettingRow<Settings> rows[] = {
+    text_row<&Settings::ssh>("RPMEM_SSH", "ssh", "program started instead of ssh"),
+    choice_row<&Settings::ssh_transport>(
         "RPMEM_SSH_TRANSPORT", "process|libssh2", "process",
         "what logs in: ssh in a process of its own, or libssh2 within the program"),
-    plain_text<&Settings::ssh_key>("RPMEM_SSH_KEY", "",
-                                   "private key file, the only key that libssh2 tries"),
-    plain_text<&Settings::ssh_known_hosts>("RPMEM_SSH_KNOWN_HOSTS", "",
-                                           "the only known_hosts file that libssh2 reads"),
-    {{.name = "RPMEM_CMD",
-      .kind = commands,
-      .default_value = "rpmemd",
-      .help = "remote command; several, separated by '|', are taken in turn (read at load)"},
-     into<&Settings::commands>},
-    plain_text<&Settings::address>(
-        "RPMEM_ADDRESS", "", "host or address where lanes connect, in place of where ssh went"),
-    yes_or_no<&Settings::enable_verbs>("RPMEM_ENABLE_VERBS", "1", "RDMA devices may be used"),
-    plain_text<&Settings::device>(
+    text_row<&Settings::ssh_key>("RPMEM_SSH_KEY", "",
+                                 "private key file, the only key that libssh2 tries"),
+    text_row<&Settings::ssh_known_hosts>("RPMEM_SSH_KNOWN_HOSTS", "",
+                                         "the only known_hosts file that libssh2 reads"),
+    row_of<&Settings::commands>(
+        {.name = "RPMEM_CMD",
+         .kind = commands,
+         .default_value = "rpmemd",
+         .help = "remote command; several, separated by '|', are taken in turn (read at load)"}),
+    text_row<&Settings::address>("RPMEM_ADDRESS", "",
+                                 "host or address where lanes connect, in place of where ssh went"),
+    switch_row<&Settings::enable_verbs>("RPMEM_ENABLE_VERBS", "1", "RDMA devices may be used"),
+    text_row<&Settings::device>(
         "RPMEM_DEVICE", "",
         "RDMA devices that may be used: NAME or NAME:PORT, separated by commas"),
-    yes_or_no<&Settings::enable_tcp>("RPMEM_ENABLE_TCP", "1",
-                                     "the tcp provider may be used, if the target offers it"),
-    yes_or_no<&Settings::enable_sockets>("RPMEM_ENABLE_SOCKETS", "0",
-                                         "the sockets provider may be used"),
-    yes_or_no<&Settings::fork_safe>("RPMEM_FORK_SAFE", "1",
-                                    "RDMA is used only where fork(2) does no harm to its memory"),
-    one_of<&Settings::paging>(
+    switch_row<&Settings::enable_tcp>("RPMEM_ENABLE_TCP", "1",
+                                      "the tcp provider may be used, if the target offers it"),
+    switch_row<&Settings::enable_sockets>("RPMEM_ENABLE_SOCKETS", "0",
+                                          "the sockets provider may be used"),
+    switch_row<&Settings::fork_safe>("RPMEM_FORK_SAFE", "1",
+                                     "RDMA is used only where fork(2) does no harm to its memory"),
+    choice_row<&Settings::paging>(
         "RPMEM_ODP", "auto|on|off", "auto",
         "on-demand paging by RDMA devices: where memory cannot be pinned, always, or never"),
-    {{.name = "RPMEM_MAX_NLANES",
-      .kind = number,
-      .help = "upper bound of lanes of a pool (read at load)",
-      .minimum = 1,
-      .maximum = UINT_MAX,
-      .unit = "lanes"},
-     into<&Settings::max_lanes>},
-    {{.name = "RPMEM_WORK_QUEUE_SIZE",
-      .kind = number,
-      .default_value = "50",
-      .help = "suggested work queue size of a lane (read at load)",
-      .minimum = 1,
-      .maximum = 65536,
-      .unit = "operations"},
-     into<&Settings::work_queue_size>},
-    {{.name = "RPMEM_INLINE_SIZE",
-      .kind = number,
-      .default_value = "524288",
-      .help = "most data in one message, where larger ranges are cut",
-      .minimum = 64,
-      .maximum = 524288,
-      .step = 64,
-      .unit = "bytes"},
-     into<&Settings::inline_size>},
-    milliseconds<&Settings::connect_timeout>("RPMEM_CONNECT_TIMEOUT", "30000",
-                                             "bound of the login, and of connecting the lanes"),
-    milliseconds<&Settings::operation_timeout>(
+    row_of<&Settings::max_lanes>({.name = "RPMEM_MAX_NLANES",
+                                  .kind = number,
+                                  .help = "upper bound of lanes of a pool (read at load)",
+                                  .minimum = 1,
+                                  .maximum = UINT_MAX,
+                                  .unit = "lanes"}),
+    row_of<&Settings::work_queue_size>(
+        {.name = "RPMEM_WORK_QUEUE_SIZE",
+         .kind = number,
+         .default_value = "50",
+         .help = "suggested work queue size of a lane (read at load)",
+         .minimum = 1,
+         .maximum = 65536,
+         .unit = "operations"}),
+    row_of<&Settings::inline_size>({.name = "RPMEM_INLINE_SIZE",
+                                    .kind = number,
+                                    .default_value = "524288",
+                                    .help = "most data in one message, where larger ranges are cut",
+                                    .minimum = 64,
+                                    .maximum = 524288,
+                                    .step = 64,
+                                    .unit = "bytes"}),
+    timeout_row<&Settings::connect_timeout>(
+        "RPMEM_CONNECT_TIMEOUT", "30000", "bound of the login, and of connecting the lanes", "ms"),
+    timeout_row<&Settings::operation_timeout>(
         "RPMEM_OPERATION_TIMEOUT", "120000",
-        "how long a call waits while nothing comes from the target"),
-    milliseconds<&Settings::peer_timeout>(
+        "how long a call waits while nothing comes from the target", "ms"),
+    timeout_row<&Settings::peer_timeout>(
         "RPMEM_PEER_TIMEOUT", "20000",
-        "how long the target may be silent until the session is lost"),
-    milliseconds<&Settings::reconnect_timeout>(
+        "how long the target may be silent until the session is lost", "ms"),
+    timeout_row<&Settings::reconnect_timeout>(
         "RPMEM_RECONNECT_TIMEOUT", "30000",
-        "how long calls wait for a lost session to be made again; 0: they fail at once", 0),
-    milliseconds<&Settings::reconnect_delay>(
+        "how long calls wait for a lost session to be made again; 0: they fail at once", "ms", "",
+        0),
+    timeout_row<&Settings::reconnect_delay>(
         "RPMEM_RECONNECT_DELAY", "100",
-        "pause before the second try to reconnect; it doubles, up to 5000", 1, 5000),
-    one_of<&Settings::tls>("RPMEM_TLS", "off|on|require", "off",
-                           "lanes use TLS: never, if the target can, or else there are none"),
-    yes_or_no<&Settings::require_hello>("RPMEM_REQUIRE_HELLO", "0",
-                                        "a target that speaks protocol 0.1 is refused"),
-    {{.name = "RPMEM_SPIN_TIME",
-      .kind = number,
-      .default_value = "50",
-      .help = "how long a wait spins before it sleeps",
-      .minimum = 0,
-      .maximum = 1000000,
-      .unit = "us"},
-     into<&Settings::spin_time>},
+        "pause before the second try to reconnect; it doubles, up to 5000", "ms", "", 1, 5000),
+    choice_row<&Settings::tls>("RPMEM_TLS", "off|on|require", "off",
+                               "lanes use TLS: never, if the target can, or else there are none"),
+    switch_row<&Settings::require_hello>("RPMEM_REQUIRE_HELLO", "0",
+                                         "a target that speaks protocol 0.1 is refused"),
+    row_of<&Settings::spin_time>({.name = "RPMEM_SPIN_TIME",
+                                  .kind = number,
+                                  .default_value = "50",
+                                  .help = "how long a wait spins before it sleeps",
+                                  .minimum = 0,
+                                  .maximum = 1000000,
+                                  .unit = "us"}),
     {{.name = "RPMEM_LOG_LEVEL",
       .kind = choice,
       .default_value = "1",
       .help = "0 nothing, 1 errors, 2 warnings, 3 information, 4 everything",
       .words = "0|1|2|3|4"},
      store_log_level},
-    plain_text<&Settings::log_file>(
+    text_row<&Settings::log_file>(
         "RPMEM_LOG_FILE", "",
         "log file instead of standard error; a final '-' is followed by the process id"),
 };

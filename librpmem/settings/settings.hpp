@@ -2,9 +2,8 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "common/base/paging_policy.hpp"
 #include "common/base/setting.hpp"
-#include "common/base/use_tls.hpp"
+#include "common/base/shared_settings.hpp"
 
 #include <chrono>
 #include <functional>

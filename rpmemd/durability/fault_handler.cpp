@@ -9,7 +9,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <utility>
 

@@ -10,9 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace rpmem::target {

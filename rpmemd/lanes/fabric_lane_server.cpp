@@ -4,9 +4,7 @@
 #include "common/wire/hello.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace rpmem::target {
 namespace {

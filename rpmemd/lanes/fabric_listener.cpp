@@ -34,28 +34,21 @@ Result<fabric::Provider> search_all(const FabricServerOptions& options, fabric::
 Result<std::unique_ptr<FabricListener>> FabricListener::open(const FabricServerOptions& options,
                                                              fabric::QueueSizes queues,
                                                              std::span<std::byte> pool, Log& log) {
-    std::unique_ptr<FabricListener> listener(new FabricListener);
-    RPMEM_TRY(listener->set_up(options, queues, pool, log));
-    return listener;
-}
-
-Result<> FabricListener::set_up(const FabricServerOptions& options, fabric::QueueSizes queues,
-                                std::span<std::byte> pool, Log& log) {
+    std::unique_ptr<FabricListener> made(new FabricListener);
     if (options.provider == fabric::ProviderKind::verbs)
         if (const auto note = fabric::ask_for_paging(options.paging, pool.data(), pool.size());
             !note.empty())
             log.notice("{}", note);
-    RPMEM_ASSIGN(provider_, search_all(options, queues));
-    RPMEM_TRY(fabric::check_paging(options.paging, provider_));
-    RPMEM_ASSIGN(domain_, fabric::open_domain(provider_));
-    RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
-    events_ = std::make_unique<fabric::EventQueue>(std::move(events));
-    RPMEM_TRY(expose(options, pool, log));
-    RPMEM_ASSIGN(auto passive, fabric::PassiveEndpoint::listen(domain_, provider_, *events_));
-    passive_ = std::make_unique<fabric::PassiveEndpoint>(std::move(passive));
+    RPMEM_ASSIGN(made->provider_, search_all(options, queues));
+    RPMEM_TRY(fabric::check_paging(options.paging, made->provider_));
+    RPMEM_ASSIGN(made->domain_, fabric::open_domain(made->provider_));
+    RPMEM_ASSIGN(made->events_, fabric::EventQueue::open(made->domain_));
+    RPMEM_TRY(made->expose(options, pool, log));
+    RPMEM_ASSIGN(made->passive_,
+                 fabric::PassiveEndpoint::listen(made->domain_, made->provider_, *made->events_));
     if (options.provider != fabric::ProviderKind::verbs)
-        listen_further(options, queues, log);
-    return {};
+        made->listen_further(options, queues, log);
+    return made;
 }
 
 Result<> FabricListener::expose(const FabricServerOptions& options, std::span<std::byte> pool,

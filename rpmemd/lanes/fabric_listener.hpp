@@ -3,11 +3,9 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "common/base/paging_policy.hpp"
+#include "common/base/shared_settings.hpp"
 #include "common/transport/fabric/endpoint.hpp"
 #include "common/transport/unproven_slots.hpp"
-
-#include <poll.h>
 
 #include <chrono>
 #include <cstddef>
@@ -67,17 +65,15 @@ public:
 
 private:
     FabricListener() = default;
-    Result<> set_up(const FabricServerOptions& options, fabric::QueueSizes queues,
-                    std::span<std::byte> pool, Log& log);
     Result<> expose(const FabricServerOptions& options, std::span<std::byte> pool, Log& log);
     void listen_further(const FabricServerOptions& options, fabric::QueueSizes queues, Log& log);
 
     // In the order in which they are made; destroyed in reverse.
     fabric::Provider provider_{};
     fabric::Domain domain_;
-    std::unique_ptr<fabric::EventQueue> events_;
+    std::optional<fabric::EventQueue> events_;
     std::optional<fabric::MemoryRegion> region_;
-    std::unique_ptr<fabric::PassiveEndpoint> passive_;
+    std::optional<fabric::PassiveEndpoint> passive_;
     std::vector<fabric::PassiveEndpoint> further_; // at other addresses, on the same port
 };
 

@@ -8,7 +8,6 @@
 #include "rpmemd/pools/store.hpp"
 
 #include <chrono>
-#include <string>
 
 namespace rpmem::target {
 namespace {

@@ -35,10 +35,9 @@ Result<> check_alignment(const PartFile& part, const PartPlacement& placement,
             part.alignment() ==
         0)
         return {};
-    return fail(ErrorClass::caller_fault, EINVAL,
-                "Device DAX {} can only be mapped in steps of {} bytes; use OPTION SINGLEHDR or "
-                "NOHDRS and make the parts before it multiples of that",
-                part.path().native(), part.alignment());
+    return invalid("Device DAX {} can only be mapped in steps of {} bytes; use OPTION SINGLEHDR or "
+                   "NOHDRS and make the parts before it multiples of that",
+                   part.path().native(), part.alignment());
 }
 
 // Returns whether the part is persistent memory.

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <set>
 
 namespace rpmem::target {
@@ -18,10 +17,9 @@ Result<> check_volatile(const StoreOptions& options, const PartFile& part,
     if (medium.kind == MediumKind::lasting)
         return {};
     if (options.refuse_volatile)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "part {} is on {}: {}; the configuration refuses that (volatile-medium = "
-                    "refuse)",
-                    part.path().native(), medium.file_system, describe(medium.kind));
+        return invalid(
+            "part {} is on {}: {}; the configuration refuses that (volatile-medium = refuse)",
+            part.path().native(), medium.file_system, describe(medium.kind));
     if (told.insert(medium.file_system).second)
         log.warning("part {} is on {}: {}", part.path().native(), medium.file_system,
                     describe(medium.kind));

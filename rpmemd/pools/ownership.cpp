@@ -15,6 +15,10 @@
 namespace rpmem::target {
 namespace {
 
+// Somebody else's file may be exchanged or changed at any time: what the daemon reads of it means
+// nothing, and what it writes may end up anywhere.
+bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
+
 // Whom an entry of an ACL lets write; nobody if it is root, the daemon's user or the owner.
 std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
     if ((le16toh(entry.e_perm) & ACL_WRITE) == 0)
@@ -61,8 +65,6 @@ std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
 }
 
 } // namespace
-
-bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
 Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
                          mode_t tolerated) {

@@ -10,10 +10,6 @@
 
 namespace rpmem::target {
 
-// Somebody else's file may be exchanged or changed at any time: what the daemon reads of it means
-// nothing, and what it writes may end up anywhere.
-[[nodiscard]] bool is_trusted_owner(uid_t owner);
-
 // EACCES if anyone but root and the daemon's user owns what FD (O_PATH will do) names, or may write
 // to it by mode bits or a POSIX ACL. TOLERATED are the bits of S_IWGRP | S_IWOTH that are in order.
 // The text names PATH and the command that mends it.

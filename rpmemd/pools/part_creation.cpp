@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -18,9 +17,8 @@ Result<std::optional<PartFile>> find_part(const PoolSetPart& expected, const Par
     if (!opened && opened.error().code == ENOENT) {
         if (expected.size)
             return std::nullopt;
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "part {} has size AUTO but does not exist; AUTO is for Device DAX",
-                    expected.path.native());
+        return invalid("part {} has size AUTO but does not exist; AUTO is for Device DAX",
+                       expected.path.native());
     }
     RPMEM_ASSIGN(auto part, std::move(opened));
     if (expected.size && !part.is_device_dax() && part.size() != *expected.size)

@@ -1,12 +1,12 @@
 #include "rpmemd/pools/part_directory.hpp"
 
+#include "common/base/text.hpp"
 #include "rpmemd/pools/part_layout.hpp"
 
 #include <fmt/format.h>
 #include <librpmem.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <system_error>
 
@@ -21,11 +21,7 @@ constexpr std::string_view extension = ".pmem";
 std::optional<std::size_t> number_of(const std::string& name) {
     if (name.size() != digits + extension.size() || !name.ends_with(extension))
         return std::nullopt;
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + digits, number);
-    if (error != std::errc{} || end != name.data() + digits)
-        return std::nullopt;
-    return number;
+    return parse_number<std::size_t>(std::string_view(name).substr(0, digits));
 }
 
 Failure cannot_list(const std::filesystem::path& path, const std::error_code& error) {
@@ -48,15 +44,13 @@ Result<bool> uses_directories(const PoolSet& pool_set) {
     if (count == 0)
         return false;
     if (static_cast<std::size_t>(count) != pool_set.parts.size())
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the pool set mixes directories and files; name only one kind");
+        return invalid("the pool set mixes directories and files; name only one kind");
     if (pool_set.headers != HeaderLayout::first_part_only)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "a pool set of directories needs OPTION SINGLEHDR");
+        return invalid("a pool set of directories needs OPTION SINGLEHDR");
     if (!std::ranges::all_of(pool_set.parts,
                              [](const auto& part) { return part.size.has_value(); }))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "a directory needs a size, the most that it may hold; AUTO is for Device DAX");
+        return invalid(
+            "a directory needs a size, the most that it may hold; AUTO is for Device DAX");
     return true;
 }
 
@@ -96,21 +90,20 @@ Result<> PartDirectories::scan_directory(const PoolSetPart& part) {
     if (error)
         return cannot_list(part.path, error);
     if (directory.used > directory.capacity)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the part files in {} have {} bytes, the pool set file allows {}; raise it",
-                    directory.path.native(), directory.used, directory.capacity);
+        return invalid("the part files in {} have {} bytes, the pool set file allows {}; raise it",
+                       directory.path.native(), directory.used, directory.capacity);
     return {};
 }
 
 Result<> PartDirectories::add_file(Directory& directory, const std::filesystem::path& path) {
     const auto number = number_of(path.filename().native()).value_or(0);
     if (number >= max_pool_set_parts)
-        return fail(ErrorClass::caller_fault, EINVAL, "too many part files: {}", path.native());
+        return invalid("too many part files: {}", path.native());
     if (files_.size() <= number)
         files_.resize(number + 1);
     if (!files_[number].empty())
-        return fail(ErrorClass::caller_fault, EINVAL, "part files {} and {} have the same number",
-                    files_[number].native(), path.native());
+        return invalid("part files {} and {} have the same number", files_[number].native(),
+                       path.native());
     std::error_code error;
     const auto size = std::filesystem::file_size(path, error);
     if (error)

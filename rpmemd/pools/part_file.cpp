@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -127,9 +126,14 @@ Failure path_failure(const char* what, const std::filesystem::path& path, int co
                         {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
+// WHAT is to be done there.
+Result<ResolvedPath> place_of(const char* what, const std::filesystem::path& path) {
+    auto place = find_place(path);
+    return place ? std::move(place) : path_failure(what, path, std::move(place).error());
+}
+
 Failure wrong_kind(const std::filesystem::path& path) {
-    return fail(ErrorClass::caller_fault, EINVAL,
-                "part {} is neither a regular file nor a Device DAX", path.native());
+    return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
 
 // To open a device may do something already: that of a watchdog starts it.
@@ -153,41 +157,37 @@ Failure sync_failure(int code, const std::filesystem::path& path) {
 void Unmap::operator()(std::byte* memory) const { munmap(memory, size); }
 
 Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRules& rules) {
-    const auto place = find_place(path);
-    if (!place)
-        return path_failure("open", path, place.error());
-    if (!place->status)
+    RPMEM_ASSIGN(const auto place, place_of("open", path));
+    if (!place.status)
         return path_failure("open", path, ENOENT);
-    if (!is_usable_kind(*place->status))
+    if (!is_usable_kind(*place.status))
         return wrong_kind(path);
-    UniqueFd fd = open_place(*place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
+    UniqueFd fd = open_place(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
     if (!fd)
         return path_failure("open", path, errno);
     PartFile part(std::move(fd), path);
     part.read_only_ = rules.read_only;
-    RPMEM_TRY(part.lock(*place));
+    RPMEM_TRY(part.lock(place));
     RPMEM_TRY(part.examine(rules.mode));
     return part;
 }
 
 Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t size,
                                 const PartRules& rules) {
-    const auto place = find_place(path);
-    if (!place)
-        return path_failure("make", path, place.error());
-    const int directory = place->named().directory.get();
-    const char* const name = place->named().name.c_str();
+    RPMEM_ASSIGN(const auto place, place_of("make", path));
+    const int directory = place.named().directory.get();
+    const char* const name = place.named().name.c_str();
     UniqueFd fd(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
     if (!fd)
         return path_failure("make", path, errno);
     PartFile part(std::move(fd), path);
-    part.new_ = true;
+    part.kind_ = Kind::new_file;
     part.size_ = size;
-    auto result = part.lock(*place);
+    auto result = part.lock(place);
     if (result)
         result = part.allocate(rules.cancelled);
-    if (!result && part.is_at(place->named()))
+    if (!result && part.is_at(place.named()))
         unlinkat(directory, name, 0);
     RPMEM_TRY(std::move(result));
     return part;
@@ -229,9 +229,9 @@ Result<> PartFile::examine(mode_t mode) {
     const auto size = device.and_then([](const Device& dax) { return dax.size(); });
     const auto alignment = device.and_then([](const Device& dax) { return dax.alignment(); });
     if (!size || !alignment)
-        return fail(ErrorClass::caller_fault, EINVAL, "part {} is not a usable Device DAX: {}",
-                    path_.native(), size ? alignment.error().text : size.error().text);
-    device_dax_ = true;
+        return invalid("part {} is not a usable Device DAX: {}", path_.native(),
+                       size ? alignment.error().text : size.error().text);
+    kind_ = Kind::device_dax;
     deep_flush_ = open_deep_flush(status.st_rdev, true);
     size_ = *size;
     alignment_ = *alignment;
@@ -240,7 +240,7 @@ Result<> PartFile::examine(mode_t mode) {
 
 Result<PoolHeader> PartFile::read_header() const {
     PoolHeader header{};
-    if (device_dax_) {
+    if (is_device_dax()) {
         RPMEM_ASSIGN(const auto page, map_header(*this));
         std::memcpy(&header, page.get(), sizeof(header));
         return header;
@@ -259,7 +259,7 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
     const auto synced = [syncs](auto sync) {
         return syncs ? syncs->run(0, header_size, sync) : sync();
     };
-    if (device_dax_) {
+    if (is_device_dax()) {
         RPMEM_ASSIGN(const auto page, map_header(*this));
         Result<> written;
         const int code = synced([&] {
@@ -301,7 +301,7 @@ bool PartFile::is_cached() const {
 }
 
 bool PartFile::drop_cache() const {
-    if (device_dax_)
+    if (is_device_dax())
         return true;
     // Pages that are still to be written would stay; nobody was told that they are durable.
     static_cast<void>(sync_file_range(fd(), 0, 0,
@@ -313,7 +313,7 @@ bool PartFile::drop_cache() const {
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {
-    if (device_dax_)
+    if (is_device_dax())
         return {};
     // A size that is a mistake must not fill the file system, if only until it is found out.
     const auto left = space_left(fd());
@@ -329,41 +329,35 @@ Result<> PartFile::allocate(const Cancelled& cancelled) const {
 }
 
 Result<> PartFile::make_durable() const {
-    if (device_dax_)
+    if (is_device_dax())
         return {};
-    if ((new_ ? fsync(fd()) : fdatasync(fd())) != 0)
+    if ((kind_ == Kind::new_file ? fsync(fd()) : fdatasync(fd())) != 0)
         return fail_errno(ErrorClass::resource_limit, errno,
                           "cannot make what part {} holds durable", path_.native());
-    if (!new_)
+    if (kind_ != Kind::new_file)
         return {};
-    const auto place = find_place(path_);
-    if (!place)
-        return path_failure("find", path_, place.error());
-    return sync_directory(place->named(), path_);
+    RPMEM_ASSIGN(const auto place, place_of("find", path_));
+    return sync_directory(place.named(), path_);
 }
 
 Result<UniqueFd> PartFile::open_directory() const {
-    auto place = find_place(path_);
-    if (!place)
-        return path_failure("find", path_, place.error());
-    return std::move(place->link ? place->link->directory : place->entry.directory);
+    RPMEM_ASSIGN(auto place, place_of("find", path_));
+    return std::move(place.link ? place.link->directory : place.entry.directory);
 }
 
 Result<> PartFile::undo(bool has_header) const {
-    if (new_)
+    if (kind_ == Kind::new_file)
         return remove(has_header);
     return has_header ? write_header(PoolHeader{}) : Result<>();
 }
 
 Result<> PartFile::remove(bool has_header) const {
-    if (device_dax_)
+    if (is_device_dax())
         return has_header ? write_header(PoolHeader{}) : Result<>{};
-    const auto place = find_place(path_);
-    if (!place)
-        return path_failure("remove", path_, place.error());
-    if (!is_at(place->entry))
+    RPMEM_ASSIGN(const auto place, place_of("remove", path_));
+    if (!is_at(place.entry))
         return path_failure("remove", path_, ENOENT);
-    const Entry& named = place->named();
+    const Entry& named = place.named();
     if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
         return path_failure("remove", path_, errno);
     return sync_directory(named, path_);

@@ -54,10 +54,10 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    [[nodiscard]] bool is_device_dax() const { return device_dax_; }
+    [[nodiscard]] bool is_device_dax() const { return kind_ == Kind::device_dax; }
     // What open_deep_flush() returned for a Device DAX.
     [[nodiscard]] std::optional<int> deep_flush() const {
-        return device_dax_ ? std::optional(deep_flush_.get()) : std::nullopt;
+        return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
     [[nodiscard]] int protection() const;                                // of its mappings
@@ -85,6 +85,7 @@ public:
     [[nodiscard]] Result<> remove(bool has_header) const;
 
 private:
+    enum class Kind { file, new_file, device_dax }; // new: this session has made it
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
     Result<> lock(const ResolvedPath& place) const;
@@ -97,8 +98,7 @@ private:
     std::filesystem::path path_;
     std::uint64_t size_ = 0;
     std::uint64_t alignment_ = 1;
-    bool device_dax_ = false;
-    bool new_ = false;
+    Kind kind_ = Kind::file;
     bool read_only_ = false;
 };
 

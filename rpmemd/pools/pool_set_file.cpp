@@ -1,5 +1,7 @@
 #include "rpmemd/pools/pool_set_file.hpp"
 
+#include "common/base/text.hpp"
+
 #include <librpmem.h>
 
 #include <algorithm>
@@ -51,21 +53,18 @@ public:
 
     Result<PoolSet> parse() {
         if (rest_.size() > max_pool_set_file_size)
-            return fail(ErrorClass::caller_fault, EINVAL,
-                        "pool set file {} is larger than {} bytes; is it a pool set file?", name_,
-                        max_pool_set_file_size);
+            return invalid("pool set file {} is larger than {} bytes; is it a pool set file?",
+                           name_, max_pool_set_file_size);
         if (!next_line() || line_ != first_line)
             // Not a word of what it says: a peer may name any file of the daemon's user.
-            return fail(ErrorClass::caller_fault, EINVAL,
-                        "{}:1: this is no pool set file: the first line must be exactly "
-                        "PMEMPOOLSET",
-                        name_);
+            return invalid(
+                "{}:1: this is no pool set file: the first line must be exactly PMEMPOOLSET",
+                name_);
         while (next_line())
             RPMEM_TRY(parse_line());
         if (pool_set_.parts.empty())
-            return fail(ErrorClass::caller_fault, EINVAL,
-                        "{}:{}: the pool set has no parts; add a line \"SIZE PATH\" for each",
-                        name_, line_number_);
+            return invalid("{}:{}: the pool set has no parts; add a line \"SIZE PATH\" for each",
+                           name_, line_number_);
         return std::move(pool_set_);
     }
 
@@ -73,9 +72,7 @@ private:
     bool next_line() {
         if (rest_.empty())
             return false;
-        const auto length = std::min(rest_.find('\n'), rest_.size());
-        line_ = rest_.substr(0, length);
-        rest_.remove_prefix(std::min(length + 1, rest_.size()));
+        line_ = take_until(rest_, "\n");
         if (line_.ends_with('\r'))
             line_.remove_suffix(1);
         ++line_number_;
@@ -83,8 +80,8 @@ private:
     }
 
     [[nodiscard]] Failure wrong(std::string_view why) const {
-        return fail(ErrorClass::caller_fault, EINVAL, "{}:{}: {}: \"{}\"", name_,
-                    std::max<std::size_t>(line_number_, 1), why, quoted(line_));
+        return invalid("{}:{}: {}: \"{}\"", name_, std::max<std::size_t>(line_number_, 1), why,
+                       quoted(line_));
     }
 
     Result<> parse_line() {
@@ -195,7 +192,7 @@ std::optional<std::uint64_t> parse_part_size(std::string_view text) {
 }
 
 bool begins_as_pool_set(std::string_view text) {
-    auto line = text.substr(0, text.find('\n'));
+    auto line = take_until(text, "\n");
     if (line.ends_with('\r'))
         line.remove_suffix(1);
     return line == first_line;

@@ -1,6 +1,6 @@
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
-#include "common/base/unique_fd.hpp"
+#include "common/base/io.hpp"
 #include "rpmemd/pools/ownership.hpp"
 #include "rpmemd/pools/trusted_path.hpp"
 
@@ -17,9 +17,9 @@ namespace {
 
 Result<> check_name(std::string_view name) {
     if (name.empty())
-        return fail(ErrorClass::caller_fault, EINVAL, "the name of the pool set is empty");
+        return invalid("the name of the pool set is empty");
     if (name.find('\0') != std::string_view::npos)
-        return fail(ErrorClass::caller_fault, EINVAL, "the name of the pool set has a NUL in it");
+        return invalid("the name of the pool set has a NUL in it");
     if (name.starts_with('/'))
         return fail(ErrorClass::caller_fault, EBADF,
                     "the name of pool set {} is absolute; give it relative to poolset-dir", name);
@@ -66,28 +66,10 @@ Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& p
     if (fstat(file.get(), &status) != 0)
         return fail_errno(ErrorClass::bug, errno, "cannot examine pool set {}", name);
     if (!S_ISREG(status.st_mode))
-        return fail(ErrorClass::caller_fault, EINVAL, "pool set {} is not a regular file", name);
+        return invalid("pool set {} is not a regular file", name);
     const std::string path = options.poolset_dir / name;
     RPMEM_TRY(in_context("pool set", check_ownership(file.get(), status, path)));
     return file;
-}
-
-// Reads one byte more than allowed, so that the parser can tell that the file is too large.
-Result<std::string> read_bounded(int fd, const std::string& name) {
-    std::string text(max_pool_set_file_size + 1, '\0');
-    std::size_t length = 0;
-    while (length < text.size()) {
-        const auto count = read(fd, text.data() + length, text.size() - length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return fail_errno(ErrorClass::resource_limit, errno, "cannot read pool set {}", name);
-        if (count == 0)
-            break;
-        length += static_cast<std::size_t>(count);
-    }
-    text.resize(length);
-    return text;
 }
 
 struct FoundText {
@@ -99,7 +81,10 @@ Result<FoundText> find_text(const StoreOptions& options, const std::string& name
     RPMEM_TRY(check_name(name));
     RPMEM_ASSIGN(auto place, find_by_name(options, name));
     RPMEM_ASSIGN(const auto file, open_by_name(options, place, name));
-    RPMEM_ASSIGN(auto text, read_bounded(file.get(), name));
+    // One byte more than allowed, so that the parser can tell that the file is too large.
+    std::string text(max_pool_set_file_size + 1, '\0');
+    if (const int code = read_file(file.get(), text); code != 0)
+        return fail_errno(ErrorClass::resource_limit, code, "cannot read pool set {}", name);
     return FoundText{std::move(place), std::move(text)};
 }
 
@@ -115,10 +100,9 @@ Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {
     const std::string path(name);
     RPMEM_ASSIGN(const auto found, find_text(options, path));
     if (!begins_as_pool_set(found.text))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "{} in {} is not removed: it is no pool set file, its first line is not "
-                    "PMEMPOOLSET",
-                    path, options.poolset_dir.native());
+        return invalid(
+            "{} in {} is not removed: it is no pool set file, its first line is not PMEMPOOLSET",
+            path, options.poolset_dir.native());
     const Entry& named = found.place.named();
     if (unlinkat(named.directory.get(), named.name.c_str(), 0) != 0)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot remove pool set {} in {}", path,

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace rpmem::target {
@@ -72,10 +71,9 @@ std::optional<PoolHeader> sound_header(const LockedPart& part) {
 Result<> check_belongs(const LockedPart& part, const std::optional<Uuid>& named) {
     const auto& path = part.file.path().native();
     if (const auto header = sound_header(part); header && header->poolset_uuid != *named)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "part {} is left alone: its header names another pool set than the first one "
-                    "does; correct the pool set file",
-                    path);
+        return invalid("part {} is left alone: its header names another pool set than the first "
+                       "one does; correct the pool set file",
+                       path);
     struct stat status {};
     if (part.has_header || part.file.is_device_dax())
         return {};

@@ -40,12 +40,11 @@ Result<> check_shutdown_state(const ShutdownState& state, const DeviceState& dev
                       state.device_uuid == devices.device_uuid;
     if (!readable || same || state.dirty == 0)
         return {};
-    return fail(ErrorClass::caller_fault, EINVAL,
-                "pool {} was open when its devices lost power or were exchanged (unsafe shutdown "
-                "count then {}, now {}; device id then {:#x}, now {:#x}): its data cannot be "
-                "trusted; restore it from a replica",
-                pool, state.unsafe_shutdown_count, devices.unsafe_shutdown_count, state.device_uuid,
-                devices.device_uuid);
+    return invalid("pool {} was open when its devices lost power or were exchanged (unsafe "
+                   "shutdown count then {}, now {}; device id then {:#x}, now {:#x}): its data "
+                   "cannot be trusted; restore it from a replica",
+                   pool, state.unsafe_shutdown_count, devices.unsafe_shutdown_count,
+                   state.device_uuid, devices.device_uuid);
 }
 
 } // namespace rpmem::target

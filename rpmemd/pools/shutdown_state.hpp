@@ -5,7 +5,6 @@
 #include "rpmemd/pools/pool_header.hpp"
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 namespace rpmem::target {

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "common/base/paging_policy.hpp"
-#include "common/base/use_tls.hpp"
+#include "common/base/shared_settings.hpp"
 
 #include <sys/types.h>
 

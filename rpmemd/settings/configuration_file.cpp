@@ -1,9 +1,9 @@
 #include "rpmemd/settings/configuration_file.hpp"
 
-#include "common/base/unique_fd.hpp"
+#include "common/base/io.hpp"
+#include "common/base/text.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
@@ -11,23 +11,18 @@
 namespace rpmem::target {
 namespace {
 
-template <typename... Args>
-Failure wrong_line(fmt::format_string<Args...> format, Args&&... args) {
-    return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
-}
-
 Result<> parse_line(Layer& layer, std::string_view line, std::string source) {
     if (line.size() > max_configuration_line_size)
-        return wrong_line("the line has {} bytes, at most {} are allowed", line.size(),
-                          max_configuration_line_size);
+        return invalid("the line has {} bytes, at most {} are allowed", line.size(),
+                       max_configuration_line_size);
     if (line.find('\0') != std::string_view::npos)
-        return wrong_line("the line has a NUL byte; is this a text file?");
+        return invalid("the line has a NUL byte; is this a text file?");
     const auto statement = trimmed(line.substr(0, line.find('#')));
     if (statement.empty())
         return {};
     const auto equals = statement.find('=');
     if (equals == std::string_view::npos)
-        return wrong_line("there is no \"=\"; write: key = value");
+        return invalid("there is no \"=\"; write: key = value");
     return apply_setting(layer, trimmed(statement.substr(0, equals)),
                          {std::string(trimmed(statement.substr(equals + 1))), std::move(source)});
 }
@@ -48,23 +43,13 @@ Result<std::string> read_bounded(const std::filesystem::path& file) {
         return fail_errno(ErrorClass::caller_fault, errno, "cannot open the configuration file {}",
                           file.native());
     std::string text(max_configuration_file_size + 1, '\0');
-    std::size_t length = 0;
-    while (length < text.size()) {
-        const ssize_t count = ::read(fd.get(), text.data() + length, text.size() - length);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return fail_errno(ErrorClass::caller_fault, errno,
-                              "cannot read the configuration file {}", file.native());
-        if (count == 0)
-            break;
-        length += static_cast<std::size_t>(count);
-    }
-    if (length > max_configuration_file_size)
+    if (const int code = read_file(fd.get(), text); code != 0)
+        return fail_errno(ErrorClass::caller_fault, code, "cannot read the configuration file {}",
+                          file.native());
+    if (text.size() > max_configuration_file_size)
         return fail(ErrorClass::caller_fault, EFBIG,
                     "the configuration file {} is too large: at most {} bytes are read",
                     file.native(), max_configuration_file_size);
-    text.resize(length);
     return text;
 }
 
@@ -73,9 +58,7 @@ Result<std::string> read_bounded(const std::filesystem::path& file) {
 Result<Layer> parse_configuration(std::string_view text, const std::filesystem::path& file) {
     Layer layer;
     for (std::size_t number = 1; !text.empty(); ++number) {
-        const auto end = text.find('\n');
-        const auto line = text.substr(0, end);
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        const auto line = take_until(text, "\n");
         if (auto parsed = parse_line(layer, line, fmt::format("{}:{}", file.native(), number));
             !parsed) {
             Error error = std::move(parsed).error();

@@ -17,10 +17,6 @@ constexpr std::size_t most_name = 4095;
 // Of the client's command in a message.
 constexpr std::size_t most_shown = 200;
 
-Failure not_understood(std::string_view why) {
-    return fail(ErrorClass::caller_fault, EINVAL, "{}", why);
-}
-
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
 // What means nothing to a shell; '~' only begins a home directory, which nobody looks up here.
@@ -65,14 +61,14 @@ Result<std::string> take_quoted(std::string_view& text) {
             text.remove_prefix(1);
         }
     }
-    return not_understood("a quote is not closed");
+    return invalid("a quote is not closed");
 }
 
 Result<std::string> take_name(std::string_view& text) {
     auto name = text.starts_with('\'') ? take_quoted(text)
                                        : Result<std::string>(std::string(take_plain_word(text)));
     if (name && (name->empty() || name->front() == '-' || name->size() > most_name))
-        return not_understood("what follows --remove is no name of a pool set");
+        return invalid("what follows --remove is no name of a pool set");
     return name;
 }
 
@@ -126,14 +122,14 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
 Result<ClientCommand> parse_client_command(std::string_view text) {
     ClientCommand command;
     if (std::any_of(text.begin(), text.end(), is_control))
-        return not_understood("there are control characters in it");
+        return invalid("there are control characters in it");
     if (takes(text, offer_prefix)) {
         command.knows_hello = true;
         skip_blanks(text);
     }
     const std::string_view word = take_plain_word(text);
     if (word.substr(word.rfind('/') + 1) != program)
-        return not_understood("it does not begin with rpmemd, or a path to it");
+        return invalid("it does not begin with rpmemd, or a path to it");
     if (takes_option(text, "--probe")) {
         command.action = ClientCommand::Action::probe;
     } else if (takes_option(text, "--remove")) {
@@ -144,8 +140,7 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
         command.remove_pool_set = takes_option(text, "--pool-set");
     }
     if (!text.empty())
-        return not_understood("only --remove NAME [--force] [--pool-set] or --probe may follow "
-                              "rpmemd");
+        return invalid("only --remove NAME [--force] [--pool-set] or --probe may follow rpmemd");
     return command;
 }
 
@@ -153,9 +148,8 @@ Result<AdmittedCommand> admit(const char* original, Configuration& configuration
     const bool forced = original != nullptr || configuration.restricted;
     configuration.may_delete = !configuration.read_only && (configuration.allow_remove || !forced);
     if (configuration.restricted && configuration.allow_outside)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "--restricted keeps a key within poolset-dir, and poolset-outside lets it "
-                    "leave that; take one of them away");
+        return invalid("--restricted keeps a key within poolset-dir, and poolset-outside lets it "
+                       "leave that; take one of them away");
     if (configuration.restricted && !original)
         return refused("a login without a command is refused: this key can only replicate "
                        "(--restricted in the command of its line in authorized_keys)");

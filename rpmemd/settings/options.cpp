@@ -157,8 +157,7 @@ Result<Layer> settings_of(const CLI::App& app, const Options& options) {
             text = absolute_log_file(std::move(text));
         auto applied = apply_setting(layer, setting.name, {std::move(text), "command line"});
         if (!applied)
-            return fail(ErrorClass::caller_fault, EINVAL, "command line: --{}",
-                        applied.error().text);
+            return invalid("command line: --{}", applied.error().text);
     }
     conclude(layer);
     return layer;
@@ -193,8 +192,7 @@ Result<CommandLine> configure(const CLI::App& app, const Options& options,
                               const Environment& environment) {
     RPMEM_ASSIGN(auto command_line, settings_of(app, options));
     if (options.outright.remove && options.outright.remove->empty())
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "command line: --remove needs the name of a pool set");
+        return invalid("command line: --remove needs the name of a pool set");
     RPMEM_ASSIGN(auto files, read_files(options, environment));
     std::vector<std::string> warnings;
     const Layer variables = read_variables(::secure_getenv, warnings);
@@ -223,8 +221,7 @@ Environment process_environment(std::string version) {
 Result<CommandLine> parse_command_line(int argc, const char* const argv[],
                                        const Environment& environment) {
     if (argc < 1) // execve() allows it, the parser does not
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "command line: it is empty, not even the program's name is there");
+        return invalid("command line: it is empty, not even the program's name is there");
     Options options;
     CLI::App app(description);
     declare(app, options, environment.version);
@@ -235,11 +232,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
     } catch (const CLI::CallForVersion& version) {
         return ExitRequest{std::string(version.what()) + "\n"};
     } catch (const CLI::Error& error) {
-        return fail(ErrorClass::caller_fault, EINVAL, "command line: {}; see rpmemd --help",
-                    error.what());
+        return invalid("command line: {}; see rpmemd --help", error.what());
     } catch (const std::logic_error&) { // of std::stoll(), within the parser
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "command line: what follows the \"=\" of a switch is neither yes nor no");
+        return invalid("command line: what follows the \"=\" of a switch is neither yes nor no");
     }
     return configure(app, options, environment);
 }

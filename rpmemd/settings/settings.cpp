@@ -9,41 +9,7 @@ namespace {
 
 using enum SettingKind;
 
-using Row = SettingRow<Configuration>;
-
 constexpr std::string_view from_default = "default";
-
-template <auto member>
-constexpr Row one_of(std::string_view name, std::string_view words, std::string_view usual,
-                     std::string_view help, std::string_view placeholder) {
-    return {{.name = name,
-             .kind = choice,
-             .default_value = usual,
-             .help = help,
-             .words = words,
-             .placeholder = placeholder},
-            into<member>};
-}
-
-template <auto member>
-constexpr Row yes_or_no(std::string_view name, std::string_view usual, std::string_view help) {
-    return {
-        {.name = name, .kind = boolean, .default_value = usual, .help = help, .words = "no|yes"},
-        into<member>};
-}
-
-template <auto member>
-constexpr Row milliseconds(std::string_view name, std::string_view usual, std::string_view help) {
-    return {{.name = name,
-             .kind = number,
-             .default_value = usual,
-             .help = help,
-             .minimum = 1000,
-             .maximum = 3600000,
-             .unit = "milliseconds",
-             .placeholder = "MILLISECONDS"},
-            into<member>};
-}
 
 void store_log_level(Configuration& configuration, const SettingValue& value) {
     constexpr LogLevel levels[] = {LogLevel::error, LogLevel::warning, LogLevel::notice,
@@ -57,58 +23,56 @@ void store_port_range(Configuration& configuration, const SettingValue& value) {
 }
 
 // As --help and the sample file list them.
-constexpr Row rows[] = {
-    {{.name = "poolset-dir",
-      .kind = path,
-      .default_value = "$HOME",
-      .help = "directory in which pool sets are looked up",
-      .placeholder = "DIRECTORY"},
-     into<&Configuration::poolset_dir>},
-    yes_or_no<&Configuration::allow_outside>(
+constexpr SettingRow<Configuration> rows[] = {
+    row_of<&Configuration::poolset_dir>({.name = "poolset-dir",
+                                         .kind = path,
+                                         .default_value = "$HOME",
+                                         .help = "directory in which pool sets are looked up",
+                                         .placeholder = "DIRECTORY"}),
+    switch_row<&Configuration::allow_outside>(
         "poolset-outside", "no",
         "names of pool sets may leave that directory, by .. or symbolic links"),
-    {{.name = "part-mode",
-      .kind = mode,
-      .default_value = "0600",
-      .help = "permissions of part files that are created",
-      .minimum = 0600,
-      .maximum = 0666,
-      .placeholder = "MODE"},
-     into<&Configuration::part_mode>},
-    one_of<&Configuration::volatile_medium>(
+    row_of<&Configuration::part_mode>({.name = "part-mode",
+                                       .kind = mode,
+                                       .default_value = "0600",
+                                       .help = "permissions of part files that are created",
+                                       .minimum = 0600,
+                                       .maximum = 0666,
+                                       .placeholder = "MODE"}),
+    choice_row<&Configuration::volatile_medium>(
         "volatile-medium", "warn|refuse", "warn",
         "a pool on a medium that is not durable by itself: tell it in the log, or refuse it",
         "WHAT"),
-    yes_or_no<&Configuration::persist_apm>("persist-apm", "no",
-                                           "allow the Appliance Persistency Method"),
-    yes_or_no<&Configuration::persist_general>(
+    switch_row<&Configuration::persist_apm>("persist-apm", "no",
+                                            "allow the Appliance Persistency Method"),
+    switch_row<&Configuration::persist_general>(
         "persist-general", "yes", "allow the General Purpose Server Persistency Method"),
-    one_of<&Configuration::deep_flush>(
+    choice_row<&Configuration::deep_flush>(
         "deep-flush", "warn|require", "warn",
         "a pool whose deep flush this user may not ask for: tell it in the log, or refuse "
         "the pool",
         "WHAT"),
-    yes_or_no<&Configuration::direct_access>(
+    switch_row<&Configuration::direct_access>(
         "direct-access", "yes", "clients may reach a pool's memory by RDMA; no: by frames only"),
-    yes_or_no<&Configuration::sockets>(
+    switch_row<&Configuration::sockets>(
         "sockets", "no", "the sockets provider may serve, which lets strangers disturb a session"),
-    one_of<&Configuration::confine>(
+    choice_row<&Configuration::confine>(
         "confine", "auto|yes|no", "auto",
         "a session gives up the files and system calls that it does not need: where it can, "
         "always (or it is refused), or never",
         "WHEN"),
-    {{.name = "device",
-      .kind = list,
-      .help = "RDMA devices that may serve: NAME or NAME:PORT; none named: all",
-      .maximum = 64,
-      .placeholder = "DEVICE[:PORT],..."},
-     into<&Configuration::device>},
-    {{.name = "address",
-      .kind = list,
-      .help = "addresses of this machine that clients may try besides the one that ssh reached",
-      .maximum = 8,
-      .placeholder = "ADDRESS,..."},
-     into<&Configuration::addresses>},
+    row_of<&Configuration::device>(
+        {.name = "device",
+         .kind = list,
+         .help = "RDMA devices that may serve: NAME or NAME:PORT; none named: all",
+         .maximum = 64,
+         .placeholder = "DEVICE[:PORT],..."}),
+    row_of<&Configuration::addresses>(
+        {.name = "address",
+         .kind = list,
+         .help = "addresses of this machine that clients may try besides the one that ssh reached",
+         .maximum = 8,
+         .placeholder = "ADDRESS,..."}),
     {{.name = "port-range",
       .kind = range,
       .help = "ports on which lanes over tcp may arrive, for firewalls; none: the kernel chooses",
@@ -116,58 +80,58 @@ constexpr Row rows[] = {
       .maximum = 65535,
       .placeholder = "FIRST-LAST"},
      store_port_range},
-    milliseconds<&Configuration::peer_timeout>(
+    timeout_row<&Configuration::peer_timeout>(
         "peer-timeout", "20000",
         "how long the client may be silent until its session ends, and its kernel until a lane is "
-        "lost"),
-    {{.name = "state-dir",
-      .kind = path,
-      .default_value = "$HOME/.local/state/rpmemd",
-      .help = "directory for what daemons must know of each other, to take up lost sessions",
-      .placeholder = "DIRECTORY"},
-     into<&Configuration::state_dir>},
-    one_of<&Configuration::tls>("tls", "off|on|require", "off",
-                                "lanes use TLS: never, if the client can, or else there are none",
-                                "WHEN"),
-    yes_or_no<&Configuration::require_hello>("require-hello", "no",
-                                             "clients that speak protocol 0.1 are refused"),
-    {{.name = "on-demand-paging",
-      .kind = choice,
-      .default_value = "auto",
-      .help = "RDMA devices page memory in: where it cannot be pinned, always, or never",
-      .words = "auto|on|off",
-      .variable = "RPMEM_ODP",
-      .placeholder = "WHEN"},
-     into<&Configuration::paging>},
-    milliseconds<&Configuration::accept_timeout>("accept-timeout", "120000",
-                                                 "how long a client may take to connect its lanes"),
-    {{.name = "nthreads",
-      .kind = number,
-      .default_value = "0",
-      .help = "threads that serve the lanes; 0: as many as fit",
-      .minimum = 0,
-      .maximum = 1024,
-      .option = "-t",
-      .placeholder = "N"},
-     into<&Configuration::threads>},
-    {{.name = "spin-time",
-      .kind = number,
-      .default_value = "50",
-      .help = "how long a thread looks for messages before it sleeps",
-      .minimum = 0,
-      .maximum = 1000000,
-      .unit = "microseconds",
-      .variable = "RPMEM_SPIN_TIME",
-      .placeholder = "N"},
-     into<&Configuration::spin_time>},
-    yes_or_no<&Configuration::use_syslog>(
+        "lost",
+        "milliseconds", "MILLISECONDS"),
+    row_of<&Configuration::state_dir>(
+        {.name = "state-dir",
+         .kind = path,
+         .default_value = "$HOME/.local/state/rpmemd",
+         .help = "directory for what daemons must know of each other, to take up lost sessions",
+         .placeholder = "DIRECTORY"}),
+    choice_row<&Configuration::tls>(
+        "tls", "off|on|require", "off",
+        "lanes use TLS: never, if the client can, or else there are none", "WHEN"),
+    switch_row<&Configuration::require_hello>("require-hello", "no",
+                                              "clients that speak protocol 0.1 are refused"),
+    row_of<&Configuration::paging>(
+        {.name = "on-demand-paging",
+         .kind = choice,
+         .default_value = "auto",
+         .help = "RDMA devices page memory in: where it cannot be pinned, always, or never",
+         .words = "auto|on|off",
+         .variable = "RPMEM_ODP",
+         .placeholder = "WHEN"}),
+    timeout_row<&Configuration::accept_timeout>("accept-timeout", "120000",
+                                                "how long a client may take to connect its lanes",
+                                                "milliseconds", "MILLISECONDS"),
+    row_of<&Configuration::threads>({.name = "nthreads",
+                                     .kind = number,
+                                     .default_value = "0",
+                                     .help = "threads that serve the lanes; 0: as many as fit",
+                                     .minimum = 0,
+                                     .maximum = 1024,
+                                     .option = "-t",
+                                     .placeholder = "N"}),
+    row_of<&Configuration::spin_time>(
+        {.name = "spin-time",
+         .kind = number,
+         .default_value = "50",
+         .help = "how long a thread looks for messages before it sleeps",
+         .minimum = 0,
+         .maximum = 1000000,
+         .unit = "microseconds",
+         .variable = "RPMEM_SPIN_TIME",
+         .placeholder = "N"}),
+    switch_row<&Configuration::use_syslog>(
         "use-syslog", "yes", "log to syslog(3); where log-file is set and this is not, it is no"),
-    {{.name = "log-file",
-      .kind = path,
-      .default_value = "/var/log/rpmemd.log",
-      .help = "log to this file, in place of syslog",
-      .placeholder = "FILE"},
-     into<&Configuration::log_file>},
+    row_of<&Configuration::log_file>({.name = "log-file",
+                                      .kind = path,
+                                      .default_value = "/var/log/rpmemd.log",
+                                      .help = "log to this file, in place of syslog",
+                                      .placeholder = "FILE"}),
     {{.name = "log-level",
       .kind = choice,
       .default_value = "err",
@@ -176,11 +140,6 @@ constexpr Row rows[] = {
       .placeholder = "LEVEL"},
      store_log_level},
 };
-
-template <typename... Args>
-Failure invalid(fmt::format_string<Args...> format, Args&&... args) {
-    return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
-}
 
 std::string names_of_settings() {
     std::string names;

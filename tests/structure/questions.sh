@@ -28,5 +28,13 @@ while read -r name file; do
 done < <(grep -oE '`[A-Za-z_:]+\(\)` ?\(`[a-z_/.]+`\)' docs/architecture.md |
     sed -E 's/`([A-Za-z_:]+)\(\)` ?\(`([^`]+)`\)/\1 \2/')
 
+# The command that runs one test names one that there is.
+while IFS=. read -r suite name; do
+    grep -rqE "^TEST(_[FP])?\($suite, $name" tests/unit || {
+        echo "docs/architecture.md: there is no test $suite.$name"
+        faults=1
+    }
+done < <(sed -nE "s/.*-R '\^([A-Za-z]+\.[A-Za-z]+)'.*/\1/p" docs/architecture.md)
+
 [ $faults = 0 ] && echo "$answers answers are where they should be"
 exit $faults

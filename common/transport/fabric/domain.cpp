@@ -71,9 +71,8 @@ constexpr std::size_t max_connection_data = 256;
 
 Result<int> wait_fd_of(fid_t object, const char* what) {
     int fd = -1;
-    const int status = fi_control(object, FI_GETWAIT, &fd);
-    if (status != 0)
-        return fail_fabric(ErrorClass::bug, status, "no descriptor to wait on for the {}", what);
+    RPMEM_TRY(checked(fi_control(object, FI_GETWAIT, &fd), ErrorClass::bug,
+                      "no descriptor to wait on for the {}", what));
     return fd;
 }
 
@@ -101,16 +100,14 @@ int failed_operation(fid_cq* queue, void*& context) {
 
 Result<Domain> open_domain(const Provider& provider) {
     fid_fabric* fabric = nullptr;
-    int status = fi_fabric(provider.info->fabric_attr, &fabric, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot open the fabric {}",
-                           name_of(provider.kind));
+    RPMEM_TRY(checked(fi_fabric(provider.info->fabric_attr, &fabric, nullptr),
+                      ErrorClass::resource_limit, "cannot open the fabric {}",
+                      name_of(provider.kind)));
     Domain opened{Handle<fid_fabric>(fabric), nullptr};
     fid_domain* domain = nullptr;
-    status = fi_domain(fabric, provider.info.get(), &domain, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot open the {} device {}",
-                           name_of(provider.kind), provider.info->domain_attr->name);
+    RPMEM_TRY(checked(fi_domain(fabric, provider.info.get(), &domain, nullptr),
+                      ErrorClass::resource_limit, "cannot open the {} device {}",
+                      name_of(provider.kind), provider.info->domain_attr->name));
     opened.domain.reset(domain);
     return opened;
 }
@@ -147,9 +144,8 @@ Result<EventQueue> EventQueue::open(const Domain& domain) {
     fi_eq_attr attributes{};
     attributes.wait_obj = FI_WAIT_FD;
     fid_eq* queue = nullptr;
-    const int status = fi_eq_open(domain.fabric.get(), &attributes, &queue, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot open an event queue");
+    RPMEM_TRY(checked(fi_eq_open(domain.fabric.get(), &attributes, &queue, nullptr),
+                      ErrorClass::resource_limit, "cannot open an event queue"));
     Handle<fid_eq> owned(queue);
     RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "event queue"));
     return EventQueue(std::move(owned), domain, fd);
@@ -218,10 +214,9 @@ Result<CompletionQueue> CompletionQueue::open(const Domain& domain, std::size_t 
     attributes.format = FI_CQ_FORMAT_MSG;
     attributes.wait_obj = FI_WAIT_FD;
     fid_cq* queue = nullptr;
-    const int status = fi_cq_open(domain.domain.get(), &attributes, &queue, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status,
-                           "cannot open a completion queue of {} entries", size);
+    RPMEM_TRY(checked(fi_cq_open(domain.domain.get(), &attributes, &queue, nullptr),
+                      ErrorClass::resource_limit, "cannot open a completion queue of {} entries",
+                      size));
     Handle<fid_cq> owned(queue);
     RPMEM_ASSIGN(const int fd, wait_fd_of(&queue->fid, "completion queue"));
     return CompletionQueue(std::move(owned), domain.fabric.get(), fd);
@@ -229,13 +224,9 @@ Result<CompletionQueue> CompletionQueue::open(const Domain& domain, std::size_t 
 
 int CompletionQueue::read(std::span<Completion> entries) const {
     const ssize_t got = fi_cq_read(queue_.get(), entries.data(), entries.size());
-    if (got > 0)
-        return static_cast<int>(got);
-    if (got == -FI_EAGAIN || got == 0)
-        return 0;
     if (got == -FI_EAVAIL)
         return failed_operation(queue_.get(), failed_context_);
-    return static_cast<int>(got);
+    return got == -FI_EAGAIN ? 0 : static_cast<int>(got);
 }
 
 bool CompletionQueue::sleep(int timeout_ms, int wake) const {

@@ -12,9 +12,8 @@ namespace {
 Result<std::uint16_t> port_of(fid_t object) {
     sockaddr_storage name{};
     std::size_t length = sizeof(name);
-    const int status = fi_getname(object, &name, &length);
-    if (status != 0)
-        return fail_fabric(ErrorClass::bug, status, "asking for the port of a listening endpoint");
+    RPMEM_TRY(checked(fi_getname(object, &name, &length), ErrorClass::bug,
+                      "asking for the port of a listening endpoint"));
     if (name.ss_family == AF_INET)
         return ntohs(reinterpret_cast<const sockaddr_in*>(&name)->sin_port);
     if (name.ss_family == AF_INET6)
@@ -28,11 +27,10 @@ Result<std::uint16_t> port_of(fid_t object) {
 Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const EventQueue& events,
                                 const CompletionQueue& completions) {
     fid_ep* endpoint = nullptr;
-    int status = fi_endpoint(domain.domain.get(), info, &endpoint, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot open an endpoint");
+    RPMEM_TRY(checked(fi_endpoint(domain.domain.get(), info, &endpoint, nullptr),
+                      ErrorClass::resource_limit, "cannot open an endpoint"));
     Endpoint opened{Handle<fid_ep>(endpoint)};
-    status = fi_ep_bind(endpoint, &events.get()->fid, 0);
+    int status = fi_ep_bind(endpoint, &events.get()->fid, 0);
     if (status == 0)
         status = fi_ep_bind(endpoint, &completions.get()->fid, FI_RECV);
     // What is posted says itself whether it completes with an entry.
@@ -41,24 +39,19 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
             fi_ep_bind(endpoint, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
     if (status == 0)
         status = fi_enable(endpoint);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot set up an endpoint");
+    RPMEM_TRY(checked(status, ErrorClass::resource_limit, "cannot set up an endpoint"));
     return opened;
 }
 
 Result<> Endpoint::connect(const void* address, std::span<const std::byte> data) {
-    const int status =
-        fi_connect(endpoint_.get(), address, data.empty() ? nullptr : data.data(), data.size());
-    if (status != 0)
-        return fail_fabric(ErrorClass::link_lost, status, "cannot start to connect a lane");
-    return {};
+    return checked(
+        fi_connect(endpoint_.get(), address, data.empty() ? nullptr : data.data(), data.size()),
+        ErrorClass::link_lost, "cannot start to connect a lane");
 }
 
 Result<> Endpoint::accept() {
-    const int status = fi_accept(endpoint_.get(), nullptr, 0);
-    if (status != 0)
-        return fail_fabric(ErrorClass::link_lost, status, "cannot accept the connection of a lane");
-    return {};
+    return checked(fi_accept(endpoint_.get(), nullptr, 0), ErrorClass::link_lost,
+                   "cannot accept the connection of a lane");
 }
 
 void Endpoint::shut_down() {
@@ -69,16 +62,14 @@ void Endpoint::shut_down() {
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,
                                                 const EventQueue& events) {
     fid_pep* endpoint = nullptr;
-    int status = fi_passive_ep(domain.fabric.get(), provider.info.get(), &endpoint, nullptr);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status, "cannot open a listening endpoint");
+    RPMEM_TRY(checked(fi_passive_ep(domain.fabric.get(), provider.info.get(), &endpoint, nullptr),
+                      ErrorClass::resource_limit, "cannot open a listening endpoint"));
     Handle<fid_pep> owned(endpoint);
-    status = fi_pep_bind(endpoint, &events.get()->fid, 0);
+    int status = fi_pep_bind(endpoint, &events.get()->fid, 0);
     if (status == 0)
         status = fi_listen(endpoint);
-    if (status != 0)
-        return fail_fabric(ErrorClass::resource_limit, status,
-                           "cannot listen for lanes with the provider {}", name_of(provider.kind));
+    RPMEM_TRY(checked(status, ErrorClass::resource_limit,
+                      "cannot listen for lanes with the provider {}", name_of(provider.kind)));
     RPMEM_ASSIGN(const std::uint16_t port, port_of(&endpoint->fid));
     return PassiveEndpoint(std::move(owned), port);
 }

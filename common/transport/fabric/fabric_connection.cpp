@@ -17,7 +17,7 @@ using wire::FrameHeader;
 using wire::FrameType;
 using Kind = FabricOperation::Kind;
 
-// More than any message of an handshake has.
+// More than any message of a handshake has.
 constexpr std::size_t longest_handshake = 128;
 
 // To refer a device to a second place takes longer than to copy so few bytes.
@@ -102,9 +102,8 @@ Result<> FabricConnection::start() {
 
 Result<> FabricConnection::post_all() {
     for (FabricOperation& operation : receives_.operations)
-        if (const int status = post_receive(operation); status != 0)
-            return fabric::fail_fabric(ErrorClass::resource_limit, status,
-                                       "cannot post a receive buffer of {}", name_);
+        RPMEM_TRY(fabric::checked(post_receive(operation), ErrorClass::resource_limit,
+                                  "cannot post a receive buffer of {}", name_));
     return {};
 }
 
@@ -140,11 +139,8 @@ void FabricConnection::ended_well(FabricOperation& operation, std::size_t size) 
         }
         return;
     case Kind::write:
-        --writes_;
-        ++direct_ended_;
-        return;
     case Kind::read:
-        --reads_;
+        --(operation.kind == Kind::write ? writes_ : reads_);
         ++direct_ended_;
         return;
     }
@@ -242,10 +238,9 @@ Result<> FabricConnection::say(ByteView message) {
     std::copy(message.begin(), message.end(), operation.place);
     const iovec place = iovec_of(operation.place, message.size());
     void* descriptor = sends_.region.descriptor();
-    const int status =
-        endpoint_.post_send({&place, 1}, {&descriptor, 1}, FI_COMPLETION, &operation);
-    if (status != 0)
-        return fabric::fail_fabric(ErrorClass::link_lost, status, "{}: cannot send", name_);
+    RPMEM_TRY(fabric::checked(
+        endpoint_.post_send({&place, 1}, {&descriptor, 1}, FI_COMPLETION, &operation),
+        ErrorClass::link_lost, "{}: cannot send", name_));
     numbers_[(first_send_ + open_sends_++) % numbers_.size()] = 1;
     return {};
 }
@@ -366,10 +361,8 @@ bool FabricConnection::reaches(std::span<const std::byte> place) const {
 }
 
 PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::byte> piece) {
-    if (!can_send())
-        return PostResult::ended;
-    if (is_full())
-        return PostResult::full;
+    if (!can_send() || is_full())
+        return can_send() ? PostResult::full : PostResult::ended;
     const PostResult done =
         posted(endpoint_.post_write(piece.data(), piece.size(), pool_.descriptor,
                                     {pool_.remote->address + offset, pool_.remote->key}, &write_));
@@ -378,10 +371,8 @@ PostResult FabricConnection::write(std::uint64_t offset, std::span<const std::by
 }
 
 PostResult FabricConnection::read(std::uint64_t offset, std::span<std::byte> place) {
-    if (!can_send())
-        return PostResult::ended;
-    if (is_full())
-        return PostResult::full;
+    if (!can_send() || is_full())
+        return can_send() ? PostResult::full : PostResult::ended;
     if (place.empty())
         place = sends_.behind.first(unwanted);
     void* const descriptor = is_within(place, sends_.behind)  ? sends_.region.descriptor()

@@ -142,7 +142,7 @@ private:
         std::size_t size = 0; // of a place
         std::span<std::byte> behind;
     };
-    // ByteView of a read that nobody wants.
+    // Bytes of a read that nobody wants.
     static constexpr std::size_t unwanted = 8;
 
     FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,

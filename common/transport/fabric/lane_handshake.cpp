@@ -33,9 +33,7 @@ Failure InitiatorHandshake::refused() const {
 
 Result<ByteView> InitiatorHandshake::start() {
     const ProofStep step = proof_.start(random_);
-    if (step.state == ProofState::refused)
-        return refused();
-    return step.send;
+    return step.state == ProofState::refused ? refused() : Result<ByteView>(step.send);
 }
 
 Result<ByteView> InitiatorHandshake::take(ByteView message) {

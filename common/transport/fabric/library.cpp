@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
-#include <string>
 
 namespace rpmem::fabric {
 namespace {

@@ -2,6 +2,7 @@
 // systems, and much of what this project does gets by without it.
 #pragma once
 
+#include "common/base/freed_by.hpp"
 #include "common/base/result.hpp"
 
 #include <rdma/fabric.h>
@@ -25,22 +26,19 @@ bool set_before_start(const char* variable, const char* value);
 // Nothing is set any more: other threads may read the environment from now on.
 void freeze_environment();
 
-// Owners of its objects.
+// Owners of its objects. fi_close() fails only with objects open beneath, and this layer keeps the
+// order.
 struct Closer {
     template <typename Object>
     void operator()(Object* object) const {
-        fi_close(
-            &object->fid); // fails only with objects open beneath it, an order this layer keeps
+        fi_close(&object->fid);
     }
 };
 
 template <typename Object>
 using Handle = std::unique_ptr<Object, Closer>;
 
-struct InfoDeleter {
-    void operator()(fi_info* info) const { fi_freeinfo(info); }
-};
-using Info = std::unique_ptr<fi_info, InfoDeleter>;
+using Info = std::unique_ptr<fi_info, FreedBy<fi_freeinfo>>;
 
 // The words for CODE, a positive errno value of libfabric's, and what to do about it.
 std::string explain(int code);
@@ -52,6 +50,14 @@ template <typename... Args>
     const int code = -status;
     return Failure(
         Error{code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + explain(code)});
+}
+
+// The same, of a STATUS that may be 0: then nothing is wrong.
+template <typename... Args>
+[[nodiscard]] Result<> checked(int status, ErrorClass kind, fmt::format_string<Args...> format,
+                               Args&&... args) {
+    return status == 0 ? Result<>()
+                       : fail_fabric(kind, status, format, std::forward<Args>(args)...);
 }
 
 } // namespace rpmem::fabric

@@ -3,7 +3,6 @@
 #include "common/base/host_address.hpp"
 #include "common/rdma/environment_switch.hpp"
 #include "common/rdma/on_demand_paging.hpp"
-#include "common/transport/fabric/library.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // Which libfabric provider reaches a node, and what it can do.
 #pragma once
 
-#include "common/base/paging_policy.hpp"
 #include "common/base/result.hpp"
+#include "common/base/shared_settings.hpp"
 #include "common/transport/fabric/library.hpp"
 #include "common/wire/control_messages.hpp"
 

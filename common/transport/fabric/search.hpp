@@ -5,7 +5,6 @@
 #include "common/rdma/diagnosis.hpp"
 #include "common/transport/fabric/provider.hpp"
 
-#include <cstddef>
 #include <string>
 
 namespace rpmem::fabric {

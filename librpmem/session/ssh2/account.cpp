@@ -1,6 +1,6 @@
 #include "librpmem/session/ssh2/account.hpp"
 
-#include "common/base/unique_fd.hpp"
+#include "common/base/io.hpp"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -25,29 +25,18 @@ Result<Account> current_account() {
 }
 
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
-    // LaneHandshake a pipe must not wait for its writer.
+    // To open a pipe must not mean to wait for its writer.
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     SmallFile file{};
     if (!fd || ::fstat(fd.get(), &file.status) != 0)
         return fail(ErrorClass::caller_fault, errno, "{}", strerror(errno));
     if (!S_ISREG(file.status.st_mode))
-        return fail(ErrorClass::caller_fault, EINVAL, "not a regular file");
+        return invalid("not a regular file");
     if (static_cast<std::size_t>(file.status.st_size) > limit)
         return fail(ErrorClass::caller_fault, EFBIG, "larger than {} bytes", limit);
     file.content.resize(static_cast<std::size_t>(file.status.st_size));
-    std::size_t done = 0;
-    while (done < file.content.size()) {
-        const ssize_t got =
-            ::read(fd.get(), file.content.data() + done, file.content.size() - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(ErrorClass::caller_fault, errno, "{}", strerror(errno));
-        if (got == 0)
-            break;
-        done += static_cast<std::size_t>(got);
-    }
-    file.content.resize(done);
+    if (const int code = read_file(fd.get(), file.content); code != 0)
+        return fail(ErrorClass::caller_fault, code, "{}", strerror(code));
     return file;
 }
 

@@ -1,5 +1,7 @@
 #include "librpmem/session/ssh2/known_hosts.hpp"
 
+#include "common/base/text.hpp"
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -75,9 +77,7 @@ bool matches(std::string_view hosts, std::string_view name) {
         return matches_hash(hosts, name);
     bool found = false;
     while (!hosts.empty()) {
-        const auto comma = hosts.find(',');
-        std::string_view pattern = hosts.substr(0, comma);
-        hosts.remove_prefix(comma == std::string_view::npos ? hosts.size() : comma + 1);
+        std::string_view pattern = take_until(hosts, ",");
         const bool negated = pattern.starts_with('!');
         if (negated)
             pattern.remove_prefix(1);
@@ -128,15 +128,12 @@ std::string known_name(const std::string& host, std::uint16_t port) {
 std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,
                                  const std::string& name) {
     std::vector<KnownKey> keys;
-    for (std::size_t line = 1; !text.empty(); ++line) {
-        const auto end = text.find('\n');
-        if (auto key = key_of_line(text.substr(0, end), name)) {
+    for (std::size_t line = 1; !text.empty(); ++line)
+        if (auto key = key_of_line(take_until(text, "\n"), name)) {
             key->file = file;
             key->line = line;
             keys.push_back(std::move(*key));
         }
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
     return keys;
 }
 

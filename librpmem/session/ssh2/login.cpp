@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
-#include <optional>
 
 namespace rpmem::initiator::ssh2 {
 namespace {

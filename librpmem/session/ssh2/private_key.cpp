@@ -17,13 +17,6 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-template <auto function>
-struct Freeing {
-    template <typename T>
-    void operator()(T* object) const {
-        function(object);
-    }
-};
 // A copy of all numbers of a key.
 void wipe_parameters(OSSL_PARAM* parameters) {
     for (OSSL_PARAM* one = parameters; one->key; ++one)
@@ -32,18 +25,16 @@ void wipe_parameters(OSSL_PARAM* parameters) {
     ::OSSL_PARAM_free(parameters);
 }
 // Numbers may be secret: they are wiped.
-using BigNumber = std::unique_ptr<BIGNUM, Freeing<::BN_clear_free>>;
-using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, Freeing<::OSSL_PARAM_BLD_free>>;
-using Parameters = std::unique_ptr<OSSL_PARAM, Freeing<wipe_parameters>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, Freeing<::EVP_PKEY_CTX_free>>;
-using DigestContext = std::unique_ptr<EVP_MD_CTX, Freeing<::EVP_MD_CTX_free>>;
-using MemoryFile = std::unique_ptr<BIO, Freeing<::BIO_free>>;
+using BigNumber = std::unique_ptr<BIGNUM, FreedBy<::BN_clear_free>>;
+using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, FreedBy<::OSSL_PARAM_BLD_free>>;
+using Parameters = std::unique_ptr<OSSL_PARAM, FreedBy<wipe_parameters>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreedBy<::EVP_PKEY_CTX_free>>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, FreedBy<::EVP_MD_CTX_free>>;
+using MemoryFile = std::unique_ptr<BIO, FreedBy<::BIO_free>>;
 
 constexpr std::string_view openssh_begin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view openssh_magic("openssh-key-v1\0", 15);
 constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
-
-Failure not_a_key(const char* why) { return fail(ErrorClass::caller_fault, EINVAL, "{}", why); }
 
 Failure passphrase_needed() {
     return fail(ErrorClass::caller_fault, EACCES,
@@ -65,7 +56,7 @@ Result<SecretBytes> from_base64(std::string_view text) {
                                        reinterpret_cast<const unsigned char*>(compact.data()),
                                        static_cast<int>(compact.size()));
     if (size < 0)
-        return not_a_key("its base64 text is damaged");
+        return invalid("its base64 text is damaged");
     return bytes; // zeros may follow
 }
 
@@ -104,34 +95,46 @@ EVP_PKEY* make_key(const BIGNUM* n, const BIGNUM* e, const BIGNUM* d) {
 Result<SecretBytes> openssh_body(std::string_view content) {
     const auto end = content.find(openssh_end);
     if (end == std::string_view::npos)
-        return not_a_key("its end is missing");
+        return invalid("its end is missing");
     return from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
 }
 
-// Null: another kind.
-Result<EVP_PKEY*> read_openssh(std::string_view content) {
+// See PROTOCOL.key of OpenSSH.
+struct OpensshKey {
+    Bytes cipher;
+    Bytes public_key;
+    SecretBytes secret;
+};
+
+Result<OpensshKey> parse_openssh(std::string_view content) {
     RPMEM_ASSIGN(const auto bytes, openssh_body(content));
     wire::ByteReader file(bytes);
     std::array<std::byte, openssh_magic.size()> magic{};
     file.raw(magic);
     if (text_of(magic) != openssh_magic)
-        return not_a_key("it is not a key that ssh-keygen has written");
-    const auto cipher = take_string(file);
+        return invalid("it is not a key that ssh-keygen has written");
+    auto cipher = take_string(file);
     const auto derivation = take_string(file);
     const auto options = take_string(file);
     const auto keys = file.big_endian<std::uint32_t>();
-    const auto public_key = take_string(file);
-    const auto secret = take_string<SecretBytes>(file);
+    auto public_key = take_string(file);
+    auto secret = take_string<SecretBytes>(file);
     if (!cipher || !derivation || !options || keys != 1 || !public_key || !secret)
-        return not_a_key("its content is damaged");
-    if (text_of(*cipher) != "none")
+        return invalid("its content is damaged");
+    return OpensshKey{std::move(*cipher), std::move(*public_key), std::move(*secret)};
+}
+
+// Null: another kind.
+Result<EVP_PKEY*> read_openssh(std::string_view content) {
+    RPMEM_ASSIGN(const auto parsed, parse_openssh(content));
+    if (text_of(parsed.cipher) != "none")
         return passphrase_needed();
-    const std::string type = type_of(*public_key);
+    const std::string type = type_of(parsed.public_key);
     if (type == "ssh-dss")
         return signs_with_sha1();
     if (type != "ssh-rsa")
         return nullptr;
-    wire::ByteReader reader(*secret);
+    wire::ByteReader reader(parsed.secret);
     static_cast<void>(reader.big_endian<std::uint64_t>()); // proves a passphrase
     static_cast<void>(take_string(reader));                // the type again
     const BigNumber n = take_number(reader);
@@ -139,7 +142,7 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
     const BigNumber d = take_number(reader);
     EVP_PKEY* const key = n && e && d ? make_key(n.get(), e.get(), d.get()) : nullptr;
     if (!key)
-        return not_a_key("its numbers make no RSA key");
+        return invalid("its numbers make no RSA key");
     return key;
 }
 
@@ -156,7 +159,7 @@ Result<EVP_PKEY*> read_pem(std::string_view content) {
         ::PEM_read_bio_PrivateKey(file.get(), nullptr, no_passphrase, &is_protected);
     ::ERR_clear_error();
     if (!key)
-        return is_protected ? passphrase_needed() : not_a_key("it is not a private key");
+        return is_protected ? passphrase_needed() : invalid("it is not a private key");
     const int type = ::EVP_PKEY_get_base_id(key);
     if (type == EVP_PKEY_RSA)
         return key;
@@ -177,20 +180,12 @@ Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content) {
 std::string public_key_line(std::string_view content) {
     if (!content.starts_with(openssh_begin))
         return {};
-    const auto bytes = openssh_body(content);
-    if (!bytes)
+    const auto parsed = parse_openssh(content);
+    if (!parsed || parsed->public_key.empty())
         return {};
-    wire::ByteReader file(*bytes);
-    std::array<std::byte, openssh_magic.size()> magic{};
-    file.raw(magic);
-    for (int field = 0; field < 3; ++field) // cipher, derivation of its key, options of that
-        static_cast<void>(take_string(file));
-    static_cast<void>(file.big_endian<std::uint32_t>()); // how many keys there are
-    const auto key = take_string(file);
-    if (!key || key->empty())
-        return {};
-    const std::span raw(reinterpret_cast<const unsigned char*>(key->data()), key->size());
-    return type_of(*key) + " " + to_base64(raw);
+    const Bytes& key = parsed->public_key;
+    const std::span raw(reinterpret_cast<const unsigned char*>(key.data()), key.size());
+    return type_of(key) + " " + to_base64(raw);
 }
 
 Bytes RsaKey::public_key() const {
@@ -229,7 +224,7 @@ Result<Bytes> RsaKey::sign(std::span<const std::byte> data, const std::string& a
     }
     ::ERR_clear_error();
     if (!good)
-        return fail(ErrorClass::caller_fault, EINVAL, "it cannot sign with {}", algorithm);
+        return invalid("it cannot sign with {}", algorithm);
     return signature;
 }
 

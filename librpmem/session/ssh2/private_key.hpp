@@ -1,6 +1,7 @@
 // Private key files; see ssh-keygen(1) and, for what it writes, PROTOCOL.key of OpenSSH.
 #pragma once
 
+#include "common/base/freed_by.hpp"
 #include "common/base/result.hpp"
 #include "librpmem/session/ssh2/strings.hpp"
 
@@ -22,11 +23,8 @@ public:
 
 private:
     friend Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view);
-    struct Free {
-        void operator()(EVP_PKEY* key) const { ::EVP_PKEY_free(key); }
-    };
     explicit RsaKey(EVP_PKEY* key) : key_(key) {}
-    std::unique_ptr<EVP_PKEY, Free> key_;
+    std::unique_ptr<EVP_PKEY, FreedBy<::EVP_PKEY_free>> key_;
 };
 
 // The content of a key file. Null: it is of another kind than RSA. EACCES: it is protected by a

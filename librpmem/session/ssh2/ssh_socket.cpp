@@ -1,14 +1,14 @@
 #include "librpmem/session/ssh2/ssh_socket.hpp"
 
-#include <netdb.h>
+#include "common/base/host_address.hpp"
+#include "common/base/io.hpp"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
-#include <memory>
 
 namespace rpmem::initiator::ssh2 {
 namespace {
@@ -33,16 +33,9 @@ void set_options(int fd) {
 
 // 0, or why not.
 int await_connection(int fd, const Deadline& deadline) {
-    pollfd waiting = {fd, POLLOUT, 0};
-    while (true) {
-        const int ready = ::poll(&waiting, 1, deadline.poll_timeout());
-        if (ready > 0)
-            break;
-        if (ready < 0 && errno != EINTR)
-            return errno;
-        if (deadline.passed())
-            return ETIMEDOUT;
-    }
+    const auto ready = wait_writable(fd, deadline);
+    if (!ready || !*ready)
+        return ready ? ETIMEDOUT : ready.error().code;
     int code = 0;
     socklen_t size = sizeof(code);
     return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
@@ -74,19 +67,14 @@ Result<UniqueFd> connect_to(const addrinfo& address, const std::string& host, st
 
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
                             const Deadline& deadline) {
-    addrinfo hints{};
-    hints.ai_family = force_ipv4 ? AF_INET : AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const std::string service = std::to_string(port);
-    if (const int code = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &list); code != 0)
+    const auto list = look_up(host, std::to_string(port), 0, force_ipv4 ? AF_INET : AF_UNSPEC);
+    if (!list)
         return fail(ErrorClass::caller_fault, EHOSTUNREACH, "there is no {}address of {}: {}",
-                    force_ipv4 ? "IPv4 " : "", host, ::gai_strerror(code));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(list, ::freeaddrinfo);
+                    force_ipv4 ? "IPv4 " : "", host, list.error().text);
     int left = 0;
-    for (const addrinfo* address = list; address; address = address->ai_next)
+    for (const addrinfo* address = list->get(); address; address = address->ai_next)
         ++left;
-    for (const addrinfo* address = list;; address = address->ai_next, --left) {
+    for (const addrinfo* address = list->get();; address = address->ai_next, --left) {
         const Deadline share(std::chrono::milliseconds(deadline.poll_timeout() / left));
         auto fd = connect_to(*address, host, port, share);
         if (fd || !address->ai_next)

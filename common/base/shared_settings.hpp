@@ -1,7 +1,10 @@
-// A setting of both ends.
+// What settings mean that both ends have.
 #pragma once
 
 namespace rpmem {
+
+// What is wanted of RDMA devices that can page memory in on demand instead of having it pinned.
+enum class PagingPolicy { when_needed, always, never };
 
 // Whether lanes use TLS: never, if both ends can, or always.
 enum class UseTls { off, on, require };
