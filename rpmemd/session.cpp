@@ -180,6 +180,7 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     if (const auto done = end_pool(state == State::created); !done)
         log_.error("{}", done.error().text);
     pool_.reset();
+    registration_.give_back();
     return served;
 }
 

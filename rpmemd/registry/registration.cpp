@@ -1,6 +1,7 @@
 #include "rpmemd/registry/registration.hpp"
 
 #include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/pool_files.hpp"
 
 #include <unistd.h>
 
@@ -41,15 +42,6 @@ Result<Digest> digest_of(const std::vector<PartIdentity>& parts) {
 
 Result<Digest> digest_of(std::span<const PoolHeader> headers) {
     return hash(std::as_bytes(headers));
-}
-
-// By the first part: a pool set may have several names, and be written anew.
-Result<std::string> record_name(const std::vector<PartIdentity>& parts) {
-    RPMEM_ASSIGN(const auto digest, hash(transport::bytes_of(parts.at(0).path)));
-    std::string name = "pool-";
-    for (const std::byte byte : std::span(digest).first<16>())
-        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return name;
 }
 
 std::string shown(const std::filesystem::path& path) {
@@ -99,6 +91,8 @@ Result<> Registration::enter(SessionIdentity identity) {
         return fail(ErrorClass::target_refused, EACCES,
                     "an earlier session cannot be taken up, as state-dir cannot be used: {}",
                     directory.error().text);
+    if (directory_)
+        remove_old_pool_files(*directory_);
     if (directory_ && !read_only_)
         RPMEM_TRY(end_earlier());
     const auto written = directory ? write_session() : Result<>(Failure(directory.error()));
@@ -122,7 +116,7 @@ Result<> Registration::write_session() {
 }
 
 std::optional<PoolRecord> Registration::read_pool_record(const std::string& name) {
-    auto file = StateFile::open(*directory_, name);
+    auto file = read_only_ ? StateFile::open(*directory_, name) : open_pool_file(*directory_, name);
     if (!file) {
         if (file.error().code != ENOENT)
             log_.error("the record of the pool is passed over: {}", file.error().text);
@@ -153,8 +147,7 @@ Result<> Registration::write_pool_record(const std::string& name,
                                          const std::optional<PoolRecord>& last) {
     const auto make_and_write = [&]() -> Result<> {
         if (!pool_file_) {
-            RPMEM_ASSIGN(pool_file_, StateFile::make(*directory_, name));
-            RPMEM_TRY(directory_->sync());
+            RPMEM_ASSIGN(pool_file_, make_pool_file(*directory_, name));
         }
         return pool_file_->write(pool_);
     };
@@ -179,8 +172,8 @@ Result<> Registration::write_pool_record(const std::string& name,
 Result<> Registration::take_up(const PoolUse& use) {
     if (!directory_)
         return {};
-    RPMEM_ASSIGN(const std::string name, record_name(use.parts));
-    const auto last = read_pool_record(name);
+    RPMEM_ASSIGN(const std::string name, pool_file_name(use.parts));
+    auto last = read_pool_record(name);
     pool_ = {.owner = identity_.owner,
              .generation = identity_.generation,
              .initiator = identity_.initiator,
@@ -201,6 +194,7 @@ Result<> Registration::take_up(const PoolUse& use) {
     else
         RPMEM_TRY(write_pool_record(name, last));
     become(State::holding);
+    last_ = std::move(last);
     session_.pool_set = pool_.pool_set;
     RPMEM_ASSIGN(session_.pool_set_key, hash(transport::bytes_of(use.pool_set.native())));
     if (session_file_)
@@ -225,6 +219,13 @@ void Registration::after_change(std::span<const PoolHeader> headers) {
     if (const auto digest = digest_of(headers))
         pool_.headers = *digest;
     save();
+}
+
+void Registration::give_back() {
+    pool_.closed = true;
+    pool_ = last_.value_or(pool_);
+    save();
+    become(State::closed);
 }
 
 void Registration::closed() {

@@ -4,6 +4,7 @@
 //   outside -> listed    enter(): it has a file of its own, locked until the process ends
 //   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
 //   listed  -> holding   take_up(): the record of the pool is its own
+//   holding -> closed    give_back(): nobody could write to the pool
 //   holding -> closed    closed(): the pool is nobody's; without it the next session is warned
 #pragma once
 
@@ -66,6 +67,8 @@ public:
     // Around a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
+    // Nothing was done with the pool: its record is again what it was.
+    void give_back();
     // The pool was closed by CLOSE, and all is durable.
     void closed();
 
@@ -101,6 +104,7 @@ private:
     std::optional<StateFile> session_file_;
     PoolRecord pool_;
     std::optional<StateFile> pool_file_;
+    std::optional<PoolRecord> last_; // of the pool, before this one
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

@@ -11,14 +11,14 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::string_view prefix = "session-";
+constexpr std::string_view session_prefix = "session-";
 constexpr int most_attempts = 5;
 
 Result<std::string> new_name() {
     std::array<std::byte, 8> number{};
     transport::SystemRandom random;
     RPMEM_TRY(random.fill(number));
-    std::string name(prefix);
+    std::string name(session_prefix);
     for (const std::byte byte : number)
         name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
     return name;
@@ -64,7 +64,7 @@ Result<StateFile> make_session_file(const StateDirectory& directory, const Sessi
 
 std::vector<LiveSession> live_sessions(const StateDirectory& directory, const Log& log) {
     std::vector<LiveSession> sessions;
-    for (const std::string& name : directory.names(prefix))
+    for (const std::string& name : directory.names(session_prefix))
         if (auto session = look_at(directory, name, log))
             sessions.push_back(std::move(*session));
     return sessions;

@@ -105,6 +105,9 @@ target_make() {
     if "$RPMEM_DAEMON" --help 2>&1 | grep -q -e --sockets; then
         set -- --sockets "$@"
     fi
+    if "$RPMEM_DAEMON" --help 2>&1 | grep -q -e --state-dir; then
+        set -- --state-dir "$dir/state" "$@"
+    fi
     printf "%s'%s' --poolset-dir %s --log-file %s --log-level notice%s" "$words" "$RPMEM_DAEMON" \
         "$dir/sets" "$dir/rpmemd.log" "${*:+ $*}"
 }

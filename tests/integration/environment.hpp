@@ -177,7 +177,8 @@ protected:
     void set_daemon(const std::string& options, const std::string& variables = "") const {
         set_command("echo $$ >" + (directory_ / "pid").string() + "; " + variables + " exec " +
                     variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory_.string() +
-                    " --log-file " + (directory_ / "log").string() + " --log-level debug " +
+                    " --state-dir " + (directory_ / "state").string() + " --log-file " +
+                    (directory_ / "log").string() + " --log-level debug " +
                     (is_on("RPMEM_ENABLE_SOCKETS") ? "--sockets " : "") + options + " \"$@\"");
     }
 

@@ -45,8 +45,9 @@ protected:
     void force(const std::string& options) const {
         std::ofstream(authorized_keys)
             << "restrict,command=\"" << variable("RPMEM_TEST_DAEMON") << " --config /dev/null "
-            << "--poolset-dir " << (directory() / "sets").native() << " --log-file "
-            << (directory() / "log").native() << " --log-level debug " << options << "\" " << key;
+            << "--poolset-dir " << (directory() / "sets").native() << " --state-dir "
+            << (directory() / "state").native() << " --log-file " << (directory() / "log").native()
+            << " --log-level debug " << options << "\" " << key;
     }
 
     const std::string login_name = target.substr(0, target.rfind(':'));

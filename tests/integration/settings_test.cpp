@@ -28,7 +28,8 @@ TEST_F(Settings, LibfabricMayNotUseTheProvider) {
 // RPMEM_ENABLE_VERBS=0
 TEST_F(Settings, AnOldDaemonHasNoTcp) {
     set_command("unset RPMEMD_OFFER; exec " + std::string(variable("RPMEM_TEST_DAEMON")) +
-                " --poolset-dir " + directory().string());
+                " --poolset-dir " + directory().string() + " --state-dir " + directory().string() +
+                "/state");
     EXPECT_TRUE(failed(create(local, 1), ENOMEDIUM, "1.12.1"));
     EXPECT_TRUE(contains(rpmem_errormsg(), "RPMEM_ENABLE_SOCKETS=1"));
 }

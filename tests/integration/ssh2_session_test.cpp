@@ -93,7 +93,8 @@ TEST_F(Ssh2Session, ATargetWithAnIPv6Address) {
     if (target.empty())
         GTEST_SKIP() << "there is no IPv6 here";
     set_command("echo \"$SSH_CONNECTION\" >" + (directory() / "connection").string() + "\nexec " +
-                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string() +
+                " --state-dir " + directory().string() + "/state");
     expect_served(created(), 10000);
     std::string client;
     std::ifstream(directory() / "connection") >> client;
@@ -103,7 +104,8 @@ TEST_F(Ssh2Session, ATargetWithAnIPv6Address) {
 TEST_F(Ssh2Session, ABrokenConnectionIsALostLink) {
     // The command's parent is the process of sshd that serves this connection.
     set_command("echo $PPID >" + (directory() / "server").string() + "\nexec " +
-                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string());
+                variable("RPMEM_TEST_DAEMON") + " --poolset-dir " + directory().string() +
+                " --state-dir " + directory().string() + "/state");
     RPMEMpool* pool = created();
     ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));
     pid_t server = 0;

@@ -109,6 +109,18 @@ TEST_F(RegistrationTest, AnOpenEndIsTold) {
     expect_silent(attempt(bob, 0, made));
 }
 
+// A session that did not come to be has changed nothing.
+TEST_F(RegistrationTest, APoolIsGivenBackAsItWas) {
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
+    last_->give_back();
+    expect_silent(attempt(alice, 1, use_));
+    last_->closed();
+    expect_silent(attempt(bob, 0, use_));
+    last_->give_back();
+    expect_silent(attempt(bob, 0, use_));
+}
+
 // Between the two, the headers may be the old ones or the new ones.
 TEST_F(RegistrationTest, HeadersMayChange) {
     expect_silent(attempt(alice, 0, use_));

@@ -1,0 +1,73 @@
+#include "rpmemd/registry/pool_files.hpp"
+
+#include "common/base/deadline.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <thread>
+
+namespace rpmem::target {
+namespace {
+
+constexpr std::string_view pool_prefix = "pool-";
+constexpr std::size_t bytes_of_name = 16; // of the digest
+constexpr std::chrono::seconds lock_time(1);
+constexpr std::chrono::milliseconds pause(5);
+
+bool is_old(const StateFile& file) {
+    return std::time(nullptr) - file.last_seen() >
+           std::chrono::duration_cast<std::chrono::seconds>(closed_record_life).count();
+}
+
+// Only for as long as it takes to look.
+void remove_if_old(const StateDirectory& directory, const std::string& name) {
+    auto file = StateFile::open(directory, name);
+    if (!file || !is_old(*file) || !file->lock() || !is_old(*file))
+        return;
+    const auto record = file->read<PoolRecord>();
+    if (record && *record && (*record)->closed && file->is_at(directory, name))
+        static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
+}
+
+} // namespace
+
+Result<std::string> pool_file_name(const std::vector<PartIdentity>& parts) {
+    transport::Digest digest;
+    if (!transport::sha256({transport::bytes_of(parts.at(0).path)}, digest))
+        return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
+    std::string name(pool_prefix);
+    for (const std::byte byte : std::span(digest).first<bytes_of_name>())
+        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return name;
+}
+
+Result<StateFile> open_pool_file(const StateDirectory& directory, const std::string& name) {
+    for (const Deadline deadline(lock_time); !deadline.passed();) {
+        RPMEM_ASSIGN(auto file, StateFile::open(directory, name));
+        if (!file.lock())
+            std::this_thread::sleep_for(pause);
+        else if (file.is_at(directory, name))
+            return file;
+    }
+    return fail(ErrorClass::resource_limit, EBUSY, "{} is locked by another process",
+                directory.path_of(name));
+}
+
+Result<StateFile> make_pool_file(const StateDirectory& directory, const std::string& name) {
+    RPMEM_ASSIGN(auto file, StateFile::make(directory, name));
+    RPMEM_TRY(directory.sync());
+    // It is not old: nobody removes it.
+    if (!file.lock())
+        return open_pool_file(directory, name);
+    return file;
+}
+
+void remove_old_pool_files(const StateDirectory& directory) {
+    for (const std::string& name : directory.names(pool_prefix))
+        remove_if_old(directory, name);
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,32 @@
+// The files of pools in state-dir. A pool is known by the path of its first part: a pool set may
+// have several names, and be written anew. The daemon that has the pool has its file locked.
+#pragma once
+
+#include "common/base/result.hpp"
+#include "rpmemd/pools/part_identity.hpp"
+#include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/registry/state_file.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// A pool that was closed in order so long ago needs no record: whoever closed it and did not hear
+// of that has given up by now.
+inline constexpr std::chrono::hours closed_record_life(24);
+
+[[nodiscard]] Result<std::string> pool_file_name(const std::vector<PartIdentity>& parts);
+
+// Locked, and still there when it was. ENOENT; EBUSY: another process looks at it for long.
+[[nodiscard]] Result<StateFile> open_pool_file(const StateDirectory& directory,
+                                               const std::string& name);
+// Likewise.
+[[nodiscard]] Result<StateFile> make_pool_file(const StateDirectory& directory,
+                                               const std::string& name);
+
+// Those of pools that were closed, and not seen for closed_record_life.
+void remove_old_pool_files(const StateDirectory& directory);
+
+} // namespace rpmem::target
