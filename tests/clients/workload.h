@@ -12,6 +12,7 @@
 #define JOURNAL 256
 #define MAX_DEPTH 12
 #define STEPS_PER_TABLE_ENTRY 16
+#define TABLE_ENTRIES 1024 // then the table begins anew
 
 // One of a stack of blocks, contents known from the step that made it.
 struct node {
@@ -27,6 +28,7 @@ struct slot {
     uint64_t depth; // of the stack
     PMEMoid head;
     PMEMoid table;               // grows by one number every few steps, reallocated each time
+    PMEMoid spare;               // allocated and freed in turn, outside transactions
     uint64_t values[VALUES];     // overwritten here and there within transactions
     uint64_t journal[JOURNAL];   // one word a step, written outside transactions
     unsigned char tail[3 << 12]; // filled with one byte value, outside transactions
@@ -49,8 +51,16 @@ struct plan {
     unsigned tail_size;
 };
 
+// What a step leaves in slot.spare.
+struct spare {
+    uint64_t step;
+    uint64_t size; // of the payload
+    unsigned char payload[];
+};
+
 uint64_t mix(uint64_t number);
 struct plan plan_step(unsigned slot, uint64_t step, uint64_t depth);
+size_t spare_size(unsigned slot, uint64_t step);
 void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t step);
 
 // 0, or an errno. CRASH: the process is killed inside the transaction.

@@ -36,6 +36,10 @@ struct plan plan_step(unsigned slot, uint64_t step, uint64_t depth) {
     return plan;
 }
 
+size_t spare_size(unsigned slot, uint64_t step) {
+    return 40 + (size_t)(mix(mix(((uint64_t)slot << 44) + step)) % 2000);
+}
+
 void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t step) {
     uint64_t word = 0;
     for (size_t i = 0; i < size; ++i) {
@@ -79,7 +83,7 @@ static void pop(struct slot* slot) {
 
 // Within a transaction.
 static void grow_table(struct slot* slot, const struct plan* plan) {
-    const uint64_t count = slot->steps / STEPS_PER_TABLE_ENTRY + 1;
+    const uint64_t count = slot->steps / STEPS_PER_TABLE_ENTRY % TABLE_ENTRIES + 1;
     slot->table = pmemobj_tx_realloc(slot->table, count * sizeof(uint64_t), 2);
     uint64_t* table = pmemobj_direct(slot->table);
     pmemobj_tx_add_range_direct(&table[count - 1], sizeof(uint64_t));
@@ -120,6 +124,33 @@ static int transact(PMEMobjpool* pool, struct slot* slot, unsigned number, const
     return error;
 }
 
+static int construct_spare(PMEMobjpool* pool, void* memory, void* argument) {
+    struct spare* spare = memory;
+    const struct spare* wanted = argument;
+    memcpy(spare, wanted, sizeof(*wanted) + wanted->size);
+    pmemobj_persist(pool, spare, sizeof(*wanted) + wanted->size);
+    return 0;
+}
+
+// Even steps allocate it, odd ones free it.
+static int change_spare(PMEMobjpool* pool, struct slot* slot, unsigned number, uint64_t step) {
+    if (step % 2 == 1) {
+        pmemobj_free(&slot->spare);
+        return 0;
+    }
+    const size_t size = spare_size(number, step);
+    struct spare* wanted = malloc(sizeof(*wanted) + size);
+    if (wanted == NULL)
+        return ENOMEM;
+    wanted->step = step;
+    wanted->size = size;
+    fill_payload(wanted->payload, size, number, step);
+    const int failed =
+        pmemobj_alloc(pool, &slot->spare, sizeof(*wanted) + size, 3, construct_spare, wanted) != 0;
+    free(wanted);
+    return failed ? ENOMEM : 0;
+}
+
 // The ways to write that libpmemobj has beside transactions.
 static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                           const struct plan* plan) {
@@ -154,5 +185,5 @@ int step_perform(PMEMobjpool* pool, struct slot* slot, unsigned number, int cras
     if (error != 0)
         return error;
     write_outside(pool, slot, step, &plan);
-    return 0;
+    return change_spare(pool, slot, number, step);
 }

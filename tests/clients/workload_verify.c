@@ -64,18 +64,42 @@ static int verify_stack(const struct slot* slot, const struct model* model, unsi
     return OID_IS_NULL(oid) ? 0 : wrong(number, "the stack's end after block", model->depth);
 }
 
-static uint64_t table_entries(const struct slot* slot) {
+// Of the whole run, those that do not stand in the table any more too.
+static uint64_t all_entries(const struct slot* slot) {
     return (slot->steps + STEPS_PER_TABLE_ENTRY - 1) / STEPS_PER_TABLE_ENTRY;
+}
+
+static uint64_t table_entries(const struct slot* slot) {
+    const uint64_t all = all_entries(slot);
+    return all == 0 ? 0 : (all - 1) % TABLE_ENTRIES + 1;
+}
+
+static int verify_spare(const struct slot* slot, unsigned number) {
+    if (slot->steps % 2 == 0)
+        return OID_IS_NULL(slot->spare) ? 0 : wrong(number, "the spare after step", slot->steps);
+    const uint64_t step = slot->steps - 1;
+    const size_t size = spare_size(number, step);
+    const struct spare* spare = pmemobj_direct(slot->spare);
+    if (spare == NULL || spare->step != step || spare->size != size)
+        return wrong(number, "the head of the spare of step", step);
+    unsigned char payload[4096];
+    if (size > sizeof(payload))
+        return wrong(number, "the size of the spare of step", step);
+    fill_payload(payload, size, number, step);
+    return memcmp(payload, spare->payload, size) == 0
+               ? 0
+               : wrong(number, "the payload of the spare of step", step);
 }
 
 static int verify_table(const struct slot* slot, unsigned number) {
     const uint64_t* table = pmemobj_direct(slot->table);
     const uint64_t count = table_entries(slot);
+    const uint64_t first = all_entries(slot) - count;
     if (count > 0 && table == NULL)
         return wrong(number, "the table, entries:", count);
     for (uint64_t i = 0; i < count; ++i) {
         // The seed of a step does not depend on the depth.
-        if (table[i] != plan_step(number, i * STEPS_PER_TABLE_ENTRY, 0).seed)
+        if (table[i] != plan_step(number, (first + i) * STEPS_PER_TABLE_ENTRY, 0).seed)
             return wrong(number, "table entry", i);
     }
     return 0;
@@ -108,7 +132,8 @@ int slot_verify(const struct slot* slot, unsigned number, uint64_t expected) {
         return wrong(number, "memory to check steps", expected);
     replay(model, number, expected);
     const int failed = verify_stack(slot, model, number) != 0 || verify_table(slot, number) != 0 ||
-                       verify_arrays(slot, &model->expected, number) != 0;
+                       verify_arrays(slot, &model->expected, number) != 0 ||
+                       verify_spare(slot, number) != 0;
     free(model);
     return failed;
 }
@@ -117,6 +142,11 @@ void slot_print_extents(const struct slot* slot, FILE* file) {
     if (table_entries(slot) > 0)
         fprintf(file, "%llu %llu\n", (unsigned long long)slot->table.off,
                 (unsigned long long)(table_entries(slot) * sizeof(uint64_t)));
+    if (!OID_IS_NULL(slot->spare)) {
+        const struct spare* spare = pmemobj_direct(slot->spare);
+        fprintf(file, "%llu %llu\n", (unsigned long long)slot->spare.off,
+                (unsigned long long)(sizeof(*spare) + spare->size));
+    }
     for (PMEMoid oid = slot->head; !OID_IS_NULL(oid);) {
         const struct node* node = pmemobj_direct(oid);
         fprintf(file, "%llu %llu\n", (unsigned long long)oid.off,

@@ -10,6 +10,7 @@ skip() {
     exit 77
 }
 
+command -v ip >/dev/null || skip "ip is missing: apt-get install iproute2"
 if [ -z "${RPMEM_TEST_IN_OWN_NETWORK:-}" ]; then
     unshare --net true 2>/dev/null ||
         skip "this needs the right to make a network namespace (unshare --net), which root has"

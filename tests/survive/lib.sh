@@ -1,0 +1,265 @@
+# What the runs against faults share: targets whose daemons can be found, a program that works until
+# it is told to end, the faults, and what must be so in the end. Sourced by bash.
+# shellcheck shell=bash
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../clients/lib.sh"
+
+threads=${RPMEM_SURVIVE_THREADS:-4}
+peer_timeout=4 # seconds of silence after which either end gives a session up
+resume_time=30 # seconds in which the program must go on after a fault
+done_file=$LOCAL/done
+counts_file=$LOCAL/counts
+resumed=() # "FAULT MILLISECONDS", one for each fault
+
+# The library's limits; as it takes its default for the time of reconnecting, a longer one is an error.
+CLIENT_SECONDS=${RPMEM_SURVIVE_SECONDS:-3600}
+RPMEM_CLIENT_ENV="RPMEM_PEER_TIMEOUT=${peer_timeout}000 RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$LOCAL/library.log"
+
+now_ms() {
+    local now=$EPOCHREALTIME
+    echo $((${now/./} / 1000))
+}
+
+# --- targets and pools ---------------------------------------------------------------------------
+
+# serve N: makes target N, whose command is printed. Its last daemon's process id is in a file.
+serve() {
+    local dir=$RPMEM_TEST_DIR/target$1 command
+    command=$(target_make "$1" -- --state-dir "$dir/state" --peer-timeout "${peer_timeout}000")
+    {
+        echo '#!/bin/sh'
+        echo "echo \$\$ >$dir/pid"
+        printf 'exec env %s "$@"\n' "$command"
+    } >"$dir/rpmemd"
+    chmod 755 "$dir/rpmemd"
+    printf '%s' "$dir/rpmemd"
+}
+
+# make_pool REPLICAS: $pool, with so many remote replicas on targets 1 and 2.
+make_pool() {
+    local number commands=()
+    pool=$LOCAL/pool.set
+    for ((number = 1; number <= $1; number++)); do
+        commands+=("$(serve $number)")
+    done
+    write_set "$pool" '' "64M:$LOCAL/part0"
+    for ((number = 1; number <= $1; number++)); do
+        echo "REPLICA $RPMEM_TEST_TARGET pool$number.set" >>"$pool"
+        # Both targets serve both: which of them a request meets depends on how many came before.
+        for dir in "$RPMEM_TEST_DIR"/target?/; do
+            write_set "${dir}sets/pool$number.set" '' \
+                "64M:$RPMEM_TEST_DIR/target$number/parts/part0"
+        done
+    done
+    RPMEM_CMD=$(IFS='|' && echo "${commands[*]}")
+    export RPMEM_CMD
+    must client pmempool create obj --layout=rpmem_workload "$pool"
+}
+
+remote_set() {
+    printf '%s\n' "$RPMEM_TEST_DIR/target$1/sets/pool$1.set"
+}
+
+# --- the program ---------------------------------------------------------------------------------
+
+begin_work() {
+    rm -f "$done_file"
+    workload run "$pool" --threads "$threads" --until "$done_file" --counts "$counts_file" \
+        >"$LOCAL/output" &
+    program=$! # timeout's, below which is the program's
+    expect_progress 10 || fail "the program does not begin"
+}
+
+# Of the program itself.
+program_pid() {
+    pgrep -P "$(pgrep -P "$program" -x timeout || echo "$program")" -x rpmem_workload
+}
+
+counts() {
+    od -An -v -tu8 -w8 -N $((8 * threads)) "$counts_file" 2>/dev/null
+}
+
+# expect_progress SECONDS: each thread makes two steps, the first of which may have been under way.
+expect_progress() {
+    local before=() after=() thread end=$(($(now_ms) + $1 * 1000)) waits
+    mapfile -t before < <(counts)
+    while [ "$(now_ms)" -lt "$end" ]; do
+        kill -0 "$program" 2>/dev/null || fail "the program has ended: $(cat "$LOCAL/output")"
+        mapfile -t after < <(counts)
+        waits=
+        for ((thread = 0; thread < threads; thread++)); do
+            [ "${after[thread]:-0}" -ge $((${before[thread]:-0} + 2)) ] || waits=yes
+        done
+        [ -n "$waits" ] || return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+# suffer FAULT [ARGUMENT...]: the program goes on after it.
+suffer() {
+    local began name=$*
+    began=$(now_ms)
+    "$@"
+    expect_progress $resume_time || fail "no progress $resume_time s after $name"
+    resumed+=("${name// /_} $(($(now_ms) - began))")
+}
+
+end_work() {
+    local status=0
+    touch "$done_file"
+    wait "$program" || status=$?
+    [ "$status" -eq 0 ] || fail "status $status of the program: $(cat "$LOCAL/library.log")"
+    cat "$LOCAL/output"
+}
+
+# --- faults --------------------------------------------------------------------------------------
+
+# Of target N, if it lives: it may be about to begin.
+daemon_pid() {
+    local pid attempt
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        pid=$(cat "$RPMEM_TEST_DIR/target$1/pid" 2>/dev/null) &&
+            [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = rpmemd ] && echo "$pid" && return
+        sleep 0.05
+    done
+    fail "target $1 has no daemon"
+}
+
+# kill_daemon [N [SIGNAL]]
+kill_daemon() {
+    must kill -"${2:-KILL}" "$(daemon_pid "${1:-1}")"
+}
+
+# What takes over has to end it.
+stop_daemon() {
+    local pid
+    pid=$(daemon_pid "${1:-1}")
+    must kill -STOP "$pid"
+    stopped+=("$pid")
+}
+stopped=()
+
+# One of the program's ssh.
+kill_ssh() {
+    local pids=()
+    mapfile -t pids < <(pgrep -P "$(program_pid)" -x ssh)
+    [ ${#pids[@]} -gt 0 ] || fail "the program has no ssh"
+    must kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
+}
+
+# The server's end of the session.
+kill_sshd_session() {
+    local pid
+    pid=$(daemon_pid "${1:-1}")
+    while [ "$(cat "/proc/$pid/comm")" != sshd ]; do
+        pid=$(awk '$1 == "PPid:" { print $2 }' "/proc/$pid/status")
+    done
+    must kill -KILL "$pid"
+}
+
+# There is none for a while, and the daemon is killed.
+restart_sshd() {
+    local elsewhere=()
+    [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || elsewhere=(nsenter --net="$RPMEM_TEST_SSHD_NETWORK")
+    must kill "${own_sshd:-$RPMEM_TEST_SSHD_PID}"
+    kill_daemon
+    sleep "${1:-1}"
+    setpriv --pdeathsig TERM "${elsewhere[@]}" "$(PATH=$PATH:/usr/sbin command -v sshd)" -D -e \
+        -f "$RPMEM_TEST_SSHD_DIR/sshd_config" 2>>"$RPMEM_TEST_SSHD_DIR/sshd.log" </dev/null &
+    own_sshd=$!
+}
+
+there() {
+    nsenter --net="$RPMEM_TEST_SSHD_NETWORK" "$@"
+}
+
+# reset_connections [ssh|lanes]: by RST to both ends.
+reset_connections() {
+    local which=()
+    case ${1:-all} in
+    ssh) which=(dport = ":$RPMEM_TEST_SSH_PORT") ;;
+    lanes) which=(dport != ":$RPMEM_TEST_SSH_PORT") ;;
+    esac
+    ss -K -H -t dst "$RPMEM_TEST_ADDRESS" "${which[@]}" >"$LOCAL/reset"
+    [ -s "$LOCAL/reset" ] || fail "there was no connection to reset"
+}
+
+# What leaves goes to nobody, and nobody is told.
+lose_packets_to_target() {
+    must ip neighbour replace "$RPMEM_TEST_ADDRESS" lladdr 02:00:00:00:00:99 dev initiator nud permanent
+}
+
+lose_packets_from_target() {
+    must there ip neighbour replace 203.0.113.1 lladdr 02:00:00:00:00:99 dev target nud permanent
+}
+
+deliver_packets() {
+    ip neighbour del "$RPMEM_TEST_ADDRESS" dev initiator 2>/dev/null
+    there ip neighbour del 203.0.113.1 dev target 2>/dev/null
+}
+
+# drop to|from|both SECONDS
+drop() {
+    [ "$1" = from ] || lose_packets_to_target
+    [ "$1" = to ] || lose_packets_from_target
+    sleep "$2"
+    deliver_packets
+}
+
+# take_link_down SECONDS
+take_link_down() {
+    must ip link set initiator down
+    sleep "$1"
+    must ip link set initiator up
+}
+
+# flap TIMES
+flap() {
+    local time
+    for ((time = 0; time < $1; time++)); do
+        take_link_down 0.3
+        sleep 0.3
+    done
+}
+
+# take_address SECONDS: the target has none meanwhile.
+take_address() {
+    must there ip address del "$RPMEM_TEST_ADDRESS/24" dev target
+    sleep "$1"
+    must there ip address add "$RPMEM_TEST_ADDRESS/24" dev target
+}
+
+# --- what must be so in the end ------------------------------------------------------------------
+
+# Every step that the program counted is in each replica: byte by byte, and when nothing but that
+# replica is left.
+expect_survived() {
+    local replicas=$1 number pid
+    must client "$RPMEM_WORKLOAD" verify "$pool" --counts "$counts_file" --extents "$LOCAL/extents"
+    for ((number = 1; number <= replicas; number++)); do
+        expect_same_objects "$pool" "$(remote_set $number)" "$LOCAL/extents"
+    done
+    for ((number = 1; number <= replicas; number++)); do
+        rm $(parts_of "$pool")
+        if [ "$replicas" -eq 2 ]; then
+            rm $(parts_of "$(remote_set $((3 - number)))")
+        fi
+        must client pmempool sync "$pool"
+        must client "$RPMEM_WORKLOAD" verify "$pool" --counts "$counts_file"
+    done
+    for pid in "${stopped[@]}"; do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != rpmemd ] || fail "process $pid was not ended"
+    done
+}
+
+# How long it took until all threads went on, by fault.
+print_resumed() {
+    printf '%s\n' "${resumed[@]}" | sort -k1,1 -k2,2n | awk '
+        function print_one() { printf "%-28s %5d %11d %11d\n", name, n, times[int((n + 1) / 2)], times[n] }
+        BEGIN { printf "%-28s %5s %11s %11s\n", "fault", "times", "median, ms", "longest, ms" }
+        name != $1 { if (n) print_one(); n = 0; name = $1 }
+        { times[++n] = $2 }
+        END { print_one() }'
+}
