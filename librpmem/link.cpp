@@ -1,6 +1,5 @@
 #include "librpmem/link.hpp"
 
-#include "common/wire/unasked.hpp"
 #include "librpmem/heartbeats.hpp"
 
 #include <algorithm>
@@ -56,10 +55,6 @@ Link::~Link() {
 
 std::string Link::name() const {
     return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
-}
-
-milliseconds Link::silence() const {
-    return std::max<milliseconds>(settings_.peer_timeout, wire::least_silence);
 }
 
 Result<std::shared_ptr<Association>> Link::association() {
@@ -166,7 +161,7 @@ void Link::beat() {
         return;
     const std::shared_ptr<Association> association = current_;
     lock.unlock();
-    if (auto loss = association->session().beat(silence()))
+    if (auto loss = association->session().beat())
         association->monitor().declare_lost(std::move(*loss));
     for (const std::string& notice : association->session().take_notices())
         services_.log.warning("{}: {}", name(), notice);

@@ -43,8 +43,6 @@ public:
     // The association, if it is not known to be lost; else waits until another one is there.
     // Whoever comes first makes it. From any thread.
     Result<std::shared_ptr<Association>> association();
-    // How long the target may be silent.
-    [[nodiscard]] std::chrono::milliseconds silence() const;
     // From now on calls wait for so long at most.
     void hurry(std::chrono::milliseconds time) { most_time_ = time; }
     // By the thread of the heartbeats, once a second.

@@ -294,9 +294,8 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
 
 // What another association would not change is no loss of the link: a target that breaks the
 // protocol, and one that lives and does not answer.
-Error Pool::judged(Association& association, Error error) const {
-    const bool lives =
-        association.can_resume() && association.session().was_heard_within(link_->silence());
+Error Pool::judged(Association& association, Error error) {
+    const bool lives = association.can_resume() && !association.session().is_silent();
     if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
         error.kind = ErrorClass::target_refused;
     return error;

@@ -95,7 +95,7 @@ private:
                                    std::optional<Deadline>& patience);
     // LANE of ASSOCIATION returned CODE: that is lost now. An error: what its call returns.
     [[nodiscard]] Result<> broken(Association& association, const FrameLane& lane, int code);
-    [[nodiscard]] Error judged(Association& association, Error error) const;
+    [[nodiscard]] static Error judged(Association& association, Error error);
 
     PoolArguments arguments_;
     Settings settings_;

@@ -168,7 +168,9 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
     }
     wire::Bytes bytes(wire::response_header_size);
     while (true) {
-        const auto got = channel_->receive(bytes, deadline);
+        const auto got = channel_->receive(bytes, next_word(deadline));
+        if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
+            return Failure(silent());
         if (!got)
             return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
         if (*got < bytes.size())
@@ -192,6 +194,13 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
     return Response{header, std::move(bytes)};
 }
 
+// Until when something has to come of a daemon that lives.
+Deadline Session::next_word(const Deadline& deadline) const {
+    if (!beats_)
+        return deadline;
+    return Deadline(std::min(silence_, std::chrono::milliseconds(deadline.poll_timeout())));
+}
+
 // REQUEST asks for a pool, as WHAT says.
 template <typename Response, typename Request>
 Result<Response> Session::ask_for_pool(const Request& request, const char* what) {
@@ -204,6 +213,7 @@ Result<Response> Session::ask_for_pool(const Request& request, const char* what)
                  understood(wire::decode_response<Response>(response.header, response.body())));
     if (transcript_)
         transcript_->add(bytes, response.bytes);
+    beats_ = agreement_.resume;
     return answer;
 }
 

@@ -4,6 +4,7 @@
 #include "common/transport/proof.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
+#include "common/wire/unasked.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/target.hpp"
@@ -53,11 +54,11 @@ public:
     Result<transport::ProofSession> take_proof();
 
     // Tells the daemon that this end lives, takes in what has come, and returns why the session is
-    // lost: as loss(), or since nothing has come for SILENCE. Does nothing while another thread is
-    // at work with the channel.
-    std::optional<Error> beat(std::chrono::milliseconds silence);
-    // Something has come within this time.
-    [[nodiscard]] bool was_heard_within(std::chrono::milliseconds time) const;
+    // lost: as loss(), or since the daemon is silent. Does nothing while another thread is at work
+    // with the channel, which notices the same.
+    std::optional<Error> beat();
+    // Nothing has come for RPMEM_PEER_TIMEOUT.
+    [[nodiscard]] bool is_silent() const;
     // What the daemon has said to the user, each once.
     [[nodiscard]] std::vector<std::string> take_notices();
     // Nothing comes or goes any more; the session is lost already.
@@ -87,7 +88,9 @@ private:
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
           takes_tls_(settings.tls != UseTls::off),
           requires_hello_(settings.require_hello || settings.tls == UseTls::require),
-          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {
+          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout),
+          silence_(
+              std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::least_silence)) {
         heard();
     }
 
@@ -112,6 +115,8 @@ private:
     }
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
+    [[nodiscard]] Deadline next_word(const Deadline& deadline) const;
+    [[nodiscard]] Error silent() const;
     struct Response {
         wire::ResponseHeader header;
         wire::Bytes bytes; // all of it
@@ -139,6 +144,8 @@ private:
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::uint64_t generation_ = 0;
+    std::chrono::milliseconds silence_;  // how long the daemon may say nothing,
+    bool beats_ = false;                 // once it has opened the pool
     std::atomic<Clock::duration> heard_; // when something came last
     std::vector<std::string> notices_;
     std::chrono::milliseconds login_time_;

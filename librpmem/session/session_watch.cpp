@@ -126,11 +126,17 @@ std::vector<std::string> Session::take_notices() {
     return std::exchange(notices_, {});
 }
 
-bool Session::was_heard_within(std::chrono::milliseconds time) const {
-    return Clock::now().time_since_epoch() - heard_.load(std::memory_order_relaxed) < time;
+bool Session::is_silent() const {
+    return Clock::now().time_since_epoch() - heard_.load(std::memory_order_relaxed) >= silence_;
 }
 
-std::optional<Error> Session::beat(std::chrono::milliseconds silence) {
+Error Session::silent() const {
+    return lost_link(fmt::format(
+        "the session with {} is lost: nothing has come from rpmemd for {} ms (RPMEM_PEER_TIMEOUT)",
+        host_, silence_.count()));
+}
+
+std::optional<Error> Session::beat() {
     // Its 12 bytes find room, or the daemon has taken nothing for minutes.
     constexpr std::chrono::milliseconds send_time(100);
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -143,11 +149,7 @@ std::optional<Error> Session::beat(std::chrono::milliseconds silence) {
     if (!sent)
         return lost_link(
             fmt::format("the session with {} is lost: ssh takes nothing any more", host_));
-    if (was_heard_within(silence))
-        return std::nullopt;
-    return lost_link(fmt::format(
-        "the session with {} is lost: nothing has come from rpmemd for {} ms (RPMEM_PEER_TIMEOUT)",
-        host_, silence.count()));
+    return is_silent() ? std::optional(silent()) : std::nullopt;
 }
 
 void Session::cut() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # scenarios.sh SCENARIO...: over verbs, in one machine or in the first of two. Each is one argument:
 #   integration FILTER          the tests of tests/integration
+#   survive FILTER              the same, where a session that is lost is made again
 #   replica METHOD MIB LANES    see replica in lib.sh
 #   client SCRIPT ARGUMENT...   one of tests/clients, or stock.sh; one machine only
 # "6 SCENARIO" has it use IPv6.
@@ -14,6 +15,10 @@ export RPMEM_TEST_ADDRESS=10.7.7.1 RPMEM_TEST_ADDRESS6=fd07::1
 integration() {
     "$here/../integration/run_tests.sh" "$RPMEM_INTEGRATION_TESTS" "$RPMEM_TEST_DAEMON" \
         "--gtest_filter=$1"
+}
+
+survive() {
+    RPMEM_RECONNECT_TIMEOUT=60000 integration "$1"
 }
 
 client() {
