@@ -359,6 +359,9 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method) co
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
+    // What is refused changes no record.
+    if (const auto may = pool_->may_set(attributes); !may)
+        return refuse(may.error());
     registration_.before_change();
     const auto set = pool_->set_attributes(attributes);
     registration_.after_change(pool_->lasting_headers());

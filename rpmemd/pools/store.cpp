@@ -87,16 +87,21 @@ std::optional<MediumFailure> Pool::medium_failure() const {
 }
 const rpmem_pool_attr& Pool::attributes() const { return mapped_->attributes; }
 
-Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+Result<> Pool::may_set(const rpmem_pool_attr& attributes) const {
     if (mapped_->read_only)
         return fail(ErrorClass::caller_fault, EACCES,
                     "cannot set the attributes of pool {}: this session may only read (read-only)",
                     mapped_->name);
     RPMEM_TRY(check_attributes(attributes, mapped_->header_layout));
+    if (const auto failure = mapped_->medium.failure(); failure && has_headers())
+        return failed(*failure);
+    return {};
+}
+
+Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
+    RPMEM_TRY(may_set(attributes));
     if (!has_headers())
         return {};
-    if (const auto failure = mapped_->medium.failure())
-        return failed(*failure);
     const auto old_headers = mapped_->headers;
     const auto old_attributes = mapped_->attributes;
     auto result = renew_headers(*mapped_, attributes);

@@ -67,6 +67,8 @@ public:
 
     // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
+    [[nodiscard]] Result<> may_set(const rpmem_pool_attr& attributes) const;
+    // Likewise.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
     // Does now what would open files later: asks the devices, and returns the directories that hold
