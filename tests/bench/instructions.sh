@@ -41,7 +41,7 @@ own_instructions() {
 measure() {
     printf 'PMEMPOOLSET\n16M %s\n' "$RPMEM_TEST_DIR/counted.part0" >"$RPMEM_TEST_DIR/counted.set"
     RPMEM_CMD=$(printf '%q ' env PMEM_IS_PMEM_FORCE=1 "$build_dir/rpmemd/rpmemd" \
-        --poolset-dir "$RPMEM_TEST_DIR" --state-dir "$RPMEM_TEST_DIR/state"
+        --poolset-dir "$RPMEM_TEST_DIR" --state-dir "$RPMEM_TEST_DIR/state" \
         --log-file "$RPMEM_TEST_DIR/log")
     # Valgrind knows no pidfd_open(2), so the session is the library's own.
     export RPMEM_SSH_TRANSPORT=libssh2 RPMEM_SSH_KEY=$RPMEM_TEST_SSHD_DIR/user_key
