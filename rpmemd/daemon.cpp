@@ -117,7 +117,8 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
     const auto began = Deadline::Clock::now();
     LaneServer* const lanes = session_.lanes();
     auto limit = std::chrono::milliseconds(session_.milliseconds_to_connect());
-    const bool listens = resumes_ && session_.has_pool();
+    // Before, the initiator registers its memory, for which it has accept-timeout.
+    const bool listens = resumes_ && lanes && lanes->ready();
     if (listens)
         limit = std::min(limit, silence_.next_wait());
     if (lanes)

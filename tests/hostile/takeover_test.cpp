@@ -250,6 +250,7 @@ TEST_F(Takeover, AnOpenEndIsToldAndAClosedOneIsNot) {
 TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
     Peer silent(directory_, {"--peer-timeout", "1000"});
     silent.take_pool();
+    const RawLane silent_lane = silent.lane();
     const auto began = std::chrono::steady_clock::now();
     silent.expect_end("nothing was heard of the initiator for 4000 ms (peer-timeout)");
     const auto took = std::chrono::steady_clock::now() - began;
@@ -258,6 +259,7 @@ TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
 
     Peer beating(directory_, {"--peer-timeout", "1000"});
     beating.take_pool();
+    const RawLane beating_lane = beating.lane();
     for (int second = 0; second < 6; ++second) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
         EXPECT_TRUE(beating.control.beat());
@@ -270,6 +272,7 @@ TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
 TEST_F(Takeover, ADaemonThatWasStoppedReadsBeforeItJudges) {
     Peer peer(directory_, {"--peer-timeout", "1000"});
     peer.take_pool();
+    const RawLane lane = peer.lane();
     peer.daemon.signal(SIGSTOP);
     for (int second = 0; second < 6; ++second) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
