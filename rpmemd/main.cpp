@@ -6,6 +6,7 @@
 #include "rpmemd/own_process.hpp"
 #include "rpmemd/pools/store.hpp"
 #include "rpmemd/probe.hpp"
+#include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/settings/forced_command.hpp"
 #include "rpmemd/settings/options.hpp"
 #include "rpmemd/store_options.hpp"
@@ -52,8 +53,12 @@ Log open_log(const target::Configuration& configuration) {
 }
 
 int remove(const target::Configuration& configuration, Log& log) {
+    auto options = target::store_options_of(configuration);
+    const auto state = target::StateDirectory::open(configuration.state_dir);
+    if (state)
+        options.header_copies = state->fd();
     const auto removed =
-        target::remove_pool(target::store_options_of(configuration), *configuration.remove,
+        target::remove_pool(options, *configuration.remove,
                             {configuration.force, configuration.remove_pool_set, say}, log);
     if (removed)
         return EXIT_SUCCESS;

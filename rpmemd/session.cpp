@@ -78,6 +78,7 @@ int Session::milliseconds_to_connect() const {
 StoreOptions Session::store_options() {
     StoreOptions options = store_options_of(configuration_, peer_gone_);
     options.failures = &failures_;
+    options.header_copies = registration_.directory();
     return options;
 }
 
@@ -364,7 +365,9 @@ Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
         return refuse(may.error());
     registration_.before_change();
     const auto set = pool_->set_attributes(attributes);
-    registration_.after_change(pool_->lasting_headers());
+    // After a failure only the next open can tell which headers are on the medium.
+    if (!pool_->medium_failure())
+        registration_.after_change(pool_->lasting_headers());
     return set ? Granted<>() : refuse(set.error());
 }
 

@@ -129,7 +129,10 @@ Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem
     if (status.st_size < size) {
         if (const int code = ::posix_fallocate(fd.get(), 0, size); code != 0)
             return unusable(code, name);
-        if (::fsync(fd.get()) != 0 || ::fsync(directory) != 0)
+        if (::fsync(fd.get()) != 0)
+            return unusable(errno, name);
+        // EINVAL: a file system without such a thing.
+        if (::fsync(directory) != 0 && errno != EINVAL)
             return unusable(errno, name);
     }
     return HeaderCopyFile(std::move(fd), name);

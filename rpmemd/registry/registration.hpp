@@ -72,6 +72,9 @@ public:
     // The pool was closed by CLOSE, and all is durable.
     void closed();
 
+    // state-dir, as a descriptor; -1: it cannot be used.
+    [[nodiscard]] int directory() const { return directory_ ? directory_->fd() : -1; }
+
     // Something was heard of the initiator.
     void seen();
 
