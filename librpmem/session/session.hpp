@@ -144,12 +144,12 @@ private:
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::uint64_t generation_ = 0;
-    std::chrono::milliseconds silence_;  // how long the daemon may say nothing,
-    bool beats_ = false;                 // once it has opened the pool
     std::atomic<Clock::duration> heard_; // when something came last
     std::vector<std::string> notices_;
     std::chrono::milliseconds login_time_;
     std::chrono::milliseconds request_time_;
+    std::chrono::milliseconds silence_; // how long the daemon may say nothing,
+    bool beats_ = false;                // once it has opened the pool
 };
 
 // Runs COMMAND on the target, and returns 0 or the failure that its exit status stands for.
