@@ -24,6 +24,7 @@ while read -r name default; do
     [ -n "$default" ] || default='(all|none)'
     # $HOME is printed as what it stands for.
     [ "$name" != poolset-dir ] || default='\$HOME'
+    [ "$name" != state-dir ] || default='see below'
     grep -qE -- "^ +$name .* $default\$" <<<"$overview" ||
         fault "the table of rpmemd.conf(5) does not have $name with default $default"
 done < <(env -i HOME=/nowhere "$1" --config /dev/null --check-config |

@@ -214,6 +214,7 @@ TEST(LostSession, EveryErrnoOfTheManualComesAbout) {
     comes_about(ECONNRESET, "ECONNRESET", persist_during([](const DaemonEnd&) {}));
     comes_about(ETIMEDOUT, "ETIMEDOUT", persist_during(stay));
     comes_about(EACCES, "EACCES", refused_with(wire::Status::no_access));
+    comes_about(ESTALE, "ESTALE", refused_with(wire::Status::stale));
     comes_about(EREMOTEIO, "EREMOTEIO", refused_with(wire::Status::fatal));
     EXPECT_EQ(names_in_manual(), names);
 }
