@@ -67,7 +67,6 @@ std::vector<Operation> operations() {
              const rpmem_pool_attr attributes = sample_attributes();
              return rpmem_set_attr(pool, &attributes);
          }},
-        {"drain of nothing", [](auto* pool, auto&) { return rpmem_drain(pool, 0, 0); }},
     };
 }
 
