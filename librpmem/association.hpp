@@ -3,8 +3,8 @@
 //
 //   logged in  -> half made  create(): the target has made the pool
 //   logged in  -> opened     open()
-//   half made  -> connected  connect(); until then the target is asked to undo create()
-//   opened     -> connected  connect()
+//   half made  -> in use     keep(); until then the target is asked to undo create()
+//   opened     -> in use     keep()
 #pragma once
 
 #include "common/wire/control_messages.hpp"
@@ -56,6 +56,8 @@ public:
     Result<wire::OpenResponse> open();
     // The first lane, or all of them. IN_BAND is of the response.
     Result<> connect(const wire::InBandAttributes& in_band);
+    // Somebody has the pool now, and closes it.
+    void keep() { become(State::in_use); }
     // Once, before connect(): see Session::takeover_key().
     Result<transport::Secret> takeover_key() const { return session_->takeover_key(); }
 
@@ -83,7 +85,7 @@ public:
     void release_in_child();
 
 private:
-    enum class State { logged_in, half_made, opened, connected };
+    enum class State { logged_in, half_made, opened, in_use };
 
     Association(const PoolArguments& arguments, const Settings& settings)
         : arguments_(arguments), settings_(settings) {}

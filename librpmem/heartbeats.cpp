@@ -5,6 +5,8 @@
 #include "librpmem/link.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <system_error>
 
 namespace rpmem::initiator {
 
@@ -19,11 +21,20 @@ Heartbeats::~Heartbeats() {
         thread.join();
 }
 
-void Heartbeats::add(Link& link) {
+Result<> Heartbeats::add(Link& link) {
     const std::lock_guard lock(shared_.mutex);
     shared_.links.push_back(&link);
-    if (shared_.links.size() == 1)
+    if (shared_.links.size() > 1)
+        return {};
+    try {
         shared_.thread = start_without_signals([this] { run(); });
+    } catch (const std::system_error& error) {
+        shared_.links.clear();
+        return fail_errno(ErrorClass::resource_limit, error.code().value(),
+                          "cannot start the thread that tells targets that this process lives; "
+                          "does a limit (ulimit -u) bound the threads?");
+    }
+    return {};
 }
 
 void Heartbeats::remove(Link& link) {
@@ -43,7 +54,11 @@ void Heartbeats::run() {
     const auto is_over = [&] { return shared_.thread.get_id() != own; };
     while (!shared_.changed.wait_for(lock, wire::heartbeat_interval, is_over))
         for (Link* const link : shared_.links)
-            link->beat();
+            try {
+                link->beat();
+            } catch (const std::exception&) {
+                // No memory: the next beat is a second away.
+            }
 }
 
 } // namespace rpmem::initiator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/base/fork_listener.hpp"
+#include "common/base/result.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -20,8 +21,9 @@ public:
     Heartbeats(const Heartbeats&) = delete;
     Heartbeats& operator=(const Heartbeats&) = delete;
 
-    // From any thread. LINK's beat() is called once a second until remove() has returned.
-    void add(Link& link);
+    // From any thread. LINK's beat() is called once a second until remove() has returned. Fails if
+    // there can be no thread.
+    Result<> add(Link& link);
     // The last one ends the thread.
     void remove(Link& link);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <random>
 #include <thread>
 
@@ -43,13 +44,18 @@ Link::Link(const PoolArguments& arguments, const Settings& settings, PoolService
            std::shared_ptr<Association> first, std::optional<transport::Secret> takeover)
     : arguments_(arguments), settings_(settings), services_(std::move(services)),
       takeover_(std::move(takeover)), most_time_(settings.reconnect_timeout),
-      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {
-    if (services_.heartbeats && current_->can_resume())
-        services_.heartbeats->add(*this);
+      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {}
+
+Result<> Link::start() {
+    if (!services_.heartbeats || !current_->can_resume())
+        return {};
+    RPMEM_TRY(services_.heartbeats->add(*this));
+    beats_ = true;
+    return {};
 }
 
 Link::~Link() {
-    if (services_.heartbeats && current_->can_resume())
+    if (beats_)
         services_.heartbeats->remove(*this);
 }
 
@@ -95,7 +101,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
     const std::shared_ptr<Association> lost = current_;
     lock.unlock();
     lost->cut();
-    auto next = try_for(most_time_, loss);
+    auto next = try_without_throwing(loss);
     lock.lock();
     if (!next)
         return end_by(std::move(next).error());
@@ -106,6 +112,14 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
     current_ = std::move(*next);
     become(State::connected);
     changed_.notify_all();
+}
+
+// Other calls wait for the outcome.
+Result<std::shared_ptr<Association>> Link::try_without_throwing(const Error& loss) try {
+    return try_for(most_time_, loss);
+} catch (const std::exception& exception) {
+    return fail(ErrorClass::resource_limit, ENOMEM, "{}; to reconnect failed: {}; {}", loss.text,
+                exception.what(), may_lack);
 }
 
 Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Error& loss) {

@@ -13,6 +13,7 @@
 #include "common/base/log.hpp"
 #include "librpmem/association.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -37,6 +38,8 @@ public:
     Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
          std::shared_ptr<Association> first, std::optional<transport::Secret> takeover);
     ~Link();
+    // Begins with the heartbeats, if the target knows them.
+    Result<> start();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
@@ -44,7 +47,7 @@ public:
     // Whoever comes first makes it. From any thread.
     Result<std::shared_ptr<Association>> association();
     // From now on calls wait for so long at most.
-    void hurry(std::chrono::milliseconds time) { most_time_ = time; }
+    void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
     // By the thread of the heartbeats, once a second.
     void beat();
     // In a child made by fork(2).
@@ -58,6 +61,7 @@ private:
     [[nodiscard]] bool may_reconnect(const Error& loss) const;
     void end_by(Error error);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss);
+    Result<std::shared_ptr<Association>> try_without_throwing(const Error& loss);
     Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
     Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time);
     void tell_waiting();
@@ -66,6 +70,7 @@ private:
     PoolArguments arguments_;
     Settings settings_;
     PoolServices services_;
+    bool beats_ = false; // the heartbeats know this link
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> most_time_;
     std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it

@@ -57,8 +57,10 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
     host_ = association->host();
     lane_count_ = association->lanes().lanes();
     slots_ = std::make_unique<LaneSlot[]>(lane_count_);
+    Association& first = *association;
     link_ = std::make_unique<Link>(arguments_, settings_, services, std::move(association),
                                    std::move(takeover));
+    RPMEM_TRY(link_->start());
     out_of_dumps_.emplace(std::span(arguments_.address, arguments_.size));
     in_children_.emplace(
         [](void* owner) {
@@ -70,6 +72,7 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
                     own->release_in_child();
         },
         this);
+    first.keep();
     return {};
 }
 
