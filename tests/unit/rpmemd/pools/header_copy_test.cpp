@@ -20,7 +20,7 @@ HeaderCopy copy_of(std::size_t count) {
 }
 
 TEST(HeaderCopy, IsDecodedAsItWasEncoded) {
-    for (const std::size_t count : {1, 2, 5, 1024}) {
+    for (const std::size_t count : {1U, 2U, 5U, 1024U}) {
         const auto copy = copy_of(count);
         auto bytes = encode(copy);
         bytes.resize(bytes.size() + 100); // of an older one
@@ -84,7 +84,7 @@ TEST_F(HeaderCopyInFile, IsForItsUserAndItsNameIsDurable) {
 TEST_F(HeaderCopyInFile, IsThereForTheNextSession) {
     EXPECT_FALSE(value_of(value_of(open()).load()));
     // A shorter one over a longer one, and the reverse.
-    for (const std::size_t count : {2, 1, 5}) {
+    for (const std::size_t count : {2U, 1U, 5U}) {
         const auto copy = copy_of(count);
         const auto file = value_of(open(count));
         ASSERT_TRUE(succeeded(file.save(copy)));
