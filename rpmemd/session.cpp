@@ -187,10 +187,14 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
 
 // Who has it; or, for one who had it, that it is not what it was.
 Error Session::explain(Error error, const PoolRequest& request) const {
-    if (error.code == EBUSY)
-        if (const auto holder = registration_.describe_holder(path_of(request)); !holder.empty())
-            error.text += fmt::format(": the pool is held by the session of {}", holder);
-    if (error.code == EINVAL && generation_ > 0)
+    bool is_stale = error.code == EINVAL;
+    if (error.code == EBUSY) {
+        if (const auto holder = registration_.holder(path_of(request))) {
+            error.text += ": the pool is held by the session of " + holder->description;
+            is_stale = holder->is_other_writer;
+        }
+    }
+    if (is_stale && generation_ > 0)
         error = {ESTALE, error.kind, fmt::format("{}; {}", error.text, how_to_renew)};
     return error;
 }

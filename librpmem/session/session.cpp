@@ -89,14 +89,17 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     auto got = channel_->receive(bytes, deadline);
     if (!got)
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
-    RPMEM_ASSIGN(const auto size, understood(wire::decode_hello_size(std::span(bytes).first(*got),
-                                                                     wire::hello_size)));
+    if (*got < bytes.size())
+        return ended_early("within its hello");
+    RPMEM_ASSIGN(const auto size, understood(wire::decode_hello_size(bytes, wire::hello_size)));
     bytes.resize(size);
-    got = channel_->receive(std::span(bytes).subspan(wire::hello_size_field), deadline);
+    const auto rest = std::span(bytes).subspan(wire::hello_size_field);
+    got = channel_->receive(rest, deadline);
     if (!got)
         return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
-    RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(
-                                 std::span(bytes).first(wire::hello_size_field + *got))));
+    if (*got < rest.size())
+        return ended_early("within its hello");
+    RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(bytes)));
     const wire::HelloAnswer answer = wire::answer_to(hello, {.tls = takes_tls_});
     const wire::Bytes answered = wire::encode(answer);
     agreement_ = wire::negotiate(hello, answer);

@@ -124,6 +124,7 @@ void describe(auto& fields, SessionRecord& record) {
     fields.field("pool_set", record.pool_set);
     fields.field("pool_set_key", record.pool_set_key);
     fields.field("since", record.since);
+    fields.field("read_only", record.read_only);
 }
 
 void describe(auto& fields, PoolRecord& record) {

@@ -49,6 +49,7 @@ struct SessionRecord {
     std::string pool_set;             // for people; empty: there is none yet
     transport::Digest pool_set_key{}; // of its path; zeros: likewise
     std::int64_t since = 0;           // seconds since the epoch
+    bool read_only = false;           // it writes to no pool
     bool operator==(const SessionRecord&) const = default;
 };
 

@@ -111,6 +111,7 @@ Result<> Registration::write_session() {
     session_.generation = identity_.generation;
     session_.initiator = identity_.initiator;
     session_.since = std::time(nullptr);
+    session_.read_only = read_only_;
     RPMEM_ASSIGN(session_file_, make_session_file(*directory_, session_));
     return {};
 }
@@ -244,16 +245,17 @@ void Registration::seen() {
             (*file)->touch();
 }
 
-std::string Registration::describe_holder(const std::filesystem::path& pool_set) const {
+std::optional<Holder> Registration::holder(const std::filesystem::path& pool_set) const {
     const auto key = hash(transport::bytes_of(pool_set.native()));
     if (!directory_ || !key)
-        return {};
-    for (const LiveSession& session : live_sessions(*directory_, log_))
-        if (session.record.pool_set_key == *key)
-            return fmt::format("{}, since {}, last seen {}", describe(session.record.initiator),
-                               describe_time(session.record.since),
-                               describe_time(session.last_seen));
-    return {};
+        return std::nullopt;
+    for (const auto& [record, last_seen] : live_sessions(*directory_, log_))
+        if (record.pool_set_key == *key)
+            return Holder{.description =
+                              fmt::format("{}, since {}, last seen {}", describe(record.initiator),
+                                          describe_time(record.since), describe_time(last_seen)),
+                          .is_other_writer = !record.read_only && record.owner != identity_.owner};
+    return std::nullopt;
 }
 
 } // namespace rpmem::target

@@ -48,6 +48,12 @@ struct PoolUse {
     bool created = false;
 };
 
+// The session that has a pool.
+struct Holder {
+    std::string description;      // "user ..., since ..., last seen ..."
+    bool is_other_writer = false; // another initiator's, and it may write
+};
+
 class Registration {
 public:
     // STATE_DIR is used when the session enters. READ_ONLY: the session writes to no pool.
@@ -78,8 +84,8 @@ public:
     // Something was heard of the initiator.
     void seen();
 
-    // Of the session that has POOL_SET: "user ..., since ..., last seen ..."; empty: unknown.
-    [[nodiscard]] std::string describe_holder(const std::filesystem::path& pool_set) const;
+    // Nothing: it is not known who has POOL_SET.
+    [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
     // What the initiator should know since it was last asked.
     [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }

@@ -76,6 +76,29 @@ inline bool falls_asleep(pid_t thread) {
     return false;
 }
 
+// A thread that begins with OPERATE, and a look at whether it has gone to sleep in it.
+class Waiter {
+public:
+    explicit Waiter(const std::function<void()>& operate)
+        : thread_([this, operate] {
+              id_ = ::gettid();
+              operate();
+          }) {}
+    ~Waiter() { thread_.join(); }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    // Nothing that the operation waits for may come before.
+    void expect_asleep() {
+        for (int attempt = 0; id_ == 0 && attempt < 10000; ++attempt)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        EXPECT_TRUE(falls_asleep(id_)) << "nobody waits";
+    }
+
+private:
+    std::atomic<pid_t> id_ = 0;
+    std::thread thread_;
+};
+
 inline std::vector<std::byte> bytes_of(const fs::path& file) {
     return bytes_of_text(read_file(file));
 }
@@ -195,6 +218,19 @@ protected:
     [[nodiscard]] pid_t daemon_process() const {
         pid_t pid = 0;
         std::ifstream(directory_ / "pid") >> pid;
+        return pid;
+    }
+    // The server's end of the session.
+    [[nodiscard]] pid_t sshd_of_daemon() const {
+        pid_t pid = daemon_process();
+        for (std::string name; !name.starts_with("sshd") && pid > 1;) {
+            std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+            for (std::string word; status >> word && word != "PPid:";)
+                ;
+            if (!(status >> pid))
+                return 0;
+            std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+        }
         return pid;
     }
     [[nodiscard]] unsigned threads_of_daemon() const {

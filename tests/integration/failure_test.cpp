@@ -15,43 +15,6 @@ protected:
         EXPECT_EQ(errno, ECHILD);
         EXPECT_FALSE(fs::exists(directory() / "part0"));
     }
-
-    // The server's end of the session.
-    pid_t sshd_of_daemon() const {
-        pid_t pid = daemon_process();
-        for (std::string name; !name.starts_with("sshd") && pid > 1;) {
-            std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-            for (std::string word; status >> word && word != "PPid:";)
-                ;
-            if (!(status >> pid))
-                return 0;
-            std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
-        }
-        return pid;
-    }
-
-    // A thread that begins with OPERATE, and a look at whether it has gone to sleep in it.
-    class Waiter {
-    public:
-        explicit Waiter(const std::function<void()>& operate)
-            : thread_([this, operate] {
-                  id_ = ::gettid();
-                  operate();
-              }) {}
-        ~Waiter() { thread_.join(); }
-        Waiter(const Waiter&) = delete;
-        Waiter& operator=(const Waiter&) = delete;
-        // Nothing that the operation waits for may come before.
-        void expect_asleep() {
-            for (int attempt = 0; id_ == 0 && attempt < 10000; ++attempt)
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            EXPECT_TRUE(falls_asleep(id_)) << "nobody waits";
-        }
-
-    private:
-        std::atomic<pid_t> id_ = 0;
-        std::thread thread_;
-    };
 };
 
 TEST_F(Failures, TheCommandCannotServe) {

@@ -1,5 +1,5 @@
-// The threads of the daemon: one for the control channel, which is answered at any time, one for the
-// heartbeats, and one for each worker that has a lane.
+// The threads of the daemon: one for the control channel, which is answered at any time, one for
+// the heartbeats, and one for each worker that has a lane.
 #include "tests/integration/environment.hpp"
 
 #include <unistd.h>

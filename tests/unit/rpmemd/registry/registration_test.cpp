@@ -155,8 +155,9 @@ TEST_F(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
 
 TEST_F(RegistrationTest, TheHolderIsKnownByItsPoolSet) {
     expect_silent(attempt(alice, 0, use_));
-    EXPECT_TRUE(test::contains(last_->describe_holder("/pools/a.set"), "user 1 on host host"));
-    EXPECT_EQ(last_->describe_holder("/pools/b.set"), "");
+    EXPECT_TRUE(
+        test::contains(last_->holder("/pools/a.set").value().description, "user 1 on host host"));
+    EXPECT_FALSE(last_->holder("/pools/b.set"));
 }
 
 // Whoever cannot write itself down must not leave the record of another behind.

@@ -1,0 +1,46 @@
+// What docs/endings-table.md promises: how long a caller waits at most, for each way to lose a
+// session.
+#pragma once
+
+#include "tests/integration/environment.hpp"
+#include "tests/support/thoroughness.hpp"
+
+namespace rpmem::test {
+
+// The row of the test that runs. The calls that are made while it lives end within the time there.
+class PromisedTime {
+public:
+    PromisedTime() {
+        const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+        const std::string name = std::string("`") + test->test_suite_name() + '.' + test->name();
+        std::ifstream table(variable("RPMEM_TEST_ENDINGS"));
+        // | ending | the caller sees | within | shown by |
+        for (std::string line; std::getline(table, line);)
+            if (line.find(name + '`') != std::string::npos)
+                std::istringstream(line.substr(before_cell(line, 2))) >> seconds_;
+        EXPECT_GT(seconds_, 0) << "no row of the table, or no time in it, for " << name;
+    }
+    // A sanitizer makes as much slower as it leaves out elsewhere.
+    ~PromisedTime() {
+        const std::chrono::duration<double> took = Clock::now() - began_;
+        EXPECT_LE(took.count(), seconds_ * static_cast<double>(every_case))
+            << "more than the table promises";
+    }
+    PromisedTime(const PromisedTime&) = delete;
+    PromisedTime& operator=(const PromisedTime&) = delete;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    static std::size_t before_cell(const std::string& line, int cell) {
+        std::size_t at = 0;
+        for (int i = 0; i <= cell; ++i)
+            at = line.find('|', at) + 1;
+        return at;
+    }
+
+    double seconds_ = 0;
+    Clock::time_point began_ = Clock::now();
+};
+
+} // namespace rpmem::test

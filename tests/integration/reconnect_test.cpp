@@ -1,0 +1,377 @@
+// The ways in which a session is lost, and what each comes to: docs/endings-table.md has a row for
+// each test, and how long its calls take at most.
+#include "tests/integration/promised_time.hpp"
+
+#include <sys/wait.h>
+
+namespace rpmem::test {
+namespace {
+
+constexpr std::size_t range_begin = 8192; // behind the header
+constexpr std::size_t range_size = 3000;
+
+class Endings : public PoolTest {
+protected:
+    // The next sessions end when the daemon has said so many bytes.
+    void end_sessions_after(std::size_t bytes) const { set_command(ending_after(bytes)); }
+    // The first of the next sessions ends then, the others do not.
+    void end_one_session_after(std::size_t bytes) const {
+        const std::string once = (directory() / "once").string();
+        const std::string cut = ending_after(bytes);
+        set_command("if mkdir " + once + " 2>/dev/null; then " + cut + "; fi; exec " +
+                    daemon_script().string() + " \"$@\"");
+        fs::remove(directory() / "once");
+    }
+    void kill_daemon(int signal = SIGKILL) const {
+        ASSERT_EQ(::kill(daemon_process(), signal), 0);
+        ASSERT_TRUE(part_gets_unlocked(0));
+    }
+    // All that the application wrote is on the target.
+    void expect_equal() const {
+        EXPECT_EQ(std::memcmp(part(0).data() + header_size, local.data() + header_size,
+                              local.size() - header_size),
+                  0);
+    }
+    [[nodiscard]] int persist_all(RPMEMpool* pool) const {
+        return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
+    }
+    // One with one lane, which another session has.
+    RPMEMpool* filled() {
+        RPMEMpool* const pool = created();
+        EXPECT_TRUE(succeeded(persist_all(pool)));
+        local.fill(2);
+        return pool;
+    }
+    // The pool goes on by another session, and its user sees nothing but the time.
+    void expect_unharmed(RPMEMpool* pool) {
+        const pid_t before = daemon_process();
+        {
+            const PromisedTime time;
+            EXPECT_TRUE(succeeded(persist_all(pool)));
+        }
+        EXPECT_NE(daemon_process(), before);
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+        expect_equal();
+    }
+    [[nodiscard]] static std::string library_log() {
+        return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
+    }
+
+private:
+    [[nodiscard]] fs::path daemon_script() const { return directory() / "daemon"; }
+    std::string ending_after(std::size_t bytes) const {
+        set_daemon("");
+        fs::copy_file(variable("RPMEM_TEST_COMMAND_FILE"), daemon_script(),
+                      fs::copy_options::overwrite_existing);
+        // It holds nothing back.
+        return "exec bash -c 'exec dd bs=1 status=none count=" + std::to_string(bytes) + " < <(" +
+               daemon_script().string() + " \"$@\")' daemon \"$@\"";
+    }
+};
+
+TEST_F(Endings, TheDaemonIsKilled) {
+    RPMEMpool* const pool = filled();
+    kill_daemon();
+    expect_unharmed(pool);
+}
+
+TEST_F(Endings, TheDaemonIsTerminated) {
+    RPMEMpool* const pool = filled();
+    kill_daemon(SIGTERM);
+    expect_unharmed(pool);
+}
+
+// It never runs again: the next one ends it.
+TEST_F(Endings, TheDaemonIsStopped) {
+    RPMEMpool* const pool = filled();
+    const pid_t before = daemon_process();
+    stop_daemon();
+    expect_unharmed(pool);
+    const fs::path process = "/proc/" + std::to_string(before);
+    EXPECT_TRUE(!fs::exists(process) || is_in_state(process, 'Z'));
+}
+
+TEST_F(Endings, TheInitiatorsSshIsKilled) {
+    RPMEMpool* const pool = filled();
+    pid_t ssh = 0;
+    const std::string own = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
+    std::ifstream(own) >> ssh;
+    ASSERT_GT(ssh, 0);
+    ASSERT_EQ(::kill(ssh, SIGKILL), 0);
+    expect_unharmed(pool);
+}
+
+TEST_F(Endings, TheTargetsSshIsKilled) {
+    RPMEMpool* const pool = filled();
+    ASSERT_EQ(::kill(sshd_of_daemon(), SIGKILL), 0);
+    expect_unharmed(pool);
+}
+
+// The answer is lost at every one of its bytes, or nearly so: whoever has not got the pool need not
+// fear that there is half of one.
+TEST_F(Endings, WhileAPoolIsCreated) {
+    RPMEMpool* pool = nullptr;
+    std::size_t bytes = 0;
+    for (; !pool; bytes += 37) {
+        ASSERT_LT(bytes, 2000);
+        end_sessions_after(bytes);
+        {
+            const PromisedTime time;
+            pool = create(local, 1);
+        }
+        if (!pool) {
+            EXPECT_TRUE(failed(pool, ECONNRESET)) << bytes;
+            for (int i = 0; i < 100 && fs::exists(directory() / "part0"); ++i)
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            EXPECT_FALSE(fs::exists(directory() / "part0")) << bytes;
+        }
+    }
+    EXPECT_GT(bytes, 200);
+    set_daemon("");
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_equal();
+}
+
+TEST_F(Endings, WhileAPoolIsOpened) {
+    RPMEMpool* pool = filled();
+    EXPECT_TRUE(succeeded(persist_all(pool)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    pool = nullptr;
+    for (std::size_t bytes = 0; !pool; bytes += 37) {
+        ASSERT_LT(bytes, 2000);
+        end_sessions_after(bytes);
+        {
+            const PromisedTime time;
+            pool = open(local, 1);
+        }
+        EXPECT_TRUE(pool || failed(pool, ECONNRESET)) << bytes;
+        EXPECT_TRUE(pool || part_gets_unlocked(0)) << bytes;
+    }
+    set_daemon("");
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_equal();
+}
+
+struct Interrupted {
+    const char* name;
+    std::function<int(RPMEMpool*)> run;
+};
+
+// The daemon has been asked, and does not answer any more.
+TEST_F(Endings, DuringACall) {
+    std::vector<std::byte> seen(range_size);
+    const rpmem_pool_attr attributes = sample_attributes();
+    const std::vector<Interrupted> all = {
+        {"persist", [&](auto* pool) { return rpmem_persist(pool, range_begin, 64, 0, 0); }},
+        {"read",
+         [&](auto* pool) { return rpmem_read(pool, seen.data(), range_begin, range_size, 0); }},
+        {"set_attr", [&](auto* pool) { return rpmem_set_attr(pool, &attributes); }},
+        {"deep_persist",
+         [&](auto* pool) { return rpmem_deep_persist(pool, range_begin, range_size, 0); }},
+        {"close", [&](auto* pool) { return rpmem_close(pool); }}};
+    RPMEMpool* const pool = filled();
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    for (const Interrupted& call : all) {
+        SCOPED_TRACE(call.name);
+        const pid_t before = daemon_process();
+        stop_daemon();
+        const PromisedTime time;
+        Waiter waiter([&] { EXPECT_TRUE(succeeded(call.run(pool))); });
+        waiter.expect_asleep();
+        EXPECT_EQ(::kill(before, SIGKILL), 0);
+    }
+    EXPECT_EQ(std::memcmp(seen.data(), local.data() + range_begin, range_size), 0);
+    expect_equal();
+    rpmem_pool_attr left{};
+    EXPECT_TRUE(succeeded(rpmem_close(opened(1, &left))));
+    EXPECT_EQ(std::memcmp(&left, &attributes, sizeof(left)), 0);
+}
+
+// Nobody tries that again for the caller.
+TEST_F(Endings, WhileAPoolIsRemoved) {
+    EXPECT_TRUE(succeeded(rpmem_close(created())));
+    set_command("echo $$ >" + (directory() / "pid").string() + "; exec sleep 1000");
+    const fs::path pid = directory() / "pid";
+    fs::remove(pid);
+    {
+        const PromisedTime time;
+        Waiter waiter([&] { EXPECT_TRUE(failed(remove(), ECONNRESET)); });
+        for (int i = 0; i < 1000 && daemon_process() == 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        ASSERT_EQ(::kill(sshd_of_daemon(), SIGKILL), 0);
+    }
+    ::kill(daemon_process(), SIGKILL);
+    set_daemon("");
+    EXPECT_EQ(remove(), 0);
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
+}
+
+// The new session is lost as well: at once, in its handshakes, and when it has the pool.
+TEST_F(Endings, TheNextSessionIsLostToo) {
+    RPMEMpool* const pool = filled();
+    for (std::size_t bytes = 0; bytes < 400; bytes += 57) {
+        end_one_session_after(bytes);
+        kill_daemon();
+        local.fill(bytes);
+        const PromisedTime time;
+        EXPECT_TRUE(succeeded(persist_all(pool))) << bytes;
+        EXPECT_TRUE(fs::exists(directory() / "once")) << bytes;
+        expect_equal();
+    }
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// Neither a target that refuses nor one that is mute keeps a program from its end.
+TEST_F(Endings, APoolIsClosedWhileItsTargetIsAway) {
+    for (const bool is_mute : {true, false}) {
+        set_daemon("");
+        RPMEMpool* const pool = fs::exists(directory() / "part0") ? opened() : created();
+        stop_daemon();
+        EXPECT_TRUE(is_mute || succeeded(rpmem_flush(pool, range_begin, range_size, 0, 0)));
+        kill_daemon();
+        set_command(is_mute ? "exec sleep 1000" : "exit 127");
+        const PromisedTime time;
+        EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET, "reconnect"));
+    }
+}
+
+// Another thread waits for the target meanwhile.
+TEST_F(Endings, AProgramEndsWhileItsTargetIsAway) {
+    const PromisedTime time;
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        RPMEMpool* const pool = create(local, 1);
+        set_command("exec sleep 1000");
+        ::kill(daemon_process(), SIGKILL);
+        std::atomic<pid_t> id = 0;
+        std::thread waiter([&] {
+            id = ::gettid();
+            rpmem_persist(pool, range_begin, range_size, 0, 0);
+        });
+        while (id == 0)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        std::exit(pool && falls_asleep(id) ? 42 : 1); // it runs the destructors
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
+TEST_F(Endings, AnotherInitiatorWantsThePool) {
+    RPMEMpool* const pool = filled();
+    kill_daemon();
+    LocalPool other(local.size());
+    RPMEMpool* const thief = sound(open(other, 1));
+    {
+        const PromisedTime time;
+        EXPECT_TRUE(failed(persist_all(pool), ESTALE, "held by the session of user"));
+        EXPECT_TRUE(contains(rpmem_errormsg(), "pmempool sync"));
+    }
+    EXPECT_EQ(rpmem_close(pool), -1);
+    EXPECT_TRUE(succeeded(rpmem_close(thief)));
+}
+
+// Ours is there, or comes back first.
+TEST_F(Endings, AnotherInitiatorIsRefused) {
+    RPMEMpool* const pool = filled();
+    kill_daemon();
+    ASSERT_TRUE(succeeded(persist_all(pool)));
+    LocalPool other(local.size());
+    {
+        const PromisedTime time;
+        EXPECT_TRUE(failed(open(other, 1), EBUSY, "held by the session of user"));
+    }
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_equal();
+}
+
+TEST_F(Endings, TheInitiatorIsKilled) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        RPMEMpool* const pool = create(local, 1);
+        if (pool && persist_all(pool) == 0)
+            ::raise(SIGKILL);
+        ::_exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const PromisedTime time;
+    EXPECT_TRUE(part_gets_unlocked(0));
+    expect_equal();
+}
+
+// It cannot tell that it lives: its pool is for others, and no more for it.
+TEST_F(Endings, TheInitiatorIsStopped) {
+    set_daemon("--peer-timeout 4000");
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        RPMEMpool* const pool = create(local, 1);
+        if (!pool || persist_all(pool) != 0)
+            ::_exit(1);
+        ::raise(SIGSTOP);
+        ::_exit(persist_all(pool) == -1 && errno == ESTALE ? 0 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+    ASSERT_TRUE(WIFSTOPPED(status));
+    {
+        const PromisedTime time;
+        EXPECT_TRUE(part_gets_unlocked(0) || part_gets_unlocked(0));
+    }
+    RPMEMpool* const pool = opened();
+    EXPECT_EQ(::kill(child, SIGCONT), 0);
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
+// Of a target that nobody can write to there is nothing left.
+TEST_F(Endings, TheTargetsDiskIsFull) {
+    const std::string full = (directory() / "full").string();
+    fs::create_directory(full);
+    const std::string daemon = read_file(variable("RPMEM_TEST_COMMAND_FILE"));
+    std::ofstream(directory() / "daemon") << daemon;
+    fs::permissions(directory() / "daemon", fs::perms::owner_all);
+    set_command("exec unshare --mount sh -c 'mount -t tmpfs -o size=2M none " + full + " && exec " +
+                (directory() / "daemon").string() + " \"$@\"' daemon \"$@\"");
+    if (::system("unshare --mount true 2>/dev/null") != 0)
+        GTEST_SKIP() << "this needs the right to mount (unshare --mount), which root has";
+    write_pool_set("pool.set", "8M %/full/part0");
+    {
+        const PromisedTime time;
+        EXPECT_TRUE(failed(create(local, 1), EREMOTEIO, "its file system has 2097152 left"));
+    }
+}
+
+// In its own process: RPMEM_RECONNECT_TIMEOUT is short there.
+class EndingsForGood : public Endings {};
+
+TEST_F(EndingsForGood, TheTargetStaysAway) {
+    RPMEMpool* const pool = filled();
+    kill_daemon();
+    set_command("echo closed for the winter >&2; exit 127");
+    {
+        const PromisedTime time;
+        EXPECT_TRUE(failed(persist_all(pool), ECONNRESET, "is lost: ")); // the first cause
+    }
+    const std::string text = rpmem_errormsg();
+    EXPECT_TRUE(contains(text, " tries in 13000 ms"));
+    EXPECT_TRUE(contains(text, "closed for the winter")); // the last one
+    EXPECT_TRUE(contains(text, "may lack"));
+    EXPECT_TRUE(contains(library_log(), "for 2 s: "));
+    EXPECT_TRUE(contains(library_log(), "closed for the winter"));
+    EXPECT_TRUE(contains(library_log(), "for 12 s: "));
+    EXPECT_TRUE(contains(library_log(), "; 1 s left"));
+    // Nobody waits twice.
+    EXPECT_TRUE(failed(persist_all(pool), ECONNRESET, "13000 ms"));
+    EXPECT_EQ(rpmem_close(pool), -1);
+}
+
+} // namespace
+} // namespace rpmem::test
