@@ -57,10 +57,10 @@ TEST(HostileDaemon, AbsurdHellos) {
                              {"size 47", changed(0, 4, 47), EBADMSG, blame},
                              {"size 1025", changed(0, 4, 1025), EBADMSG, blame},
                              {"size huge", changed(0, 4, 0xffffffff), EBADMSG, blame},
-                             {"ends early", changed(0, 4, 1024), EBADMSG, blame},
+                             {"ends early", changed(0, 4, 1024), ECONNRESET, "within its hello"},
                              {"version 0", changed(4, 2, 0), EBADMSG, blame},
                              {"no lanes", changed(20, 4, 0), EBADMSG, blame},
-                             {"no hello", status, EBADMSG, blame},
+                             {"no hello", status, ECONNRESET, "within its hello"},
                              {"half a status", status.substr(0, 2), EPROTO, "rpmemd"},
                              {"nothing", "", ECONNRESET, "before"}})
         expect_no_session(saying);
