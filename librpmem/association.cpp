@@ -153,7 +153,8 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
     route_.reset();
     if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
-    become(State::connected);
+    if (state_ != State::half_made)
+        become(State::connected);
     return {};
 }
 

@@ -56,6 +56,8 @@ public:
     Result<wire::OpenResponse> open();
     // The first lane, or all of them. IN_BAND is of the response.
     Result<> connect(const wire::InBandAttributes& in_band);
+    // What was created stays when this is gone.
+    void keep() noexcept { become(State::connected); }
     // Once, before connect(): see Session::takeover_key().
     Result<transport::Secret> takeover_key() const { return session_->takeover_key(); }
 

@@ -21,9 +21,10 @@ Heartbeats::~Heartbeats() {
 
 void Heartbeats::add(Link& link) {
     const std::lock_guard lock(shared_.mutex);
-    shared_.links.push_back(&link);
-    if (shared_.links.size() == 1)
+    shared_.links.reserve(shared_.links.size() + 1);
+    if (shared_.links.empty())
         shared_.thread = start_without_signals([this] { run(); });
+    shared_.links.push_back(&link);
 }
 
 void Heartbeats::remove(Link& link) {

@@ -253,6 +253,7 @@ Result<> Pool::on_session(const char* call, Ask ask) {
 
 Result<> Pool::close() {
     in_children_.reset();
+    keep();
     link_->hurry(close_time);
     Result<> drained = look("rpmem_close").map([](const auto&) {});
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
