@@ -17,10 +17,14 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #define RPMEM_EXPORT extern "C" __attribute__((visibility("default")))
 
 struct rpmem_pool {
+    rpmem_pool(std::unique_ptr<rpmem::initiator::Pool> its_pool, std::string its_name)
+        : pool(std::move(its_pool)), name(std::move(its_name)) {}
+
     std::unique_ptr<rpmem::initiator::Pool> pool;
     std::string name;                       // in the log
     std::atomic<bool> failed_before{false}; // a session fails once, and then at every call
@@ -143,6 +147,8 @@ int guarded(const Body& body) noexcept {
     } catch (const std::bad_alloc&) {
         set_error(ENOMEM, "this process has no memory left for librpmem; does a limit (ulimit -v) "
                           "bound it?");
+    } catch (const std::system_error& error) {
+        set_error(error.code().value(), error.what());
     } catch (const std::exception& exception) {
         set_error(EFAULT, exception.what());
     }
@@ -209,9 +215,10 @@ RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
         library().log.warning("{}: {}", name, warning);
     for (const std::string& note : facts.notes)
         library().log.info("{}: {}", name, note);
-    auto* handle = new rpmem_pool{std::move(*pool), std::move(name)};
+    auto handle = std::make_unique<rpmem_pool>(std::move(*pool), std::move(name));
+    handle->pool->keep();
     *given.lanes = in_force;
-    return handle;
+    return handle.release();
 }
 
 template <typename Open>

@@ -56,8 +56,8 @@ public:
     Result<wire::OpenResponse> open();
     // The first lane, or all of them. IN_BAND is of the response.
     Result<> connect(const wire::InBandAttributes& in_band);
-    // Somebody has the pool now, and closes it.
-    void keep() { become(State::in_use); }
+    // The application has the pool now. Until then, what was created is undone with this.
+    void keep() noexcept { become(State::in_use); }
     // Once, before connect(): see Session::takeover_key().
     Result<transport::Secret> takeover_key() const { return session_->takeover_key(); }
 

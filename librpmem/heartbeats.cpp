@@ -5,7 +5,6 @@
 #include "librpmem/link.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <system_error>
 
 namespace rpmem::initiator {
@@ -23,17 +22,16 @@ Heartbeats::~Heartbeats() {
 
 Result<> Heartbeats::add(Link& link) {
     const std::lock_guard lock(shared_.mutex);
-    shared_.links.push_back(&link);
-    if (shared_.links.size() > 1)
-        return {};
+    shared_.links.reserve(shared_.links.size() + 1);
     try {
-        shared_.thread = start_without_signals([this] { run(); });
+        if (shared_.links.empty())
+            shared_.thread = start_without_signals([this] { run(); });
     } catch (const std::system_error& error) {
-        shared_.links.clear();
         return fail_errno(ErrorClass::resource_limit, error.code().value(),
                           "cannot start the thread that tells targets that this process lives; "
                           "does a limit (ulimit -u) bound the threads?");
     }
+    shared_.links.push_back(&link);
     return {};
 }
 
@@ -54,11 +52,7 @@ void Heartbeats::run() {
     const auto is_over = [&] { return shared_.thread.get_id() != own; };
     while (!shared_.changed.wait_for(lock, wire::heartbeat_interval, is_over))
         for (Link* const link : shared_.links)
-            try {
-                link->beat();
-            } catch (const std::exception&) {
-                // No memory: the next beat is a second away.
-            }
+            link->beat();
 }
 
 } // namespace rpmem::initiator

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -20,6 +21,8 @@ constexpr milliseconds longest_pause(5000);
 // second.
 constexpr std::chrono::seconds first_word(2);
 constexpr std::chrono::seconds next_word(10);
+
+constexpr const char* no_memory = "no memory left"; // so short that a string needs none
 
 constexpr const char* may_lack =
     "the replica may lack what was not confirmed; see \"Lost sessions\" in librpmem(7)";
@@ -95,31 +98,36 @@ void Link::end_by(Error error) {
 
 // Releases LOCK meanwhile.
 void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
-    become(State::reconnecting);
-    waiting_since_ = told_ = Clock::now();
     last_problem_ = loss.text;
+    waiting_since_ = told_ = Clock::now();
+    become(State::reconnecting);
     const std::shared_ptr<Association> lost = current_;
     lock.unlock();
-    lost->cut();
-    auto next = try_without_throwing(loss);
+    auto next = try_or_give_up(*lost, loss);
     lock.lock();
     if (!next)
         return end_by(std::move(next).error());
     const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - waiting_since_);
-    services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
-                          generation_, loss.text);
     seen_by_child_ = next->get();
     current_ = std::move(*next);
     become(State::connected);
     changed_.notify_all();
+    services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
+                          generation_, loss.text);
 }
 
-// Other calls wait for the outcome.
-Result<std::shared_ptr<Association>> Link::try_without_throwing(const Error& loss) try {
-    return try_for(most_time_, loss);
-} catch (const std::exception& exception) {
-    return fail(ErrorClass::resource_limit, ENOMEM, "{}; to reconnect failed: {}; {}", loss.text,
-                exception.what(), may_lack);
+// Throws nothing: others wait for what it comes to.
+Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost,
+                                                          const Error& loss) noexcept {
+    try {
+        lost.cut();
+        return try_for(most_time_, loss);
+    } catch (const std::bad_alloc&) {
+        return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
+    } catch (const std::exception& exception) {
+        return Failure(Error{ECONNRESET, ErrorClass::link_lost,
+                             std::string("to reconnect failed: ") + exception.what()});
+    }
 }
 
 Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Error& loss) {
@@ -167,7 +175,8 @@ Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
     return next;
 }
 
-void Link::beat() {
+// Without memory for it there is no heartbeat this time.
+void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
         tell_waiting();
@@ -179,6 +188,7 @@ void Link::beat() {
         association->monitor().declare_lost(std::move(*loss));
     for (const std::string& notice : association->session().take_notices())
         services_.log.warning("{}: {}", name(), notice);
+} catch (const std::exception&) {
 }
 
 void Link::tell_waiting() {

@@ -46,10 +46,12 @@ public:
     // The association, if it is not known to be lost; else waits until another one is there.
     // Whoever comes first makes it. From any thread.
     Result<std::shared_ptr<Association>> association();
+    // Of the first association, before there can be another one: see Association::keep().
+    void keep() noexcept { seen_by_child_.load()->keep(); }
     // From now on calls wait for so long at most.
     void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
     // By the thread of the heartbeats, once a second.
-    void beat();
+    void beat() noexcept;
     // In a child made by fork(2).
     void release_in_child() { seen_by_child_.load()->release_in_child(); }
 
@@ -61,7 +63,8 @@ private:
     [[nodiscard]] bool may_reconnect(const Error& loss) const;
     void end_by(Error error);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss);
-    Result<std::shared_ptr<Association>> try_without_throwing(const Error& loss);
+    Result<std::shared_ptr<Association>> try_or_give_up(Association& lost,
+                                                        const Error& loss) noexcept;
     Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
     Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time);
     void tell_waiting();

@@ -57,7 +57,6 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
     host_ = association->host();
     lane_count_ = association->lanes().lanes();
     slots_ = std::make_unique<LaneSlot[]>(lane_count_);
-    Association& first = *association;
     link_ = std::make_unique<Link>(arguments_, settings_, services, std::move(association),
                                    std::move(takeover));
     RPMEM_TRY(link_->start());
@@ -72,7 +71,6 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
                     own->release_in_child();
         },
         this);
-    first.keep();
     return {};
 }
 
@@ -256,6 +254,7 @@ Result<> Pool::on_session(const char* call, Ask ask) {
 
 Result<> Pool::close() {
     in_children_.reset();
+    keep();
     link_->hurry(close_time);
     Result<> drained = look("rpmem_close").map([](const auto&) {});
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)

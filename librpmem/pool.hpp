@@ -39,6 +39,9 @@ public:
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
+    // The application has the pool. Else one that was created goes again, with this.
+    void keep() noexcept { link_->keep(); }
+
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
     // Of the first association.
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }

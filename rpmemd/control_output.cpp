@@ -50,8 +50,8 @@ bool ControlOutput::send_if_there_is_room(std::span<const std::byte> message) {
 Result<Heartbeat> Heartbeat::start(ControlOutput& output, std::chrono::milliseconds interval) {
     RPMEM_ASSIGN(auto stop, Event::make());
     try {
-        auto thread = start_without_signals([&output, interval, stop = stop.fd()] {
-            const auto message = wire::encode_target_heartbeat();
+        auto thread = start_without_signals([&output, interval, stop = stop.fd(),
+                                             message = wire::encode_target_heartbeat()] {
             pollfd entry = {stop, POLLIN, 0};
             do {
                 output.send_if_there_is_room(message);

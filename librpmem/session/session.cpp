@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace rpmem::initiator {
 namespace {
@@ -159,11 +160,20 @@ Failure Session::refused(wire::Status status, const char* request) {
 
 // The mutex is held by the caller.
 Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageType response) {
+    if (std::exchange(is_torn_, true))
+        return Failure(torn());
+    auto answer = exchange_messages(request, response);
+    is_torn_ = false;
+    return answer;
+}
+
+Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
+                                                     MessageType response) {
     const Deadline deadline(request_time_);
     if (!channel_->send(request, deadline)) {
         // A daemon that takes nothing any more has ended, or is about to: its last message comes.
         static_cast<void>(wait_readable(channel_->output_fd(), Deadline(last_words_time)));
-        if (const auto loss = look(); loss && loss->kind == ErrorClass::medium_failed)
+        if (const auto loss = look_at_messages(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
         return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,
                                              "RPMEM_OPERATION_TIMEOUT")

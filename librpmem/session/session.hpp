@@ -100,6 +100,7 @@ private:
     static constexpr std::chrono::seconds last_words_time{2};
 
     std::optional<Error> look();
+    std::optional<Error> look_at_messages();
     std::optional<Error> look_once();
     // What a message is that nobody has asked for, by its header; nothing: it is none.
     [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
@@ -125,6 +126,8 @@ private:
         }
     };
     Result<Response> exchange(const wire::Bytes& request, wire::MessageType response);
+    Result<Response> exchange_messages(const wire::Bytes& request, wire::MessageType response);
+    [[nodiscard]] Error torn() const;
     template <typename Response, typename Request>
     Result<Response> ask_for_pool(const Request& request, const char* what);
     Failure refused(wire::Status status, const char* request);
@@ -139,6 +142,7 @@ private:
     std::string host_;
     bool takes_tls_;
     bool requires_hello_;
+    bool is_torn_ = false; // something was thrown in the middle of a message
     bool spoke_ = false; // rpmemd has answered: the login and the command were right
     std::optional<wire::Hello> hello_;
     wire::Agreement agreement_;

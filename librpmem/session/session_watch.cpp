@@ -29,6 +29,19 @@ std::optional<Error> Session::loss_if_unused() {
 
 // The mutex is held by the caller.
 std::optional<Error> Session::look() {
+    if (std::exchange(is_torn_, true))
+        return torn();
+    auto loss = look_at_messages();
+    is_torn_ = false;
+    return loss;
+}
+
+Error Session::torn() const {
+    return lost_link(fmt::format(
+        "the session with {} is lost: this process had no memory to read its messages", host_));
+}
+
+std::optional<Error> Session::look_at_messages() {
     channel_->collect_error_text();
     // A daemon that talks without end is looked at again later.
     constexpr int most_messages = 64;

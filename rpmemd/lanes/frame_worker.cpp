@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -74,10 +75,13 @@ void FrameWorker::stop() {
         thread_.join();
 }
 
-void FrameWorker::run() {
+// What is thrown is a lack of memory, as a rule: to tell it takes none. The lanes end with the process.
+void FrameWorker::run() try {
     take_arrived();
     while (turn()) {
     }
+} catch (const std::exception& exception) {
+    ended_(0, {}, exception.what());
 }
 
 bool FrameWorker::turn() {

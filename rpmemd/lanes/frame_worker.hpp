@@ -24,7 +24,7 @@ namespace rpmem::target {
 class FrameWorker {
 public:
     // Called from the worker's thread when a lane has ended. PROBLEM: why the session must end,
-    // too; empty: it goes on.
+    // too; empty: it goes on. Of lane 0 also when the thread can serve none any more.
     using Ended = std::function<void(unsigned lane, const std::string& how, std::string problem)>;
 
     static Result<std::unique_ptr<FrameWorker>> make(std::unique_ptr<transport::Group> group,

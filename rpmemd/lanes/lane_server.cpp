@@ -35,9 +35,9 @@ bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::Connection> con
 }
 
 void LaneServer::lane_ended(unsigned, const std::string& how, std::string problem) {
-    log_.info("{}", how);
     if (!problem.empty())
         fail_by(std::move(problem));
+    log_.info("{}", how);
 }
 
 Result<> LaneServer::wait_until(std::optional<std::chrono::steady_clock::time_point> deadline,

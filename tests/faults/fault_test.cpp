@@ -1,0 +1,299 @@
+// One call after the other fails, of the library or of the daemon: see scenario.hpp.
+//   RPMEM_TEST_FAULTS_ALL=1     each call; else one for each place that a function is called from
+//   RPMEM_TEST_FAULTS_EVERY=N   only each N-th of these, from one of the first N on, by chance
+//   RPMEM_TEST_FAULTS_ONLY=N    the call with this number
+//   RPMEM_TEST_FAULTS_TELL=1    tells of each run
+#include "tests/faults/scenario.hpp"
+#include "tests/support/expect.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <random>
+#include <set>
+
+extern "C" {
+__attribute__((weak)) void rpmem_count_calls(rpmem::faults::FailingCalls* calls);
+__attribute__((weak)) int __lsan_do_recoverable_leak_check(); // in builds with ASan
+}
+
+namespace rpmem::faults {
+
+inline void PrintTo(const ScenarioRow& row, std::ostream* out) { *out << row.name; }
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds longest_run(60);   // longer than all time-outs of a run together
+constexpr std::chrono::seconds remarkable_run(4); // on a machine with nothing else to do
+constexpr std::chrono::milliseconds look_interval(2);
+constexpr int sanitizer_status = 99;
+constexpr int of_signal = 128; // what a shell adds to its number
+constexpr unsigned most_findings = 200;
+constexpr std::uint64_t none_fails = UINT64_MAX;
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// Of the program or a daemon, by itself.
+bool is_crash(int signal) {
+    constexpr int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
+    return std::ranges::find(crashes, signal) != std::end(crashes);
+}
+
+void write_script(const fs::path& path, const std::string& text) {
+    std::ofstream(path) << "#!/bin/sh\n" << text << '\n';
+    fs::permissions(path, fs::perms::owner_all);
+}
+
+class CountedFaults : public testing::TestWithParam<std::tuple<ScenarioRow, Side>> {
+protected:
+    CountedFaults() {
+        place_.directory = temporary_.path();
+        const int fd = ::open(calls_file().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        EXPECT_EQ(::ftruncate(fd, sizeof(FailingCalls)), 0);
+        void* const memory =
+            ::mmap(nullptr, sizeof(FailingCalls), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        ::close(fd);
+        EXPECT_NE(memory, MAP_FAILED);
+        place_.calls = static_cast<FailingCalls*>(memory);
+        EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); // daemons whose parent has gone are ours
+        write_files();
+        set_environment();
+    }
+    ~CountedFaults() override { ::munmap(place_.calls, sizeof(FailingCalls)); }
+
+    struct Outcome {
+        bool has_failed; // the call with this number was there
+        std::string failures; // what failed calls have said
+        std::string story;
+        std::string findings; // empty: none
+        Clock::duration took;
+    };
+    Outcome run_with(std::uint64_t number);
+    std::vector<std::uint64_t> numbers(bool all);
+    [[nodiscard]] ScenarioRow row() const { return std::get<0>(GetParam()); }
+    [[nodiscard]] Side side() const { return std::get<1>(GetParam()); }
+
+private:
+    [[nodiscard]] fs::path calls_file() const { return place_.directory / "calls"; }
+    void write_files() const;
+    void set_environment() const;
+    void prepare();
+    // Returns what was wrong with its end.
+    std::string run_in_child(Scenario scenario, std::uint64_t number);
+    [[noreturn]] void be_child(Scenario scenario, std::uint64_t number) const;
+    std::string wait_for(pid_t child) const;
+
+    const test::TemporaryDirectory temporary_;
+    Place place_;
+};
+
+// As with ssh, who ends it does not end the command by that, and it ends with the command's status.
+void CountedFaults::write_files() const {
+    const std::string here = place_.directory;
+    std::ofstream(place_.directory / pool_set)
+        << "PMEMPOOLSET\n2M " << here << "/part0\n2M " << here << "/part1\n";
+    write_script(place_.directory / "ssh", "[ \"$1\" != -G ] || exit 1\n"
+                                           "for command; do :; done\n"
+                                           "SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'\n"
+                                           "PATH=" +
+                                               here +
+                                               "/bin:$PATH\n"
+                                               "export SSH_CONNECTION PATH\n"
+                                               "setsid sh -c \"$command\"\n"
+                                               "status=$?\n"
+                                               "echo $status >>" +
+                                               place_.statuses().string() +
+                                               "\n"
+                                               "exit $status");
+    fs::create_directory(place_.directory / "bin");
+    write_script(place_.directory / "bin" / "rpmemd",
+                 "echo $$ >>" + place_.daemons().string() + "\nexec " + RPMEMD_PATH +
+                     " --config /dev/null --poolset-dir " + here + " --state-dir " +
+                     place_.state().string() + " --log-file " + place_.daemon_log().string() +
+                     " --accept-timeout 8000 --peer-timeout 8000 \"$@\"");
+}
+
+void CountedFaults::set_environment() const {
+    const std::string ssh = place_.directory / "ssh";
+    const std::string calls = calls_file();
+    const std::pair<const char*, const char*> variables[] = {
+        {"RPMEM_SSH", ssh.c_str()},          {variable, calls.c_str()},
+        {"RPMEM_ENABLE_VERBS", "0"},         {"RPMEM_CONNECT_TIMEOUT", "8000"},
+        {"RPMEM_OPERATION_TIMEOUT", "8000"}, {"RPMEM_PEER_TIMEOUT", "8000"},
+        {"RPMEM_RECONNECT_TIMEOUT", "4000"}, {"RPMEM_RECONNECT_DELAY", "20"}};
+    for (const auto& [name, value] : variables)
+        ::setenv(name, value, 1);
+}
+
+void CountedFaults::be_child(Scenario scenario, std::uint64_t number) const {
+    const int output = ::open(place_.output().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+    ::close(output);
+    if (number > 0 && side() == Side::client)
+        rpmem_count_calls(place_.calls);
+    run(scenario, place_, number);
+    if (__lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check() != 0)
+        ::_exit(sanitizer_status);
+    ::_exit(0);
+}
+
+std::string CountedFaults::wait_for(pid_t child) const {
+    std::string problems;
+    const auto began = Clock::now();
+    bool is_there = true;
+    while (true) {
+        int status = 0;
+        const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+        if (ended < 0)
+            break; // all have ended
+        if (ended == 0) {
+            std::this_thread::sleep_for(look_interval);
+            if (Clock::now() - began < longest_run)
+                continue;
+            ::kill(child, SIGKILL);
+            std::ifstream daemons(place_.daemons());
+            for (pid_t daemon = 0; daemons >> daemon;)
+                ::kill(daemon, SIGKILL);
+            if (is_there)
+                problems += "the program hangs\n";
+            is_there = false;
+            continue;
+        }
+        const std::string who = ended == child ? "the program" : "a daemon";
+        is_there = is_there && ended != child;
+        if (WIFSIGNALED(status) && is_crash(WTERMSIG(status)))
+            problems += who + " was ended by signal " + std::to_string(WTERMSIG(status)) + '\n';
+        else if (WIFEXITED(status) && WEXITSTATUS(status) == sanitizer_status)
+            problems += who + " has a report of a sanitizer\n";
+    }
+    return problems;
+}
+
+std::string CountedFaults::run_in_child(Scenario scenario, std::uint64_t number) {
+    for (const auto& file : {place_.daemons(), place_.statuses(), place_.daemon_log(),
+                             place_.findings(), place_.story()})
+        fs::remove(file);
+    place_.calls->side = side();
+    place_.calls->counts = false;
+    place_.calls->count = 0;
+    place_.calls->number = number;
+    place_.calls->has_failed = false;
+    std::memset(place_.calls->callers, 0, sizeof(place_.calls->callers));
+    const pid_t child = ::fork();
+    if (child == 0)
+        be_child(scenario, number);
+    std::string problems = wait_for(child);
+    std::ifstream statuses(place_.statuses());
+    for (int status = 0; statuses >> status;) {
+        if (is_crash(status - of_signal))
+            problems += "a daemon has ended with status " + std::to_string(status) + '\n';
+        if (status == sanitizer_status)
+            problems += "a daemon has a report of a sanitizer\n";
+    }
+    return problems + test::read_file(place_.findings());
+}
+
+// The pool is there, or it is not.
+void CountedFaults::prepare() {
+    const bool is_there = fs::exists(place_.part(0)) && fs::exists(place_.part(1));
+    if (!row().needs_pool || !is_there)
+        for (unsigned part = 0; part < parts; ++part)
+            fs::remove(place_.part(part));
+    if (row().needs_pool && !is_there) {
+        ASSERT_EQ(run_in_child(Scenario::create, 0), "");
+    }
+}
+
+CountedFaults::Outcome CountedFaults::run_with(std::uint64_t number) {
+    prepare();
+    const auto began = Clock::now();
+    std::string findings = run_in_child(row().scenario, number);
+    const auto took = Clock::now() - began;
+    std::string story =
+        std::to_string(number) + " of " + std::to_string(place_.calls->count) + ": ";
+    if (place_.calls->has_failed)
+        story += place_.calls->function;
+    for (const auto& caller : place_.calls->callers)
+        story += std::string(" ") + caller;
+    std::string failures = test::read_file(place_.story());
+    story += "\n" + failures;
+    if (!findings.empty()) {
+        story += "--- the program:\n" + test::read_file(place_.output()) + "--- the daemons:\n" +
+                 test::read_file(place_.daemon_log());
+        for (unsigned part = 0; part < parts; ++part) // of no further use
+            fs::remove(place_.part(part));
+    }
+    return {place_.calls->has_failed, std::move(failures), std::move(story), std::move(findings), took};
+}
+
+// In order: each by which a function is called from another place than before, or all.
+std::vector<std::uint64_t> CountedFaults::numbers(bool all) {
+    place_.calls->notes_places = true;
+    const Outcome undisturbed = run_with(none_fails);
+    place_.calls->notes_places = false;
+    EXPECT_EQ(undisturbed.findings, "") << undisturbed.story;
+    EXPECT_EQ(undisturbed.failures, "");
+    const std::uint64_t count = std::min(place_.calls->count.load(), most_calls);
+    std::set<std::uint64_t> places;
+    std::vector<std::uint64_t> found;
+    for (std::uint64_t number = 1; number <= count; ++number)
+        if (places.insert(place_.calls->places[number - 1]).second || all)
+            found.push_back(number);
+    return found;
+}
+
+TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
+    ASSERT_NE(&rpmem_count_calls, nullptr) << "the library of failing calls is not preloaded";
+    const std::uint64_t only = number_from("RPMEM_TEST_FAULTS_ONLY", 0);
+    const std::uint64_t step = number_from("RPMEM_TEST_FAULTS_EVERY", 1);
+    const bool all = number_from("RPMEM_TEST_FAULTS_ALL", 0) != 0;
+    const bool tells = number_from("RPMEM_TEST_FAULTS_TELL", 0) != 0;
+    const auto candidates = only > 0 ? std::vector{only} : numbers(all);
+    unsigned faults = 0;
+    unsigned findings = 0;
+    for (std::size_t i = std::random_device()() % step; i < candidates.size(); i += step) {
+        const Outcome outcome = run_with(candidates[i]);
+        faults += outcome.has_failed ? 1 : 0;
+        if (!outcome.findings.empty()) {
+            ADD_FAILURE() << outcome.findings << outcome.story;
+            ++findings;
+        }
+        if (tells || outcome.took > remarkable_run)
+            std::cout << std::chrono::duration_cast<std::chrono::milliseconds>(outcome.took).count()
+                      << " ms: " << outcome.story << std::endl;
+        if (findings >= most_findings)
+            break;
+    }
+    // Which threads run, and when, is not the same each time.
+    if (all)
+        for (std::uint64_t next = candidates.size() + 1; run_with(next).has_failed; ++next)
+            ++faults;
+    std::cout << faults << " faults of " << candidates.size() << ", " << findings << " findings"
+              << std::endl;
+    EXPECT_TRUE(faults > 0 || candidates.size() < step);
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<ScenarioRow, Side>>& test) {
+    return std::string(std::get<0>(test.param).name) +
+           (std::get<1>(test.param) == Side::client ? "_client" : "_daemon");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CountedFaults,
+                         testing::Combine(testing::ValuesIn(scenarios),
+                                          testing::Values(Side::client, Side::daemon)),
+                         name_of);
+
+} // namespace
+} // namespace rpmem::faults
