@@ -138,7 +138,7 @@ TEST_F(Endings, WhileAPoolIsOpened) {
     EXPECT_TRUE(succeeded(persist_all(pool)));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     pool = nullptr;
-    for (std::size_t bytes = 0; !pool; bytes += 37) {
+    for (std::size_t bytes = 0; !pool; bytes += 61) {
         ASSERT_LT(bytes, 2000);
         end_sessions_after(bytes);
         {
@@ -191,7 +191,7 @@ TEST_F(Endings, DuringACall) {
 // Nobody tries that again for the caller.
 TEST_F(Endings, WhileAPoolIsRemoved) {
     EXPECT_TRUE(succeeded(rpmem_close(created())));
-    set_command("echo $$ >" + (directory() / "pid").string() + "; exec sleep 1000");
+    set_command("echo $$ >" + (directory() / "pid").string() + "; exec cat >/dev/null");
     const fs::path pid = directory() / "pid";
     fs::remove(pid);
     {
@@ -210,7 +210,7 @@ TEST_F(Endings, WhileAPoolIsRemoved) {
 // The new session is lost as well: at once, in its handshakes, and when it has the pool.
 TEST_F(Endings, TheNextSessionIsLostToo) {
     RPMEMpool* const pool = filled();
-    for (std::size_t bytes = 0; bytes < 400; bytes += 57) {
+    for (std::size_t bytes = 0; bytes < 400; bytes += 97) {
         end_one_session_after(bytes);
         kill_daemon();
         local.fill(bytes);
@@ -230,7 +230,7 @@ TEST_F(Endings, APoolIsClosedWhileItsTargetIsAway) {
         stop_daemon();
         EXPECT_TRUE(is_mute || succeeded(rpmem_flush(pool, range_begin, range_size, 0, 0)));
         kill_daemon();
-        set_command(is_mute ? "exec sleep 1000" : "exit 127");
+        set_command(is_mute ? "exec cat >/dev/null" : "exit 127");
         const PromisedTime time;
         EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET, "reconnect"));
     }
@@ -243,7 +243,7 @@ TEST_F(Endings, AProgramEndsWhileItsTargetIsAway) {
     ASSERT_GE(child, 0);
     if (child == 0) {
         RPMEMpool* const pool = create(local, 1);
-        set_command("exec sleep 1000");
+        set_command("exec cat >/dev/null");
         ::kill(daemon_process(), SIGKILL);
         std::atomic<pid_t> id = 0;
         std::thread waiter([&] {
