@@ -1,4 +1,4 @@
-// What docs/endings-table.md promises: how long a caller waits at most, for each way to lose a
+// What docs/reliability.md promises: how long a caller waits at most, for each way to lose a
 // session.
 #pragma once
 
