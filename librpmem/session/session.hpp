@@ -88,9 +88,8 @@ private:
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
           takes_tls_(settings.tls != UseTls::off),
           requires_hello_(settings.require_hello || settings.tls == UseTls::require),
-          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout),
-          silence_(
-              std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::least_silence)) {
+          silence_(std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::least_silence)),
+          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout) {
         heard();
     }
 
