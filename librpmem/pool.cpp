@@ -105,7 +105,8 @@ Result<std::shared_ptr<Association>> Pool::look(const char* call) {
 
 Result<> Pool::make_usable(const char* call, unsigned index) {
     LaneSlot& slot = slots_[index];
-    for (bool is_first = true;; is_first = false) {
+    const Deadline patience(settings_.reconnect_timeout);
+    while (true) {
         RPMEM_ASSIGN(auto association, this->association(call));
         if (slot.association != association) {
             if (slot.lane)
@@ -118,7 +119,7 @@ Result<> Pool::make_usable(const char* call, unsigned index) {
             Error error = std::move(lane).error();
             if (slot.association->loss_behind(error))
                 continue;
-            const bool may_help = error.kind == ErrorClass::link_lost && is_first &&
+            const bool may_help = error.kind == ErrorClass::link_lost && !patience.passed() &&
                                   slot.association->can_reconnect();
             if (!may_help)
                 return in_context(call, std::move(error));

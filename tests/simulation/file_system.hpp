@@ -27,6 +27,7 @@ struct Node {
 
     ino_t inode = 0;
     mode_t mode = 0;
+    std::int64_t changed = 0; // seconds since the epoch
     // Of a file. MEMORY: a part of a pool, whose bytes are mapped. The durable image may end before
     // the bytes do; nothing is looked at behind.
     std::vector<std::byte> own_bytes{};

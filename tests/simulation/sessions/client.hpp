@@ -5,7 +5,7 @@
 #include "librpmem/heartbeats.hpp"
 #include "librpmem/pool.hpp"
 #include "tests/simulation/model.hpp"
-#include "tests/simulation/sessions/plan.hpp"
+#include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/threads.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 
@@ -168,6 +168,7 @@ private:
             model_.check_answer(range, oldest, answer);
     }
     void close() {
+        tell_of_close();
         if (!call("rpmem_close", [&] { return pool_->close(); }))
             return;
         has_closed_ = true;

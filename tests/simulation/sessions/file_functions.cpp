@@ -2,6 +2,7 @@
 // makes a pool durable: see system_functions.cpp. For processes of a simulation there are no other
 // files than those of its FileSystem.
 #include "tests/simulation/sessions/machine.hpp"
+#include "tests/simulation/sessions/planted.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -51,6 +52,8 @@ int open_at(Machine& machine, int directory, std::string path, int flags, mode_t
         return -ENOENT;
     if (!node)
         node = files.make_file(*from, path, mode); // names only, beneath a directory
+    if ((flags & O_CREAT) != 0)
+        node->changed = machine.seconds();
     std::string full = directory >= first_descriptor
                            ? file_of(machine, directory)->path + "/" + path
                            : std::move(path);
@@ -67,6 +70,7 @@ int fill(const Node& node, struct stat* status) {
     status->st_ino = node.inode;
     status->st_mode = node.mode;
     status->st_nlink = 1;
+    status->st_mtim.tv_sec = node.changed;
     status->st_uid = ::geteuid();
     status->st_size = static_cast<off_t>(node.memory.empty() ? node.own_bytes.size()
                                                              : node.memory.size());
@@ -92,6 +96,10 @@ int sync_all(Machine& machine, int fd) {
 int lock(OpenFile& file, int operation) {
     file.unlock();
     Node& node = *file.node;
+    if (rpmem::simulation::sessions::locks_nothing()) {
+        node.exclusive = &file;
+        return 0;
+    }
     if (node.exclusive || ((operation & LOCK_EX) != 0 && !node.shared.empty()))
         return -EWOULDBLOCK;
     if ((operation & LOCK_EX) != 0)
@@ -190,6 +198,7 @@ STANDS_FOR(ssize_t, pwrite, int fd, const void* data, std::size_t length, off_t 
     if (begin + length > bytes.size())
         return told(-ENOSPC); // whoever writes has allocated before
     std::memcpy(bytes.data() + begin, data, length);
+    file->node->changed = machine->seconds();
     return static_cast<ssize_t>(length);
 }
 STANDS_FOR(int, posix_fallocate, int fd, off_t offset, off_t length) {
@@ -213,7 +222,12 @@ STANDS_FOR(int, fdatasync, int fd) {
     return machine ? told(-sync_all(*machine, fd)) : __real_fdatasync(fd);
 }
 STANDS_FOR(int, futimens, int fd, const timespec* times) {
-    return simulated(fd) ? 0 : __real_futimens(fd, times);
+    Machine* const machine = simulated(fd);
+    if (!machine)
+        return __real_futimens(fd, times);
+    if (const OpenFile* const file = file_of(*machine, fd))
+        file->node->changed = machine->seconds();
+    return 0;
 }
 STANDS_FOR(int, flock, int fd, int operation) {
     Machine* const machine = simulated(fd);

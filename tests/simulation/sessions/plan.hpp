@@ -119,7 +119,9 @@ inline Plan plan_of(Random& random) {
     plan.peer_timeout = milliseconds(random.between(4000, 8000));
     plan.target_peer_timeout = milliseconds(random.between(4000, 8000));
     plan.connect_timeout = milliseconds(random.between(1000, 5000));
-    plan.operation_timeout = plan.peer_timeout + milliseconds(random.between(1000, 5000));
+    plan.operation_timeout =
+        plan.peer_timeout + milliseconds(random.chance(30) ? random.between(30000, 60000)
+                                                           : random.between(1000, 5000));
     plan.reconnect_timeout =
         std::chrono::seconds(random.chance(5) ? 0 : random.one_of(reconnect_times));
     plan.reconnect_delay = milliseconds(random.one_of(reconnect_delays));

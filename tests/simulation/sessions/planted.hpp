@@ -7,5 +7,9 @@ namespace rpmem::simulation::sessions {
 
 // From now on, in this process.
 void plant(Planted planted);
+// The program closes its pool.
+void tell_of_close();
+// flock(2) succeeds always.
+[[nodiscard]] bool locks_nothing();
 
 } // namespace rpmem::simulation::sessions

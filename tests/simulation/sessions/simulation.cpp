@@ -135,18 +135,21 @@ private:
                 login->cut();
             return;
         case Fault::half_open:
-            has_silence_ = true;
-            return on_links([&fault](Link& link) {
+            return on_links([this, &fault](Link& link) {
                 if (fault.toward_target)
                     link.silence(Side::initiator);
                 if (fault.toward_initiator)
                     link.silence(Side::target);
+                kernels_give_up(link);
             });
         case Fault::outage:
             lasts(fault);
             down_until_ = std::max(down_until_, world_.now() + fault.time);
-            for (Link* const link : links_)
+            for (Link* const link : links_) {
                 link->pause_until(down_until_);
+                if (fault.time > time_of(plan_.peer_timeout))
+                    kernels_give_up(*link);
+            }
             return;
         case Fault::kill:
             if (Process* const daemon = target_.daemon())
@@ -176,6 +179,15 @@ private:
         case Fault::count:
             return;
         }
+    }
+    // By TCP_USER_TIMEOUT and keepalive, which lanes have and ssh has not.
+    void kernels_give_up(Link& link) {
+        if (is_login(link))
+            return;
+        const Time limit = time_of(plan_.peer_timeout);
+        for (const Side side : {Side::initiator, Side::target})
+            world_.at(world_.now() + limit + world_.random().below(limit / 4),
+                      [&link, side] { link.time_out(side); });
     }
     void lasts(const PlannedFault& fault) {
         last_fault_ = std::max(last_fault_, world_.now() + fault.time);
@@ -241,11 +253,12 @@ private:
     // What a call may end with, and when.
     [[nodiscard]] std::string judge(const CallEnd& end) {
         const Time now = world_.now();
+        opened_at_ = std::min(opened_at_, end.began);
         const Time reconnecting = time_of(plan_.reconnect_timeout);
         const Time operation = time_of(plan_.operation_timeout);
         const Time bound = 2 * (reconnecting + operation) + time_of(plan_.connect_timeout) +
                            3 * operation + stopped_for() + 10 * second;
-        if (now - end.began > bound)
+        if (now - end.began > bound || (is_noticed_soon() && now - end.began > soon()))
             return fmt::format("took {} ms", (now - end.began) / millisecond);
         model_.check_not_passed();
         if (!end.error)
@@ -257,7 +270,7 @@ private:
         if (machine_.disk().has_failed() || reconnecting == 0 || taken_at_ != never)
             return {};
         if (end.error->code == ETIMEDOUT)
-            return longest_fault_ >= operation || has_silence_ ? "" : "timed out, without a cause";
+            return longest_fault_ >= operation ? "" : "timed out, without a cause";
         if (end.error->code != ECONNRESET)
             return fmt::format("failed with {}", strerror(end.error->code));
         // So long it may take behind the last fault until a try comes through.
@@ -268,6 +281,15 @@ private:
         return fmt::format("gave up {} ms behind the last fault",
                            (now - last_fault_) / millisecond);
     }
+    // Nothing went wrong but that a peer or a connection was gone for good, once.
+    [[nodiscard]] bool is_noticed_soon() const {
+        constexpr std::array<Fault, 6> at_once{Fault::cut_lanes, Fault::cut_login, Fault::half_open,
+                                               Fault::kill,      Fault::terminate, Fault::clock_jump};
+        return plan_.faults.size() == 1 &&
+               std::ranges::find(at_once, plan_.faults[0].fault) != at_once.end() &&
+               plan_.faults[0].at > opened_at_;
+    }
+    [[nodiscard]] Time soon() const { return time_of(plan_.peer_timeout) * 5 / 4 + 10 * second; }
     // rpmem_close() does not wait as long.
     [[nodiscard]] static bool has_closed_late(const CallEnd& end) {
         return std::string_view(end.name) == "rpmem_close";
@@ -307,9 +329,9 @@ private:
     std::vector<Link*> links_;
     std::vector<std::shared_ptr<Login>> logins_;
     Time down_until_ = 0;
+    Time opened_at_ = never;
     Time last_fault_ = 0; // when it happened, or is over
     Time longest_fault_ = 0;
-    bool has_silence_ = false;
     Time taken_at_ = never; // when another initiator had the pool
     Outcome outcome_;
 };
