@@ -1,12 +1,14 @@
 #include "librpmem/link.hpp"
 
+#include "common/transport/crypto.hpp"
 #include "librpmem/heartbeats.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <exception>
 #include <new>
-#include <random>
+#include <span>
 #include <thread>
 
 namespace rpmem::initiator {
@@ -29,9 +31,10 @@ constexpr const char* may_lack =
 
 // Half of PAUSE to all of it: initiators that were cut off together do not come back together.
 milliseconds with_jitter(milliseconds pause) {
-    static thread_local std::minstd_rand random{std::random_device()()};
-    return milliseconds(
-        std::uniform_int_distribution<milliseconds::rep>(pause.count() / 2, pause.count())(random));
+    std::uint32_t bits = 0;
+    static_cast<void>(transport::SystemRandom().fill(std::as_writable_bytes(std::span(&bits, 1))));
+    const milliseconds half = pause / 2;
+    return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
 // Whether another try may find it otherwise: the network, and an own session that has not ended

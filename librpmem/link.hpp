@@ -50,6 +50,7 @@ public:
     void keep() noexcept { seen_by_child_.load()->keep(); }
     // From now on calls wait for so long at most.
     void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
+    [[nodiscard]] std::chrono::milliseconds most_time() const { return most_time_; }
     // By the thread of the heartbeats, once a second.
     void beat() noexcept;
     // In a child made by fork(2).

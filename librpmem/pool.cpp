@@ -106,7 +106,8 @@ Result<std::shared_ptr<Association>> Pool::look(const char* call) {
 
 Result<> Pool::make_usable(const char* call, unsigned index) {
     LaneSlot& slot = slots_[index];
-    for (bool is_first = true;; is_first = false) {
+    const Deadline patience(link_->most_time());
+    while (true) {
         RPMEM_ASSIGN(auto association, this->association(call));
         if (slot.association != association) {
             if (slot.lane)
@@ -119,7 +120,7 @@ Result<> Pool::make_usable(const char* call, unsigned index) {
             Error error = std::move(lane).error();
             if (slot.association->loss_behind(error))
                 continue;
-            const bool may_help = error.kind == ErrorClass::link_lost && is_first &&
+            const bool may_help = error.kind == ErrorClass::link_lost && !patience.passed() &&
                                   slot.association->can_reconnect();
             if (!may_help)
                 return in_context(call, std::move(error));
@@ -163,7 +164,7 @@ Result<> Pool::recover(const char* call, unsigned index, int code,
     const LaneSlot& slot = slots_[index];
     RPMEM_TRY(in_context(call, broken(*slot.association, *slot.lane, code)));
     if (!patience)
-        patience.emplace(settings_.reconnect_timeout);
+        patience.emplace(link_->most_time());
     else if (patience->passed())
         return fail(ErrorClass::link_lost, ECONNRESET,
                     "{}: the session was lost again and again for {} ms "
@@ -235,7 +236,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 // ASK makes a request. It is made again if its answer does not come because the session is lost.
 template <typename Ask>
 Result<> Pool::on_session(const char* call, Ask ask) {
-    const Deadline patience(settings_.reconnect_timeout);
+    const Deadline patience(link_->most_time());
     while (true) {
         RPMEM_ASSIGN(const auto association, look(call));
         Result<> asked = ask(*association);

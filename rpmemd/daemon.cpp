@@ -23,6 +23,9 @@ namespace {
 // A peer that has begun a message must end it within this time.
 constexpr std::chrono::seconds message_time(30);
 
+// One that has logged in must ask for a pool within this time. It looks for an RDMA device before.
+constexpr std::chrono::minutes pool_time(2);
+
 // The writer of FD has gone; what it wrote before may still be there.
 bool has_hung_up(int fd) {
     pollfd entry = {fd, POLLRDHUP, 0};
@@ -81,7 +84,8 @@ private:
     ControlOutput output_;
     bool resumes_; // see wire::Agreement::resume
     PeerSilence silence_;
-    wire::Bytes request_; // that is being handled, as it came
+    PeerSilence first_silence_{pool_time}; // while there is no pool, when nobody sends heartbeats
+    wire::Bytes request_;                  // that is being handled, as it came
     Session session_;
     std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
@@ -117,19 +121,21 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
     const auto began = Deadline::Clock::now();
     LaneServer* const lanes = session_.lanes();
     auto limit = std::chrono::milliseconds(session_.milliseconds_to_connect());
-    // Before, the initiator registers its memory, for which it has accept-timeout.
-    const bool listens = resumes_ && lanes && lanes->ready();
+    // While the first lane is connected, accept-timeout counts: the initiator registers its memory.
+    const bool listens = resumes_ && (!session_.has_pool() || (lanes && lanes->ready()));
+    PeerSilence& silence = session_.has_pool() ? silence_ : first_silence_;
     if (listens)
-        limit = std::min(limit, silence_.next_wait());
+        limit = std::min(limit, silence.next_wait());
+    const int milliseconds = listens ? static_cast<int>(limit.count()) : -1;
     if (lanes)
         RPMEM_TRY(lanes->wait(fds, limit));
-    else if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+    else if (::poll(fds.data(), fds.size(), milliseconds) < 0 && errno != EINTR)
         return fail_errno(ErrorClass::bug, errno, "cannot wait for the client (poll)");
     if (fds[0].revents != 0)
-        silence_.heard();
+        silence.heard();
     else if (listens)
-        silence_.waited(limit, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                   Deadline::Clock::now() - began));
+        silence.waited(limit, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                  Deadline::Clock::now() - began));
     return {};
 }
 
@@ -149,6 +155,8 @@ Outcome ControlLoop::wait_and_handle() {
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
     if (const Outcome outcome = handle_lanes(fds[4].revents != 0); outcome != Outcome::go_on)
         return outcome;
+    if (first_silence_.is_over())
+        return end_badly("the initiator does not ask for a pool: the session ends");
     if (silence_.is_over())
         return end_badly(
             fmt::format("nothing was heard of the initiator for {} ms (peer-timeout): the session "

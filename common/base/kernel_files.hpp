@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -11,12 +10,7 @@
 namespace rpmem {
 
 // The first line of a small file; empty if it cannot be read.
-[[nodiscard]] inline std::string line_of(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
-}
+[[nodiscard]] std::string line_of(const std::filesystem::path& file);
 
 // The names in a directory, in order; none if it cannot be read.
 [[nodiscard]] inline std::vector<std::string> names_in(const std::filesystem::path& directory) {

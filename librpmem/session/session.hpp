@@ -143,7 +143,7 @@ private:
     bool takes_tls_;
     bool requires_hello_;
     bool is_torn_ = false; // something was thrown in the middle of a message
-    bool spoke_ = false; // rpmemd has answered: the login and the command were right
+    bool spoke_ = false;   // rpmemd has answered: the login and the command were right
     std::optional<wire::Hello> hello_;
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;

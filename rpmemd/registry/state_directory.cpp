@@ -29,6 +29,8 @@ Result<ResolvedPath> find_or_make(const std::filesystem::path& path) {
         errno != EEXIST)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {}",
                           path.native());
+    // The records in it are of no use if the directory is gone after a loss of power.
+    RPMEM_TRY(sync_directory(place.entry, path));
     return find_place(path);
 }
 

@@ -23,7 +23,7 @@ public:
     // A sanitizer makes as much slower as it leaves out elsewhere.
     ~PromisedTime() {
         const std::chrono::duration<double> took = Clock::now() - began_;
-        EXPECT_LE(took.count(), seconds_ * static_cast<double>(every_case))
+        EXPECT_LE(took.count(), seconds_ * busy * static_cast<double>(every_case))
             << "more than the table promises";
     }
     PromisedTime(const PromisedTime&) = delete;
@@ -31,6 +31,7 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    static constexpr double busy = 4; // other tests, and virtual machines, run beside this one
 
     static std::size_t before_cell(const std::string& line, int cell) {
         std::size_t at = 0;

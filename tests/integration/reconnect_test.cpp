@@ -364,7 +364,10 @@ TEST_F(EndingsForGood, TheTargetStaysAway) {
     }
     const std::string text = rpmem_errormsg();
     EXPECT_TRUE(contains(text, " tries in 13000 ms"));
-    EXPECT_TRUE(contains(text, "closed for the winter")); // the last one
+    // The last one; a busy machine may have had no time for another login.
+    EXPECT_TRUE(text.find("closed for the winter") != std::string::npos ||
+                text.find("waited ") != std::string::npos)
+        << text;
     EXPECT_TRUE(contains(text, "may lack"));
     EXPECT_TRUE(contains(library_log(), "for 2 s: "));
     EXPECT_TRUE(contains(library_log(), "closed for the winter"));

@@ -31,10 +31,13 @@ void for_each_word(const Range& range, Visit visit) {
 
 } // namespace
 
-Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable)
-    : world_(world), lanes_(lanes), pool_(pool), durable_(durable), memory_(pool_size),
-      flushed_(pool_size), acknowledged_(pool_size), versions_(most_lanes), pending_(most_lanes),
-      words_seen_(places), is_under_way_(words), is_unknown_(words) {
+Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable,
+             std::span<std::byte> memory)
+    : world_(world), lanes_(lanes), pool_(pool), durable_(durable),
+      own_memory_(memory.empty() ? pool_size : 0),
+      memory_(memory.empty() ? std::span(own_memory_) : memory), flushed_(pool_size),
+      acknowledged_(pool_size), versions_(most_lanes), pending_(most_lanes), newest_(pool_size),
+      is_passed_(pool_size), passed_(most_lanes), words_seen_(places), is_under_way_(words), is_unknown_(words) {
     std::ranges::transform(salts, memory_.begin(),
                            [](std::uint8_t salt) { return std::byte{salt}; });
     std::ranges::copy(memory_, pool_.begin());
@@ -65,6 +68,19 @@ bool Model::store(unsigned lane, const Range& range) {
     return true;
 }
 
+void Model::passed(unsigned lane, const Range& range) {
+    std::fill_n(is_passed_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.length, true);
+    passed_[lane].push_back(range);
+}
+
+void Model::check_not_passed() {
+    for (std::size_t i = 0; i < lanes_ * region_size; ++i)
+        if (!is_passed_[i] && version_of(pool_[i], i) > newest_[i])
+            return world_.find(fmt::format(
+                "byte {} of the pool, lane {}, left without having been passed to a call", i,
+                i / region_size));
+}
+
 void Model::flushed(unsigned lane, const Range& range) {
     for (std::size_t i = range.offset; i < range.offset + range.length; ++i)
         flushed_[i] = version_of(memory_[i], i);
@@ -81,6 +97,12 @@ void Model::acknowledged(unsigned lane) {
         for_each_word(range, [this](std::size_t word) { is_under_way_[word] = false; });
     }
     pending_[lane].clear();
+    for (const Range& range : passed_[lane])
+        for (std::size_t i = range.offset; i < range.offset + range.length; ++i) {
+            newest_[i] = version_of(memory_[i], i);
+            is_passed_[i] = false;
+        }
+    passed_[lane].clear();
 }
 
 // What the processor has stored and not flushed may become durable as well, word by word.

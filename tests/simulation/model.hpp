@@ -16,13 +16,19 @@ struct Range {
 class Model {
 public:
     // POOL: the target's, as a processor sees it. DURABLE: what is left of it after a loss of
-    // power. Both are given their first content here.
-    Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable);
+    // power. MEMORY: the application's; empty: the model has its own. All are given their first
+    // content here.
+    Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<std::byte> durable,
+          std::span<std::byte> memory = {});
 
     [[nodiscard]] std::byte* memory() { return memory_.data(); } // the application's
 
     // The application stores something newer. False: there are no more versions for this lane.
     bool store(unsigned lane, const Range& range);
+    // It begins a call that may send the range, now and until the lane is acknowledged.
+    void passed(unsigned lane, const Range& range);
+    // Nothing is in the pool that was not passed to a call.
+    void check_not_passed();
     // It was told that the range is sent.
     void flushed(unsigned lane, const Range& range);
     // It was told that all of the lane is durable.
@@ -46,11 +52,15 @@ private:
     unsigned lanes_;
     std::span<std::byte> pool_;
     std::span<std::byte> durable_;
-    std::vector<std::byte> memory_;
+    std::vector<std::byte> own_memory_;
+    std::span<std::byte> memory_;
     std::vector<std::uint8_t> flushed_;       // versions, by byte of the pool
     std::vector<std::uint8_t> acknowledged_;  // as well
     std::vector<std::uint8_t> versions_;      // of the last store, by lane
     std::vector<std::vector<Range>> pending_; // by lane: flushed, and not acknowledged
+    std::vector<std::uint8_t> newest_;       // that may be in the pool, of bytes that are not passed
+    std::vector<bool> is_passed_;            // by byte
+    std::vector<std::vector<Range>> passed_; // by lane
     // What each aligned word has been in the application's memory, hashed. Not known is what a word
     // may be that was stored again before the target had acknowledged it.
     std::vector<bool> words_seen_;

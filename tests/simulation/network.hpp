@@ -102,7 +102,7 @@ public:
         way.arrived -= size;
         world_.note("receives {} bytes, {} more are there", size, way.arrived);
         if (is_writable(other(side)))
-            world_.wake(end(other(side)).waiter);
+            wake(other(side));
         return static_cast<ssize_t>(size);
     }
     void finish(Side side) {
@@ -112,14 +112,13 @@ public:
             return;
         world_.at(due(way), [this, receiver = other(side)] {
             way_to(receiver).has_end = true;
-            world_.wake(end(receiver).waiter);
+            wake(receiver);
         });
     }
     // The peer sees what has been sent, or not, and then a reset.
     void reset(Side side) {
         if (std::exchange(end(side).is_closed, true))
             return;
-        end(side).waiter = nullptr;
         Way& way = way_to(other(side));
         way_to(side).is_lost = true;
         if (way.is_silent)
@@ -138,7 +137,6 @@ public:
         if (way_to(side).arrived > 0)
             return reset(side);
         end(side).is_closed = true;
-        end(side).waiter = nullptr;
         way_to(side).is_lost = true;
         finish(side);
     }
@@ -157,8 +155,13 @@ public:
         return room_of(side) * 3 >= conditions_.capacity || end(side).error != 0 ||
                end(side).is_dead;
     }
-    // Whom to wake when that changes.
-    void set_waiter(Side side, Fiber* fiber) { end(side).waiter = fiber; }
+    // Whom to wake when that changes; until that is taken back.
+    void add_waiter(Side side, Fiber* fiber) { end(side).waiters.push_back(fiber); }
+    void remove_waiter(Side side, Fiber* fiber) {
+        auto& waiters = end(side).waiters;
+        if (const auto found = std::ranges::find(waiters, fiber); found != waiters.end())
+            waiters.erase(found);
+    }
     // When bytes came to this side last.
     [[nodiscard]] Time last_arrival(Side side) const { return way_to(side).last_arrival; }
 
@@ -170,7 +173,10 @@ public:
         if (!way.is_silent)
             world_.at(due(way), std::move(action));
     }
-    void wake(Side side) { world_.wake(end(side).waiter); }
+    void wake(Side side) {
+        for (Fiber* const waiter : end(side).waiters)
+            world_.wake(waiter);
+    }
 
     // Both sides see a reset; what is on its way is lost. To one that is not open yet it is a
     // packet that was lost, and is sent again.
@@ -191,6 +197,8 @@ public:
     }
     // The kernel of SIDE gives up on the other one.
     void time_out(Side side) { fail(side, ETIMEDOUT); }
+    // The target's machine is back, and knows nothing of the connection: it answers by a reset.
+    void fail_sender() { fail(Side::initiator, ECONNRESET); }
     // The next call of SIDE to send fails so; nothing else happens.
     void fail_send(Side side, int error) { end(side).send_error = error; }
     // Nothing arrives before TIME.
@@ -219,7 +227,7 @@ private:
         int send_error = 0;
         bool is_dead = false;
         bool is_closed = false; // by its owner
-        Fiber* waiter = nullptr;
+        std::vector<Fiber*> waiters{};
     };
     [[nodiscard]] End& end(Side side) { return ends_[static_cast<std::size_t>(side)]; }
     [[nodiscard]] const End& end(Side side) const { return ends_[static_cast<std::size_t>(side)]; }
@@ -276,7 +284,7 @@ private:
                 return refuse(side);
             arriving.arrived += key / 2;
             arriving.last_arrival = world_.now();
-            world_.wake(end(side).waiter);
+            wake(side);
         });
     }
     [[nodiscard]] Time due(Way& way) {
@@ -296,7 +304,7 @@ private:
             return;
         failed.error = error;
         failed.is_dead = true;
-        world_.wake(failed.waiter);
+        wake(side);
     }
     [[nodiscard]] int take_error(Side side) { return std::exchange(end(side).error, 0); }
 

@@ -61,16 +61,15 @@ private:
         return found;
     }
     void sleep_until(Time time) {
-        const auto tell = [this](Fiber* fiber) {
-            for (const transport::Connection* const connection : members_)
-                if (connection->fd() >= 0) {
-                    const SimulatedSystem::End end = system_.end(connection->fd());
-                    end.link->set_waiter(end.side, fiber);
-                }
-        };
-        tell(world_.current());
+        std::vector<SimulatedSystem::End> watched;
+        for (const transport::Connection* const connection : members_)
+            if (connection->fd() >= 0)
+                watched.push_back(system_.end(connection->fd()));
+        for (const SimulatedSystem::End& end : watched)
+            end.link->add_waiter(end.side, world_.current());
         world_.block(time);
-        tell(nullptr);
+        for (const SimulatedSystem::End& end : watched)
+            end.link->remove_waiter(end.side, world_.current());
     }
 
     World& world_;

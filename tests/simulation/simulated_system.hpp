@@ -2,10 +2,13 @@
 // network and clock. What it is asked comes from system_functions.cpp.
 #pragma once
 
+#include "tests/simulation/file_system.hpp"
 #include "tests/simulation/network.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
+
+#include <optional>
 
 namespace rpmem::simulation {
 
@@ -35,8 +38,10 @@ public:
     [[nodiscard]] static SimulatedSystem* current() { return running_system; }
     [[nodiscard]] World& world() { return world_; }
 
-    // Ports are numbers of paths.
+    // Ports are numbers of paths, all to the one listener.
     void add_path(Path path) { paths_.push_back(std::move(path)); }
+    // Instead: each listener has a port of its own, and all have the same path.
+    void set_path(Path path) { common_path_ = std::move(path); }
     // So often there is no descriptor for a connection that has arrived.
     void lack_descriptors(unsigned times) { shortages_ = times; }
 
@@ -46,17 +51,21 @@ public:
     };
     [[nodiscard]] End end(int fd) { return {at(fd).link, at(fd).side}; }
 
-    int open_socket() { return add({.kind = Kind::fresh}); }
+    int open_socket() { return world_.is_in_vacuum() ? -EMFILE : add({.kind = Kind::fresh}); }
     int listen(int fd) {
         at(fd).kind = Kind::listening;
-        listener_ = fd;
+        at(fd).port = common_path_ ? ++last_port_ : std::uint16_t{0};
+        listeners_.push_back(fd);
         return 0;
     }
+    [[nodiscard]] std::uint16_t port_of_listener(int fd) { return at(fd).port; }
     // Three packets: the last one, and what is sent behind it, is what the target accepts.
     int connect(int fd, std::uint16_t port) {
-        if (port >= paths_.size())
+        if (world_.is_in_vacuum())
+            return -ECONNREFUSED;
+        if (!common_path_ && port >= paths_.size())
             return -EHOSTUNREACH;
-        const Path& path = paths_[port];
+        const Path& path = path_to(port);
         links_.push_back(std::make_unique<Link>(world_, path.conditions));
         Descriptor& connecting = at(fd);
         connecting.kind = Kind::connecting;
@@ -68,31 +77,41 @@ public:
         return -EINPROGRESS;
     }
     int accept(int fd) {
-        if (fd != listener_ || backlog_.empty())
+        if (at(fd).kind != Kind::listening || at(fd).backlog.empty())
             return -EAGAIN;
         if (shortages_ > 0) {
             --shortages_;
             return -EMFILE;
         }
-        Link* const link = backlog_.front();
-        backlog_.erase(backlog_.begin());
+        Link* const link = at(fd).backlog.front();
+        at(fd).backlog.erase(at(fd).backlog.begin());
         world_.note("accepts a connection");
         return add({.kind = Kind::connected, .link = link, .side = Side::target});
     }
     ssize_t send(int fd, std::span<const iovec> pieces, bool more) {
         const Descriptor& socket = at(fd);
+        if (world_.is_in_vacuum())
+            return -EPIPE;
         if (socket.kind != Kind::connected)
             return -EAGAIN;
+        if (socket.is_pipe) {
+            const ssize_t sent = socket.link->send(socket.side, pieces, more);
+            return sent < 0 && sent != -EAGAIN ? -EPIPE : sent;
+        }
         const bool is_proving = socket.side == Side::initiator && socket.link->is_new(socket.side);
         const ssize_t sent = socket.link->send(socket.side, pieces, more);
-        if (sent > 0 && is_proving && paths_[socket.port].heard)
-            paths_[socket.port].heard(*socket.link, pieces);
+        if (sent > 0 && is_proving && path_to(socket.port).heard)
+            path_to(socket.port).heard(*socket.link, pieces);
         return sent;
     }
     ssize_t receive(int fd, std::span<const iovec> places) {
         const Descriptor& socket = at(fd);
-        if (socket.kind == Kind::connected)
-            return socket.link->receive(socket.side, places);
+        if (world_.is_in_vacuum())
+            return 0;
+        if (socket.kind == Kind::connected) {
+            const ssize_t got = socket.link->receive(socket.side, places);
+            return socket.is_pipe && got < 0 && got != -EAGAIN ? 0 : got;
+        }
         return socket.error != 0 ? -socket.error : -EAGAIN;
     }
     int finish(int fd) {
@@ -104,32 +123,98 @@ public:
     int take_error(int fd) { return std::exchange(at(fd).error, 0); }
     int close(int fd) {
         Descriptor& closed = at(fd);
-        if (closed.kind == Kind::connected && closed.resets)
+        const Kind kind = std::exchange(closed.kind, Kind::closed);
+        closed.file.reset();
+        if (kind == Kind::connected && closed.resets)
             closed.link->reset(closed.side);
-        else if (closed.kind == Kind::connected)
+        else if (kind == Kind::connected)
             closed.link->close(closed.side);
-        if (fd == listener_) {
-            listener_ = -1;
-            for (Link* const link : std::exchange(backlog_, {}))
+        if (kind == Kind::listening) {
+            std::erase(listeners_, fd);
+            for (Link* const link : std::exchange(closed.backlog, {}))
                 link->reset(Side::target);
         }
-        closed.kind = Kind::closed;
-        for (Descriptor& other : descriptors_)
-            if (other.kind == Kind::epoll)
-                std::erase_if(other.members, [fd](const auto& each) { return each.first == fd; });
+        if (kind == Kind::epoll)
+            std::erase(epolls_, fd);
+        for (const int epoll : epolls_)
+            std::erase_if(at(epoll).members, [fd](const auto& each) { return each.first == fd; });
         return 0;
     }
 
-    int open_flag() {
-        return add({.kind = Kind::flag, .flag = world_.add_flag()});
-    } // in the place of eventfd(2)
+    // One end of a pipe, or of a socket that behaves as one: what is lost is an end, and no error.
+    int open_pipe(Link& link, Side side, Process* owner) {
+        return add({.kind = Kind::connected,
+                    .link = &link,
+                    .side = side,
+                    .is_pipe = true,
+                    .owner = owner});
+    }
+    [[nodiscard]] bool is_pipe(int fd) { return at(fd).is_pipe; }
+    Link& make_link(const Conditions& conditions) {
+        links_.push_back(std::make_unique<Link>(world_, conditions));
+        links_.back()->open();
+        return *links_.back();
+    }
+
+    // In the place of pidfd_open(2).
+    int open_process(Process& process) { return add({.kind = Kind::process, .watched = &process}); }
+    [[nodiscard]] Process* process_of(int fd) { return at(fd).watched; }
+    // The kernel ends PROCESS at this moment.
+    void end(Process& process) {
+        if (process.is_dead)
+            return;
+        let_go(process, [this](int fd) { close(fd); });
+    }
+    // Its machine does. Nothing more comes from it, and nobody is told.
+    void vanish(Process& process) {
+        let_go(process, [this](int fd) {
+            Descriptor& lost = at(fd);
+            if (lost.kind == Kind::connected)
+                for (const Side side : {Side::initiator, Side::target})
+                    lost.link->silence(side);
+            for (Link* const link : lost.backlog)
+                link->silence(Side::target);
+            lost.kind = lost.kind == Kind::connected ? Kind::closed : lost.kind;
+            close(fd);
+        });
+    }
+
+    int open_file(std::shared_ptr<OpenFile> file) {
+        return add({.kind = Kind::file, .file = std::move(file)});
+    }
+    // Null: FD is none.
+    [[nodiscard]] const std::shared_ptr<OpenFile>& file(int fd) { return at(fd).file; }
+    [[nodiscard]] FileSystem& files() { return files_; }
+    ssize_t read_file(int fd, std::span<std::byte> place) {
+        OpenFile& file = *at(fd).file;
+        const auto bytes = file.node->bytes().subspan(
+            std::min(file.position, file.node->bytes().size()));
+        const std::size_t size = std::min(bytes.size(), place.size());
+        std::copy_n(bytes.begin(), size, place.begin());
+        file.position += size;
+        return static_cast<ssize_t>(size);
+    }
+
+    // In the place of eventfd(2), and of signalfd(2).
+    int open_flag(bool is_of_signals = false) {
+        return add({.kind = Kind::flag, .flag = world_.add_flag(), .is_of_signals = is_of_signals});
+    }
+    [[nodiscard]] bool is_flag(int fd) { return at(fd).kind == Kind::flag; }
+    void send_signal(const Process& process) {
+        for (const Descriptor& each : descriptors_)
+            if (each.owner == &process && each.is_of_signals && each.kind == Kind::flag)
+                world_.set_flag(each.flag, true);
+    }
     [[nodiscard]] bool is_raised(int fd) { return world_.is_raised(at(fd).flag); }
     void set_flag(int fd, bool raised) {
         if (!raised || !std::exchange(loses_flag_, false))
             world_.set_flag(at(fd).flag, raised);
     }
     void lose_next_flag() { loses_flag_ = true; } // a fault: it is raised, and nobody sees it
-    int open_epoll() { return add({.kind = Kind::epoll}); }
+    int open_epoll() {
+        epolls_.push_back(add({.kind = Kind::epoll}));
+        return epolls_.back();
+    }
     int change_epoll(int epoll, int operation, int fd, const epoll_event* event) {
         auto& members = at(epoll).members;
         const auto known = std::ranges::find(members, fd, &std::pair<int, epoll_event>::first);
@@ -161,41 +246,65 @@ public:
             milliseconds < 0 ? never : world_.now() + static_cast<Time>(milliseconds) * millisecond;
         while (true) {
             world_.take_turn();
+            const bool is_in_vacuum = world_.is_in_vacuum();
             int found = 0;
             for (pollfd& each : fds) {
                 each.revents = 0;
                 if (each.fd >= first_descriptor)
-                    each.revents = static_cast<short>(state_of(each.fd) & each.events);
+                    each.revents = is_in_vacuum
+                                       ? each.events
+                                       : static_cast<short>(state_of(each.fd) & each.events);
                 found += each.revents != 0 ? 1 : 0;
             }
-            if (found > 0 || world_.now() >= until)
+            if (is_in_vacuum && milliseconds != 0)
+                world_.yield();
+            if (found > 0 || world_.now() >= until || is_in_vacuum)
                 return found;
             for (const pollfd& each : fds)
                 if (each.fd >= first_descriptor)
-                    set_waiter(each.fd, world_.current());
+                    watch(each.fd, world_.current());
             world_.block(until);
             for (const pollfd& each : fds)
                 if (each.fd >= first_descriptor)
-                    set_waiter(each.fd, nullptr);
+                    leave(each.fd, world_.current());
         }
     }
 
 private:
-    enum class Kind { closed, fresh, listening, connecting, connected, flag, epoll };
+    enum class Kind {
+        closed,
+        fresh,
+        listening,
+        connecting,
+        connected,
+        flag,
+        epoll,
+        process,
+        file
+    };
     struct Descriptor {
         Kind kind = Kind::closed;
         Link* link = nullptr;
         Side side = Side::initiator;
+        bool is_pipe = false;
+        Process* owner = nullptr;
+        Process* watched = nullptr; // of pidfd_open(2)
+        std::shared_ptr<OpenFile> file{};
+        std::vector<Link*> backlog{};
+        std::vector<Fiber*> waiters{}; // of those without a link
         std::uint16_t port = 0; // of an initiator's
         bool resets = false;
         int error = 0; // of connect(2)
         int flag = 0;  // of the world
+        bool is_of_signals = false;
         std::vector<std::pair<int, epoll_event>> members{};
     };
     [[nodiscard]] Descriptor& at(int fd) {
         return descriptors_[static_cast<std::size_t>(fd - first_descriptor)];
     }
     int add(Descriptor descriptor) {
+        if (!descriptor.owner)
+            descriptor.owner = world_.process();
         descriptors_.push_back(std::move(descriptor));
         return first_descriptor + static_cast<int>(descriptors_.size() - 1);
     }
@@ -206,7 +315,7 @@ private:
         Descriptor& connecting = at(fd);
         if (connecting.kind != Kind::connecting)
             return;
-        if (listener_ < 0) {
+        if (listener_of(connecting.port) < 0) {
             connecting.error = ECONNREFUSED;
         } else {
             connecting.kind = Kind::connected;
@@ -217,10 +326,34 @@ private:
     }
     void arrives(int fd) {
         Link& link = *at(fd).link;
-        if (listener_ < 0)
+        const int listener = listener_of(at(fd).port);
+        if (listener < 0)
             return link.reset(Side::target);
-        backlog_.push_back(&link);
-        world_.wake(listening_fiber_);
+        at(listener).backlog.push_back(&link);
+        for (Fiber* const waiter : at(listener).waiters)
+            world_.wake(waiter);
+    }
+    [[nodiscard]] const Path& path_to(std::uint16_t port) const {
+        return common_path_ ? *common_path_ : paths_[port];
+    }
+    [[nodiscard]] int listener_of(std::uint16_t port) {
+        for (const int fd : listeners_)
+            if (!common_path_ || at(fd).port == port)
+                return fd;
+        return -1;
+    }
+    template <typename LetGo>
+    void let_go(Process& process, LetGo let_go_of) {
+        process.is_dead = true;
+        process.is_stopped = false;
+        for (std::size_t i = 0; i < descriptors_.size(); ++i)
+            if (descriptors_[i].owner == &process && descriptors_[i].kind != Kind::closed)
+                let_go_of(first_descriptor + static_cast<int>(i));
+        for (const Descriptor& each : descriptors_)
+            if (each.watched == &process)
+                for (Fiber* const waiter : each.waiters)
+                    world_.wake(waiter);
+        world_.look_again_at(process);
     }
     // The events of poll(2), which are those of epoll(7).
     [[nodiscard]] short state_of(int fd) {
@@ -228,7 +361,7 @@ private:
         int state = 0;
         switch (asked.kind) {
         case Kind::listening:
-            state = backlog_.empty() ? 0 : POLLIN;
+            state = asked.backlog.empty() ? 0 : POLLIN;
             break;
         case Kind::connecting:
             state = asked.error != 0 ? POLLOUT : 0;
@@ -245,21 +378,34 @@ private:
                 if ((static_cast<std::uint32_t>(state_of(member)) & wanted.events) != 0)
                     state = POLLIN;
             break;
+        case Kind::process:
+            state = asked.watched->is_dead ? POLLIN : 0;
+            break;
         case Kind::closed:
         case Kind::fresh:
+        case Kind::file:
             break;
         }
         return static_cast<short>(state);
     }
     // Whom flags wake is nobody's choice: each looks at what it waits for.
-    void set_waiter(int fd, Fiber* fiber) {
-        const Descriptor& watched = at(fd);
-        if (watched.kind == Kind::listening)
-            listening_fiber_ = fiber;
+    void watch(int fd, Fiber* fiber) {
+        Descriptor& watched = at(fd);
         if (watched.link)
-            watched.link->set_waiter(watched.side, fiber);
+            watched.link->add_waiter(watched.side, fiber);
+        else
+            watched.waiters.push_back(fiber);
         for (const auto& [member, wanted] : watched.members)
-            set_waiter(member, fiber);
+            watch(member, fiber);
+    }
+    // Members may have gone meanwhile.
+    void leave(int fd, Fiber* fiber) {
+        Descriptor& watched = at(fd);
+        if (watched.link)
+            watched.link->remove_waiter(watched.side, fiber);
+        std::erase(watched.waiters, fiber);
+        for (const auto& [member, wanted] : watched.members)
+            leave(member, fiber);
     }
 
     static inline SimulatedSystem* running_system = nullptr;
@@ -268,9 +414,11 @@ private:
     std::vector<Path> paths_;
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Descriptor> descriptors_;
-    int listener_ = -1;
-    std::vector<Link*> backlog_;
-    Fiber* listening_fiber_ = nullptr;
+    std::optional<Path> common_path_;
+    std::uint16_t last_port_ = 0;
+    std::vector<int> listeners_;
+    std::vector<int> epolls_;
+    FileSystem files_;
     unsigned shortages_ = 0;
     bool loses_flag_ = false;
 };

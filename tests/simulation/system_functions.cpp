@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+using rpmem::simulation::Side;
 using rpmem::simulation::SimulatedSystem;
 
 namespace {
@@ -44,7 +45,7 @@ constexpr int receive_buffer_of_kernel = 1 << 20;
 
 STANDS_FOR(int, socket, int domain, int type, int protocol) {
     SimulatedSystem* const system = SimulatedSystem::current();
-    return system ? system->open_socket() : __real_socket(domain, type, protocol);
+    return system ? told(system->open_socket()) : __real_socket(domain, type, protocol);
 }
 
 STANDS_FOR(int, bind, int fd, const sockaddr* name, socklen_t size) {
@@ -59,7 +60,7 @@ STANDS_FOR(int, listen, int fd, int backlog) {
 STANDS_FOR(int, getsockname, int fd, sockaddr* name, socklen_t* size) {
     if (!simulated(fd))
         return __real_getsockname(fd, name, size);
-    put_name(name, size, 0);
+    put_name(name, size, SimulatedSystem::current()->port_of_listener(fd));
     return 0;
 }
 
@@ -103,6 +104,8 @@ STANDS_FOR(int, accept4, int fd, sockaddr* name, socklen_t* size, int flags) {
 
 STANDS_FOR(ssize_t, send, int fd, const void* data, std::size_t length, int flags) {
     SimulatedSystem* const system = simulated(fd);
+    if (system && system->is_pipe(fd) && system->end(fd).side == Side::target)
+        return told(-ENOTSOCK);
     const iovec whole{const_cast<void*>(data), length};
     return system ? told(system->send(fd, {&whole, 1}, (flags & MSG_MORE) != 0))
                   : __real_send(fd, data, length, flags);
@@ -153,6 +156,9 @@ STANDS_FOR(ssize_t, write, int fd, const void* data, std::size_t length) {
     SimulatedSystem* const system = simulated(fd);
     if (!system)
         return __real_write(fd, data, length);
+    const iovec whole{const_cast<void*>(data), length};
+    if (!system->is_flag(fd))
+        return told(system->send(fd, {&whole, 1}, false));
     system->set_flag(fd, true);
     return static_cast<ssize_t>(length);
 }
@@ -161,6 +167,11 @@ STANDS_FOR(ssize_t, read, int fd, void* place, std::size_t length) {
     SimulatedSystem* const system = simulated(fd);
     if (!system)
         return __real_read(fd, place, length);
+    const iovec whole{place, length};
+    if (system->file(fd))
+        return told(system->read_file(fd, {static_cast<std::byte*>(place), length}));
+    if (!system->is_flag(fd))
+        return told(system->receive(fd, {&whole, 1}));
     system->set_flag(fd, false);
     return static_cast<ssize_t>(length);
 }
@@ -180,11 +191,14 @@ STANDS_FOR(int, epoll_ctl, int epoll, int operation, int fd, epoll_event* event)
                   : __real_epoll_ctl(epoll, operation, fd, event);
 }
 
-// Whoever waits does so by poll(2).
 STANDS_FOR(int, epoll_wait, int epoll, epoll_event* events, int most, int milliseconds) {
     SimulatedSystem* const system = simulated(epoll);
-    return system ? system->events_of(epoll, {events, static_cast<std::size_t>(most)})
-                  : __real_epoll_wait(epoll, events, most, milliseconds);
+    if (!system)
+        return __real_epoll_wait(epoll, events, most, milliseconds);
+    pollfd all{epoll, POLLIN, 0};
+    if (milliseconds != 0 && system->poll({&all, 1}, milliseconds) == 0)
+        return 0;
+    return system->events_of(epoll, {events, static_cast<std::size_t>(most)});
 }
 
 STANDS_FOR(int, poll, pollfd* fds, nfds_t count, int milliseconds) {
@@ -206,7 +220,7 @@ Clock::time_point simulated_now() __asm__("__wrap__ZNSt6chrono3_V212steady_clock
 
 Clock::time_point simulated_now() {
     SimulatedSystem* const system = SimulatedSystem::current();
-    return system ? Clock::time_point(std::chrono::nanoseconds(system->world().now())) : real_now();
+    return system ? Clock::time_point(std::chrono::nanoseconds(system->world().clock())) : real_now();
 }
 
 } // namespace rpmem::simulation

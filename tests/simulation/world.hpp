@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +28,18 @@ constexpr Time never = UINT64_MAX;
 inline constexpr std::uint64_t most_turns = 100000;
 // Nothing may take that long.
 inline constexpr Time end_of_time = 1000000 * second;
-inline constexpr std::uint64_t most_fibers = 256;
+inline constexpr std::uint64_t most_fibers = 4096;
+
+// What is stopped and killed as a whole. Its threads are fibers. Those of one that is dead go on in
+// a vacuum, until they have given back their memory: nothing that they do has an effect, no wait
+// takes them time, and every deadline of theirs has passed.
+struct Process {
+    std::string name;
+    int pid = 0;
+    bool is_stopped = false;
+    bool is_killed = false; // it stands still, and is about to be dead
+    bool is_dead = false;
+};
 
 class World {
 public:
@@ -38,11 +51,45 @@ public:
 
     [[nodiscard]] Random& random() { return random_; }
     [[nodiscard]] Time now() const { return now_; }
+    // What a process sees.
+    [[nodiscard]] Time clock() {
+        return is_in_vacuum() ? end_of_time + (time_in_vacuum_ += second) : now_;
+    }
 
-    void start(std::string name, std::function<void()> body) {
-        lives_.push_back({std::make_unique<Fiber>(stacks_, std::move(name), std::move(body))});
-        ready_.push_back(lives_.size() - 1);
+    Fiber* start(std::string name, std::function<void()> body) {
+        return start(std::move(name), process(), std::move(body));
+    }
+    // PROCESS outlives the world; null: nobody's.
+    Fiber* start(std::string name, Process* process, std::function<void()> body) {
+        if (free_.empty()) {
+            if (lives_.size() == most_fibers)
+                throw std::runtime_error("too many fibers");
+            free_.push_back(lives_.size());
+            lives_.emplace_back();
+        }
+        const std::size_t index = free_.back();
+        free_.pop_back();
+        lives_[index].fiber = std::make_unique<Fiber>(stacks_, std::move(name), std::move(body));
+        lives_[index].process = process;
+        ready_.push_back(index);
         ++living_;
+        return lives_[index].fiber.get();
+    }
+    // Of the fiber that runs; null: nobody's.
+    [[nodiscard]] Process* process() const { return current_process_; }
+    [[nodiscard]] bool is_in_vacuum() const { return current_process_ && current_process_->is_dead; }
+    // Lets fibers of PROCESS run that could not, as it was stopped or has died.
+    void look_again_at(const Process& process) {
+        std::erase_if(stopped_, [&](std::size_t index) {
+            const bool goes_on = lives_[index].process == &process;
+            if (goes_on)
+                ready_.push_back(index);
+            return goes_on;
+        });
+        if (process.is_dead)
+            for (Life& life : lives_)
+                if (life.process == &process)
+                    wake(life);
     }
     // Runs ACTION at TIME, in no fiber.
     void at(Time time, std::function<void()> action) {
@@ -57,8 +104,7 @@ public:
                 continue;
             }
             if (events_.empty() || events_.front().time > end_of_time) {
-                find("somebody waits for ever");
-                return;
+                return find(fmt::format("somebody waits for ever: {}", name_of_living()));
             }
             take_event();
         }
@@ -70,7 +116,9 @@ public:
         life.is_blocked = true;
         const std::uint64_t number = ++life.sleeps;
         take_turn();
-        if (until != never) {
+        if (is_in_vacuum()) {
+            wake(life);
+        } else if (until != never) {
             // Two words: more would not fit into a std::function without an allocation.
             const auto index = static_cast<std::uint64_t>(&life - lives_.data());
             at(until, [this, key = number * most_fibers + index] {
@@ -85,7 +133,15 @@ public:
         const Time end = now_ + time;
         do
             block(end);
-        while (now_ < end);
+        while (now_ < end && !is_in_vacuum());
+    }
+    // Others may run; time does not go on.
+    void yield() {
+        Life& life = life_of(current_);
+        life.is_blocked = true;
+        wake(life);
+        take_turn();
+        current_->leave();
     }
     // Whoever may call this without end calls it: the world ends if time does not go on meanwhile.
     void take_turn() {
@@ -96,9 +152,11 @@ public:
         current_->leave(); // for ever
     }
     [[nodiscard]] Fiber* current() const { return current_; }
-    void wake(Fiber* fiber) {
-        if (fiber)
-            wake(life_of(fiber));
+    // One that has ended is passed over.
+    void wake(const Fiber* fiber) {
+        for (Life& life : lives_)
+            if (fiber && life.fiber.get() == fiber)
+                return wake(life);
     }
     void wake_all() {
         for (Life& life : lives_)
@@ -143,8 +201,16 @@ public:
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
 private:
+    [[nodiscard]] std::string name_of_living() const {
+        for (const Life& life : lives_)
+            if (life.fiber && life.process)
+                return fmt::format("{} of {} {}", life.fiber->name(), life.process->name,
+                                   life.process->pid);
+        return "nobody with a name";
+    }
     struct Life {
         std::unique_ptr<Fiber> fiber;
+        Process* process = nullptr;
         std::uint64_t sleeps = 0; // how often it has blocked
         bool is_blocked = false;
     };
@@ -168,13 +234,19 @@ private:
         const std::size_t choice = random_.below(ready_.size());
         const std::size_t index = std::exchange(ready_[choice], ready_.back());
         ready_.pop_back();
+        if (lives_[index].process && lives_[index].process->is_stopped)
+            return stopped_.push_back(index);
         current_ = lives_[index].fiber.get();
+        current_process_ = lives_[index].process;
         current_->enter();
         if (current_->has_ended()) {
             note("ends");
             --living_;
+            lives_[index].fiber.reset();
+            free_.push_back(index);
         }
         current_ = nullptr;
+        current_process_ = nullptr;
     }
     void take_event() {
         std::pop_heap(events_.begin(), events_.end());
@@ -190,12 +262,16 @@ private:
     Stacks& stacks_;
     bool tells_;
     Time now_ = 0;
+    Time time_in_vacuum_ = 0;
     std::vector<Life> lives_;
-    std::vector<std::size_t> ready_; // indices of lives_
+    std::vector<std::size_t> free_;    // indices of lives_ whose fibers have ended
+    std::vector<std::size_t> ready_;   // indices of lives_
+    std::vector<std::size_t> stopped_; // likewise: they could run, and their processes may not
     std::vector<Event> events_;      // a heap
     std::uint64_t event_count_ = 0;
     std::size_t living_ = 0;
     Fiber* current_ = nullptr;
+    Process* current_process_ = nullptr;
     std::vector<bool> flags_;
     std::uint64_t turns_ = 0; // since the clock went on
     bool is_over_ = false;

@@ -1,0 +1,212 @@
+// A program that has the pool open: its threads store, and call the library. What each call returns
+// is held against the model, and against what has gone wrong so far.
+#pragma once
+
+#include "librpmem/heartbeats.hpp"
+#include "librpmem/pool.hpp"
+#include "tests/simulation/model.hpp"
+#include "tests/simulation/sessions/planted.hpp"
+#include "tests/simulation/sessions/threads.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+
+namespace rpmem::simulation::sessions {
+
+// Of one call. Empty: it may end so; else why not.
+struct CallEnd {
+    const char* name;
+    Time began;
+    const Error* error; // null: it succeeded
+};
+using Judge = std::function<std::string(const CallEnd& end)>;
+
+struct Calls {
+    std::uint64_t made = 0;
+    std::uint64_t failed = 0;
+};
+
+inline initiator::Settings settings_of(const Plan& plan) {
+    initiator::Settings settings =
+        initiator::read_settings([](const char*) -> const char* { return nullptr; });
+    settings.enable_verbs = false;
+    settings.ssh_transport = initiator::SshTransport::libssh2; // of which nothing is used
+    settings.connect_timeout = plan.connect_timeout;
+    settings.operation_timeout = plan.operation_timeout;
+    settings.peer_timeout = plan.peer_timeout;
+    settings.reconnect_timeout = plan.reconnect_timeout;
+    settings.reconnect_delay = plan.reconnect_delay;
+    settings.spin_time = std::chrono::microseconds(0);
+    return settings;
+}
+
+class Client {
+public:
+    Client(World& world, const Plan& plan, Model& model, std::span<std::byte> memory, Log log,
+           Judge judge)
+        : world_(world), plan_(plan), model_(model), memory_(memory), log_(std::move(log)),
+          judge_(std::move(judge)) {}
+
+    // By the first thread of the program.
+    void run() {
+        initiator::Heartbeats heartbeats;
+        auto opened = open(heartbeats);
+        if (!opened)
+            return;
+        pool_ = std::move(*opened);
+        running_ = plan_.applications;
+        for (unsigned i = 0; i < plan_.applications; ++i)
+            world_.start("application", [this, i] {
+                use(i);
+                --running_;
+                world_.wake_all();
+            });
+        while (running_ > 0)
+            world_.block(never);
+        close();
+        pool_.reset();
+    }
+    [[nodiscard]] const Calls& calls() const { return calls_; }
+    [[nodiscard]] bool has_opened() const { return pool_ != nullptr; }
+    // The pool was closed, and all is durable.
+    [[nodiscard]] bool has_closed() const { return has_closed_; }
+
+private:
+    static constexpr unsigned most_tries_to_open = 40;
+
+    Result<std::unique_ptr<initiator::Pool>> open(initiator::Heartbeats& heartbeats) {
+        const initiator::PoolArguments arguments{.target = "127.0.0.1",
+                                                 .pool_set = "pool.set",
+                                                 .address = memory_.data(),
+                                                 .size = memory_.size(),
+                                                 .lanes = plan_.lanes,
+                                                 .command = "rpmemd"};
+        Result<std::unique_ptr<initiator::Pool>> opened;
+        // Nothing but a program tries to open again.
+        for (unsigned i = 0; i < most_tries_to_open && !world_.is_in_vacuum(); ++i) {
+            opened = initiator::Pool::open(arguments, nullptr, settings_of(plan_),
+                                           {.log = log_, .heartbeats = &heartbeats});
+            if (opened)
+                return opened;
+            world_.note("open failed with {}", static_cast<std::uint64_t>(opened.error().code));
+            log_.error("open: {}", opened.error().text);
+            world_.sleep(second);
+        }
+        return opened;
+    }
+    [[nodiscard]] unsigned any_lane(unsigned application) {
+        const unsigned own = (plan_.lanes - application - 1) / plan_.applications + 1;
+        return application +
+               plan_.applications * static_cast<unsigned>(world_.random().below(own));
+    }
+    [[nodiscard]] Range any_range(unsigned lane) {
+        Random& random = world_.random();
+        const std::size_t most =
+            random.chance(70) ? std::min<std::size_t>(plan_.most_length, 64) : plan_.most_length;
+        const std::size_t length = 1 + random.below(most);
+        return {lane * region_size + random.below(region_size - length + 1), length};
+    }
+    void use(unsigned application) {
+        for (unsigned i = 0; i < plan_.steps && !world_.is_in_vacuum() && !has_failed_; ++i) {
+            if (plan_.longest_pause > 0)
+                world_.sleep(world_.random().below(plan_.longest_pause));
+            step(any_lane(application));
+        }
+    }
+    void step(unsigned lane) {
+        const Range range = any_range(lane);
+        switch (world_.random().below(10)) {
+        case 0:
+            return read(lane, range);
+        case 1:
+        case 2:
+            return drain(lane);
+        case 3: // for a later call, or for none
+            static_cast<void>(model_.store(lane, range));
+            return;
+        case 4:
+            return persist(lane, range, true);
+        case 5:
+        case 6:
+            return persist(lane, range, false);
+        default:
+            return flush(lane, range);
+        }
+    }
+    [[nodiscard]] static std::size_t place_of(const Range& range) {
+        return range.offset + target::header_size;
+    }
+    void flush(unsigned lane, const Range& range) {
+        if (!model_.store(lane, range))
+            return;
+        model_.passed(lane, range);
+        if (call("rpmem_flush",
+                 [&] { return pool_->flush(place_of(range), range.length, lane, 0); }))
+            model_.flushed(lane, range);
+    }
+    void persist(unsigned lane, const Range& range, bool deep) {
+        if (!model_.store(lane, range))
+            return;
+        model_.passed(lane, range);
+        const bool done = call(deep ? "rpmem_deep_persist" : "rpmem_persist", [&] {
+            return deep ? pool_->deep_persist(place_of(range), range.length, lane)
+                        : pool_->persist(place_of(range), range.length, lane, 0);
+        });
+        if (!done)
+            return;
+        model_.flushed(lane, range);
+        model_.acknowledged(lane);
+    }
+    void drain(unsigned lane) {
+        if (call("rpmem_drain", [&] { return pool_->drain(lane, 0); }))
+            model_.acknowledged(lane);
+    }
+    void read(unsigned lane, const Range& range) {
+        const auto oldest = model_.oldest_answer(lane, range);
+        std::vector<std::byte> answer(range.length);
+        if (call("rpmem_read", [&] {
+                return pool_->read(answer.data(), place_of(range), range.length, lane);
+            }))
+            model_.check_answer(range, oldest, answer);
+    }
+    void close() {
+        tell_of_close();
+        if (!call("rpmem_close", [&] { return pool_->close(); }))
+            return;
+        has_closed_ = true;
+        for (unsigned lane = 0; lane < plan_.lanes; ++lane)
+            model_.acknowledged(lane);
+    }
+    template <typename Call>
+    bool call(const char* name, Call make) {
+        const Time began = world_.now();
+        world_.note(name);
+        const Result<> result = make();
+        if (world_.is_in_vacuum())
+            return false;
+        ++calls_.made;
+        world_.note("    returns {}", result ? 0 : static_cast<std::uint64_t>(result.error().code));
+        const std::string verdict =
+            judge_({.name = name, .began = began, .error = result ? nullptr : &result.error()});
+        if (!verdict.empty())
+            world_.find(fmt::format("{} {}{}", name, verdict,
+                                    result ? "" : "; its error: " + result.error().text));
+        if (result)
+            return true;
+        ++calls_.failed;
+        has_failed_ = true;
+        return false;
+    }
+
+    World& world_;
+    const Plan& plan_;
+    Model& model_;
+    std::span<std::byte> memory_;
+    Log log_;
+    Judge judge_;
+    std::unique_ptr<initiator::Pool> pool_;
+    unsigned running_ = 0;
+    bool has_failed_ = false;
+    bool has_closed_ = false;
+    Calls calls_;
+};
+
+} // namespace rpmem::simulation::sessions

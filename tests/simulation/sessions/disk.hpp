@@ -1,0 +1,69 @@
+// The disk under the files of the target: a sync takes its time, and may fail.
+#pragma once
+
+#include "tests/simulation/file_system.hpp"
+#include "tests/simulation/world.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+
+namespace rpmem::simulation {
+
+class Disk {
+public:
+    explicit Disk(World& world) : world_(world), slowest_(world.random().one_of(speeds)) {}
+
+    // From now on a sync of the pool fails, or one takes so long.
+    void fail_next() { fails_next_ = true; }
+    void slow_next(Time time) { next_takes_ = time; }
+    [[nodiscard]] bool has_failed() const { return has_failed_; }
+    // Until when the kernel is busy with a sync of PROCESS, which cannot end before.
+    [[nodiscard]] Time busy_until(const Process& process) const {
+        const auto found = busy_until_.find(&process);
+        return found == busy_until_.end() ? 0 : found->second;
+    }
+
+    // What is there now becomes durable. 0, or an errno value.
+    int sync(const std::shared_ptr<Node>& node, std::size_t offset, std::size_t length) {
+        if (world_.is_in_vacuum())
+            return EIO;
+        const auto now = node->bytes();
+        offset = std::min(offset, node->durable.size());
+        length = std::min(length, node->durable.size() - offset);
+        const auto begin = now.begin() + static_cast<std::ptrdiff_t>(offset);
+        const std::vector<std::byte> copy(begin, begin + static_cast<std::ptrdiff_t>(length));
+        take_time();
+        const bool is_pool = !node->memory.empty();
+        if (world_.is_in_vacuum())
+            return EIO;
+        if (is_pool && std::exchange(fails_next_, false)) {
+            has_failed_ = true;
+            world_.note("a sync has failed");
+            return EIO;
+        }
+        node->sync(offset, copy);
+        return 0;
+    }
+
+private:
+    static constexpr std::array<Time, 4> speeds{0, 10 * microsecond, 100 * microsecond,
+                                                2 * millisecond};
+    void take_time() {
+        Time time = slowest_ > 0 ? world_.random().below(slowest_) : 0;
+        time += std::exchange(next_takes_, 0);
+        if (time == 0)
+            return;
+        busy_until_[world_.process()] = world_.now() + time;
+        world_.sleep(time);
+    }
+
+    World& world_;
+    Time slowest_;
+    Time next_takes_ = 0;
+    bool fails_next_ = false;
+    bool has_failed_ = false;
+    std::map<const Process*, Time> busy_until_;
+};
+
+} // namespace rpmem::simulation

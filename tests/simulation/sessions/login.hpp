@@ -1,0 +1,48 @@
+// What ssh carries between a Channel and a daemon, in both directions, until one of them ends or
+// the connection is cut.
+#pragma once
+
+#include "librpmem/session/channel.hpp"
+#include "tests/simulation/sessions/machine.hpp"
+
+namespace rpmem::simulation::sessions {
+
+struct Login {
+    Link* input;
+    Link* output;
+    Link* error;
+    Process* daemon = nullptr; // null: it has not been started
+    std::optional<int> status{}; // of the remote command, as ssh tells it
+
+    static constexpr int status_of_ssh = 255;
+
+    // The connection under it has gone. Both ends see that it has ended.
+    void cut() {
+        if (!status)
+            status = status_of_ssh;
+        for (Link* const link : {input, output, error})
+            link->cut();
+    }
+};
+
+class LoginBackend final : public initiator::ChannelBackend {
+public:
+    LoginBackend(World& world, std::shared_ptr<Login> login)
+        : world_(world), login_(std::move(login)) {}
+
+    std::optional<ExitStatus> wait(const Deadline& deadline) override {
+        constexpr Time tick = 5 * millisecond;
+        while (!login_->status && !deadline.passed())
+            world_.sleep(tick);
+        if (!login_->status)
+            return std::nullopt;
+        return ExitStatus{.code = *login_->status, .signal = 0, .known = true};
+    }
+    void release_in_child() override {}
+
+private:
+    World& world_;
+    std::shared_ptr<Login> login_;
+};
+
+} // namespace rpmem::simulation::sessions

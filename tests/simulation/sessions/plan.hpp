@@ -1,0 +1,133 @@
+// What a seed chooses for a pool, its initiator, its target, and what goes wrong.
+#pragma once
+
+#include "tests/simulation/plan.hpp"
+
+#include <algorithm>
+
+namespace rpmem::simulation::sessions {
+
+using std::chrono::milliseconds;
+
+enum class Fault {
+    cut_lanes,  // connections of lanes are reset
+    cut_login,  // ssh ends
+    half_open,  // connections that are there fall silent, in one direction or in both
+    outage,     // nothing arrives for a while, and then all does
+    kill,       // SIGKILL to a daemon
+    terminate,  // SIGTERM
+    stop_target,
+    stop_initiator,
+    power_cut,  // of the target; it comes back later
+    disk_error, // a sync of the pool fails
+    slow_disk,  // a sync takes long
+    intruder,   // somebody else wants the pool
+    clock_jump, // somebody sets the target's clock
+    count,
+};
+inline constexpr std::array<const char*, static_cast<std::size_t>(Fault::count)> fault_names{
+    "cut_lanes",      "cut_login", "half_open",  "outage",    "kill",     "terminate", "stop_target",
+    "stop_initiator", "power_cut", "disk_error", "slow_disk", "intruder", "clock_jump"};
+
+// Faults of the code, planted to see that they are found: see planted_functions.cpp.
+enum class Planted {
+    none,
+    replay_misses_lane,
+    replay_drops_last,
+    ack_of_other_generation,
+    stale_ack,
+    exchanged_lanes,
+    no_fence,
+    old_heartbeat,
+    no_incarnation,
+    close_without_drain,
+    hidden_loss,
+    count,
+};
+inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count)> planted_names{
+    "none",           "replay-misses-lane",  "replay-drops-last", "ack-of-other-generation",
+    "stale-ack",      "exchanged-lanes",     "no-fence",          "old-heartbeat",
+    "no-incarnation", "close-without-drain", "hidden-loss"};
+
+struct PlannedFault {
+    Fault fault;
+    Time at;
+    Time time; // how long it lasts
+    bool toward_initiator;
+    bool toward_target;
+};
+
+struct Plan {
+    Conditions conditions;
+    unsigned lanes;
+    unsigned applications;
+    unsigned workers;
+    unsigned steps; // of each application
+    std::size_t most_length;
+    Time longest_pause; // between steps
+    milliseconds connect_timeout;
+    milliseconds operation_timeout;
+    milliseconds peer_timeout; // of the initiator
+    milliseconds reconnect_timeout;
+    milliseconds reconnect_delay;
+    milliseconds target_peer_timeout;
+    std::vector<PlannedFault> faults;
+};
+
+inline constexpr std::array<Time, 4> delays{10 * microsecond, 200 * microsecond, millisecond,
+                                            20 * millisecond};
+inline constexpr std::array<std::size_t, 3> capacities{4096, 16384, 80 * 1024};
+inline constexpr std::array<Time, 5> pauses{0, microsecond, millisecond, 100 * millisecond,
+                                            second};
+inline constexpr std::array<std::uint64_t, 4> reconnect_times{10, 20, 40, 60}; // seconds
+inline constexpr std::array<std::uint64_t, 3> reconnect_delays{10, 100, 500};
+
+// Half of the faults last as long as anybody's patience, and the others are soon over.
+inline Time time_of_fault(Random& random) {
+    const Time most = random.chance(70) ? 2 * second : 15 * second;
+    return random.below(most);
+}
+
+inline std::vector<PlannedFault> make_faults(Random& random, Time span) {
+    std::vector<PlannedFault> faults(random.chance(5) ? 0 : random.between(1, 4));
+    for (PlannedFault& fault : faults) {
+        fault.fault = static_cast<Fault>(random.below(static_cast<std::uint64_t>(Fault::count)));
+        // Behind another one, while what it has done is being mended.
+        const bool follows = &fault != faults.data() && random.chance(50);
+        fault.at = follows ? (&fault - 1)->at + random.below(second) : random.below(span);
+        fault.time = time_of_fault(random);
+        fault.toward_target = random.chance(60);
+        fault.toward_initiator = !fault.toward_target || random.chance(50);
+    }
+    return faults;
+}
+
+inline Plan plan_of(Random& random) {
+    Plan plan{};
+    plan.conditions = {.delay = random.one_of(delays),
+                       .jitter = 0,
+                       .capacity = random.one_of(capacities),
+                       .partial = random.chance(30) ? static_cast<unsigned>(random.below(30)) : 0};
+    plan.conditions.jitter = random.chance(50) ? 2 * plan.conditions.delay : 0;
+    plan.lanes = static_cast<unsigned>(random.between(1, 4));
+    plan.applications =
+        static_cast<unsigned>(random.between(1, std::min<std::uint64_t>(plan.lanes, 2)));
+    plan.workers = static_cast<unsigned>(random.between(1, 2));
+    plan.steps = static_cast<unsigned>(random.between(5, 40));
+    plan.most_length = random.one_of(std::array<std::size_t, 3>{8, 200, region_size});
+    plan.longest_pause = random.one_of(pauses);
+    plan.peer_timeout = milliseconds(random.between(4000, 8000));
+    plan.target_peer_timeout = milliseconds(random.between(4000, 8000));
+    plan.connect_timeout = milliseconds(random.between(1000, 5000));
+    plan.operation_timeout =
+        plan.peer_timeout + milliseconds(random.chance(30) ? random.between(30000, 60000)
+                                                           : random.between(1000, 5000));
+    plan.reconnect_timeout =
+        std::chrono::seconds(random.chance(5) ? 0 : random.one_of(reconnect_times));
+    plan.reconnect_delay = milliseconds(random.one_of(reconnect_delays));
+    const Time step = plan.longest_pause / 2 + 3 * plan.conditions.delay + 20 * microsecond;
+    plan.faults = make_faults(random, 10 * millisecond + step * plan.steps);
+    return plan;
+}
+
+} // namespace rpmem::simulation::sessions

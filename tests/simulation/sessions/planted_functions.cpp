@@ -1,0 +1,153 @@
+// Faults in the code of both ends. The linker's --wrap puts these functions in the place of the
+// ones that they call: see CMakeLists.txt.
+#include "common/transport/transport.hpp"
+#include "librpmem/lanes/lazy_lanes.hpp"
+#include "librpmem/session/session.hpp"
+#include "rpmemd/lanes/lane_server.hpp"
+#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/registration.hpp"
+#include "tests/simulation/forwarding_connection.hpp"
+#include "tests/simulation/sessions/planted.hpp"
+
+#include <map>
+
+namespace rpmem::simulation::sessions {
+namespace {
+
+using initiator::FrameLane;
+using initiator::LazyLanes;
+using initiator::PoolRange;
+
+struct KnownLane {
+    unsigned index;
+    const LazyLanes* lanes;
+    bool has_drained = false;
+    std::vector<PoolRange> believed{}; // to be acknowledged, by a planted fault
+};
+
+struct State {
+    Planted planted = Planted::none;
+    bool is_closing = false;
+    std::map<const FrameLane*, KnownLane> lanes{};
+    const LazyLanes* first = nullptr; // those of the first generation
+};
+State state;
+
+bool is_later_generation(const FrameLane* lane) {
+    const auto known = state.lanes.find(lane);
+    return known != state.lanes.end() && known->second.lanes != state.first;
+}
+
+// The lane beside LANE, of the same generation; null: there is none.
+const FrameLane* neighbour(const FrameLane* lane) {
+    const auto own = state.lanes.find(lane);
+    for (const auto& [other, known] : state.lanes)
+        if (own != state.lanes.end() && known.lanes == own->second.lanes &&
+            known.index == (own->second.index ^ 1))
+            return other;
+    return nullptr;
+}
+
+} // namespace
+
+using Ranges = std::vector<PoolRange>;
+using Drain = int(FrameLane*);
+Drain real_drain __asm__("__real__ZN5rpmem9initiator9FrameLane5drainEv");
+using AddUnconfirmed = void(const FrameLane*, Ranges&);
+AddUnconfirmed real_add __asm__(
+    "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
+using UseLane = Result<FrameLane*>(LazyLanes*, unsigned);
+UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator9LazyLanes8use_laneEj");
+using Beat = std::optional<Error>(initiator::Session*);
+Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
+using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
+TakeUp real_take_up __asm__("__real__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
+using Fence = Result<>(const target::ProcessIdentity&, std::chrono::milliseconds);
+Fence real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8durationI"
+                         "lSt5ratioILl1ELl1000EEEE");
+using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::Connection>,
+                   const wire::LaneCredits&, bool);
+Serve real_serve
+    __asm__("__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+            "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
+
+void plant(Planted planted) { state = {.planted = planted}; }
+
+void tell_of_close() { state.is_closing = true; }
+
+bool locks_nothing() { return state.planted == Planted::no_fence; }
+
+Drain planted_drain __asm__("__wrap__ZN5rpmem9initiator9FrameLane5drainEv");
+int planted_drain(FrameLane* lane) {
+    if (state.planted == Planted::close_without_drain && state.is_closing)
+        return 0;
+    if (state.planted == Planted::ack_of_other_generation && is_later_generation(lane) &&
+        !std::exchange(state.lanes[lane].has_drained, true)) {
+        real_add(lane, state.lanes[lane].believed);
+        return 0;
+    }
+    const int code = real_drain(lane);
+    return state.planted == Planted::hidden_loss && code == ECONNRESET ? 0 : code;
+}
+
+AddUnconfirmed planted_add __asm__(
+    "__wrap__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
+void planted_add(const FrameLane* lane, Ranges& ranges) {
+    const std::size_t before = ranges.size();
+    const bool exchanges = state.planted == Planted::exchanged_lanes;
+    if (const FrameLane* const from = exchanges ? neighbour(lane) : lane)
+        real_add(from, ranges);
+    if (state.planted == Planted::replay_misses_lane && state.lanes[lane].index == 1)
+        ranges.resize(before);
+    if (state.planted == Planted::replay_drops_last && ranges.size() > before)
+        ranges.pop_back();
+    for (const PoolRange& range : state.lanes[lane].believed)
+        std::erase(ranges, range);
+}
+
+UseLane planted_use_lane __asm__("__wrap__ZN5rpmem9initiator9LazyLanes8use_laneEj");
+Result<FrameLane*> planted_use_lane(LazyLanes* lanes, unsigned index) {
+    auto lane = real_use_lane(lanes, index);
+    if (!lane || state.planted == Planted::none)
+        return lane;
+    if (!state.first)
+        state.first = lanes;
+    if (const auto known = state.lanes.find(*lane);
+        known == state.lanes.end() || known->second.lanes != lanes)
+        state.lanes[*lane] = {.index = index, .lanes = lanes};
+    return lane;
+}
+
+Beat planted_beat __asm__("__wrap__ZN5rpmem9initiator7Session4beatEv");
+std::optional<Error> planted_beat(initiator::Session* session) {
+    auto loss = real_beat(session);
+    const bool is_silence = loss && loss->text.find("nothing has come") != std::string::npos;
+    return state.planted == Planted::old_heartbeat && is_silence ? std::nullopt : loss;
+}
+
+TakeUp planted_take_up __asm__("__wrap__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
+Result<> planted_take_up(target::Registration* registration, const target::PoolUse& use) {
+    target::PoolUse used = use;
+    used.created = used.created || state.planted == Planted::no_incarnation;
+    return real_take_up(registration, used);
+}
+
+Fence planted_fence __asm__("__wrap__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8"
+                            "durationIlSt5ratioILl1ELl1000EEEE");
+Result<> planted_fence(const target::ProcessIdentity& process, std::chrono::milliseconds within) {
+    return state.planted == Planted::no_fence ? Result<>() : real_fence(process, within);
+}
+
+Serve planted_serve
+    __asm__("__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+            "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
+bool planted_serve(target::LaneServer* server, unsigned lane,
+                   std::unique_ptr<transport::Connection> connection,
+                   const wire::LaneCredits& credits, bool direct) {
+    if (state.planted == Planted::stale_ack)
+        connection = std::make_unique<PlantedConnection>(std::move(connection),
+                                                         simulation::Planted::stale_ack);
+    return real_serve(server, lane, std::move(connection), credits, direct);
+}
+
+} // namespace rpmem::simulation::sessions

@@ -1,0 +1,155 @@
+// The functions by which processes know themselves, each other, the time and chance: see
+// system_functions.cpp.
+#include "common/base/log.hpp"
+#include "tests/simulation/sessions/machine.hpp"
+
+#include <linux/futex.h>
+#include <pwd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <ctime>
+#include <filesystem>
+
+using rpmem::simulation::first_descriptor;
+using rpmem::simulation::Machine;
+using rpmem::simulation::Process;
+
+namespace {
+
+long told(long result) {
+    if (result >= 0)
+        return result;
+    errno = static_cast<int>(-result);
+    return -1;
+}
+
+long wait_or_wake(Machine& machine, const std::uintptr_t (&arguments)[6]) {
+    const auto* const word = reinterpret_cast<const std::uint32_t*>(arguments[0]);
+    if (static_cast<int>(arguments[1]) != FUTEX_WAIT_PRIVATE)
+        machine.world().wake_all(); // each looks at what it waits for
+    else if (__atomic_load_n(word, __ATOMIC_SEQ_CST) == static_cast<std::uint32_t>(arguments[2]))
+        machine.world().block(machine.world().now() + rpmem::simulation::second);
+    return 0;
+}
+
+long open_process(Machine& machine, int pid) {
+    Process* const process = machine.find_process(pid);
+    return process ? machine.system().open_process(*process) : -ESRCH;
+}
+
+} // namespace
+
+#define STANDS_FOR(result, name, ...)                                                              \
+    extern "C" result __real_##name(__VA_ARGS__);                                                  \
+    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
+    extern "C" result __wrap_##name(__VA_ARGS__)
+
+STANDS_FOR(long, syscall, long number, ...) {
+    va_list list;
+    va_start(list, number);
+    std::uintptr_t arguments[6];
+    for (std::uintptr_t& argument : arguments)
+        argument = va_arg(list, std::uintptr_t);
+    va_end(list);
+    Machine* const machine = Machine::current();
+    if (machine && number == SYS_futex)
+        return wait_or_wake(*machine, arguments);
+    if (machine && number == SYS_pidfd_open)
+        return told(open_process(*machine, static_cast<int>(arguments[0])));
+    if (machine && number == SYS_pidfd_send_signal) {
+        machine->kill(*machine->system().process_of(static_cast<int>(arguments[0])));
+        return 0;
+    }
+    return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                          arguments[4], arguments[5]);
+}
+
+STANDS_FOR(pid_t, getpid, void) {
+    const Machine* const machine = Machine::current();
+    return machine ? Machine::current()->world().process()->pid : __real_getpid();
+}
+
+STANDS_FOR(std::time_t, time, std::time_t* place) {
+    const Machine* const machine = Machine::current();
+    if (!machine)
+        return __real_time(place);
+    if (place)
+        *place = machine->seconds();
+    return machine->seconds();
+}
+
+STANDS_FOR(ssize_t, getrandom, void* place, std::size_t size, unsigned flags) {
+    Machine* const machine = Machine::current();
+    if (!machine)
+        return __real_getrandom(place, size, flags);
+    auto* const bytes = static_cast<std::byte*>(place);
+    for (std::size_t i = 0; i < size; ++i)
+        bytes[i] = static_cast<std::byte>(machine->world().random().next());
+    return static_cast<ssize_t>(size);
+}
+
+// Nobody has a name.
+STANDS_FOR(int, getpwuid_r, uid_t user, passwd* entry, char* buffer, std::size_t size,
+           passwd** found) {
+    if (!Machine::current())
+        return __real_getpwuid_r(user, entry, buffer, size, found);
+    *found = nullptr;
+    return 0;
+}
+
+STANDS_FOR(int, signalfd, int fd, const sigset_t* set, int flags) {
+    Machine* const machine = Machine::current();
+    return machine ? machine->system().open_flag(true) : __real_signalfd(fd, set, flags);
+}
+
+// Nobody changes a part behind the back of its daemon.
+STANDS_FOR(int, inotify_init1, int flags) {
+    return Machine::current() ? static_cast<int>(told(-EMFILE)) : __real_inotify_init1(flags);
+}
+STANDS_FOR(int, inotify_add_watch, int fd, const char* path, std::uint32_t mask) {
+    return Machine::current() ? static_cast<int>(told(-EBADF))
+                              : __real_inotify_add_watch(fd, path, mask);
+}
+
+namespace rpmem::simulation {
+
+// Without a wait or a lock: what happens is the same whether it is told or not.
+using Write = void(const Log*, LogLevel, std::string_view, std::string_view);
+Write real_write __asm__(
+    "__real__ZNK5rpmem3Log5writeENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEES5_");
+Write simulated_write __asm__(
+    "__wrap__ZNK5rpmem3Log5writeENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEES5_");
+
+void simulated_write(const Log* log, LogLevel level, std::string_view kind,
+                     std::string_view text) {
+    const Machine* const machine = Machine::current();
+    if (!machine)
+        return real_write(log, level, kind, text);
+    if (!Machine::current()->world().is_in_vacuum())
+        fmt::print("                 log of {}: {}\n",
+                   Machine::current()->world().process()->name, text);
+}
+
+using Line = std::string(const std::filesystem::path&);
+Line real_line __asm__("__real__ZN5rpmem7line_ofERKNSt10filesystem7__cxx114pathE");
+Line simulated_line __asm__("__wrap__ZN5rpmem7line_ofERKNSt10filesystem7__cxx114pathE");
+
+// A number stands for the time at which a process was started.
+std::string simulated_line(const std::filesystem::path& path) {
+    Machine* const machine = Machine::current();
+    if (!machine)
+        return real_line(path);
+    if (path == "/proc/sys/kernel/random/boot_id")
+        return fmt::format("boot {}", machine->boot);
+    const std::string of = path.parent_path().filename();
+    const Process* const process =
+        of == "self" ? machine->world().process() : machine->find_process(std::stoi(of));
+    return process ? fmt::format("{} (rpmemd) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {}",
+                                 process->pid, 1000 + process->pid)
+                   : std::string();
+}
+
+} // namespace rpmem::simulation

@@ -1,0 +1,189 @@
+// The target: its files, its pool, and the daemons that ssh has started there.
+#pragma once
+
+#include "rpmemd/daemon.hpp"
+#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/settings/settings.hpp"
+#include "tests/simulation/sessions/login.hpp"
+#include "tests/simulation/sessions/plan.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace rpmem::simulation::sessions {
+
+inline constexpr std::size_t part_size = std::size_t{2} << 20; // the least of a part
+// The header, and the regions of lanes behind it. Nothing is stored behind these.
+inline constexpr std::size_t used_size = target::header_size + pool_size;
+inline constexpr const char* pool_set = "pool.set";
+
+// The bytes of the part, which all daemons map. Each simulation puts its first content there.
+class PartMemory {
+public:
+    PartMemory() : fd_(::memfd_create("part", MFD_CLOEXEC)) {
+        if (fd_ < 0 || ::ftruncate(fd_, part_size) != 0)
+            throw std::runtime_error("no file in memory");
+        void* const place = ::mmap(nullptr, part_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+        if (place == MAP_FAILED)
+            throw std::runtime_error("the part cannot be mapped");
+        bytes_ = {static_cast<std::byte*>(place), part_size};
+    }
+    ~PartMemory() {
+        ::munmap(bytes_.data(), bytes_.size());
+        ::close(fd_);
+    }
+    PartMemory(const PartMemory&) = delete;
+    PartMemory& operator=(const PartMemory&) = delete;
+
+    [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] int fd() const { return fd_; }
+
+private:
+    int fd_;
+    std::span<std::byte> bytes_;
+};
+
+class Target {
+public:
+    Target(Machine& machine, const Plan& plan, const PartMemory& memory, bool tells)
+        : machine_(machine), world_(machine.world()), plan_(plan),
+          configuration_(make_configuration(plan)),
+          log_(tells ? Log::to_stderr("  rpmemd", LogLevel::debug, identity_of(STDERR_FILENO))
+                     : Log()) {
+        make_files(memory);
+        machine_.writes = [this](const Node& node) { check_writer(node); };
+    }
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+
+    [[nodiscard]] std::span<std::byte> pool() const {
+        return part_->memory.subspan(target::header_size, pool_size);
+    }
+    [[nodiscard]] std::span<std::byte> durable() const {
+        return std::span(part_->durable).subspan(target::header_size, pool_size);
+    }
+
+    // As sshd does for a login that has come through.
+    void start_daemon(const std::shared_ptr<Login>& login) {
+        if (!is_up_ || login->status)
+            return login->cut();
+        Process& process = machine_.make_process("rpmemd");
+        login->daemon = &process;
+        logins_.push_back(login);
+        world_.start("rpmemd", &process, [this, login, &process] {
+            const int status = serve(*login, process);
+            if (process.is_dead)
+                return;
+            if (!login->status)
+                login->status = status;
+            machine_.end(process);
+        });
+    }
+
+    // The newest that lives; null: none does.
+    [[nodiscard]] Process* daemon() const {
+        for (auto login = logins_.rbegin(); login != logins_.rend(); ++login)
+            if (!(*login)->daemon->is_dead)
+                return (*login)->daemon;
+        return nullptr;
+    }
+    [[nodiscard]] bool has_daemons() const {
+        return std::ranges::any_of(logins_,
+                                   [](const auto& login) { return !login->daemon->is_dead; });
+    }
+    [[nodiscard]] bool is_up() const { return is_up_; }
+    void kill(Process& daemon) {
+        for (const auto& login : logins_)
+            if (login->daemon == &daemon && !login->status)
+                login->status = Login::status_of_ssh;
+        machine_.kill(daemon);
+    }
+    void lose_power() {
+        is_up_ = false;
+        for (const auto& login : logins_)
+            machine_.system().vanish(*login->daemon);
+        machine_.system().files().lose_power(world_.random());
+    }
+    void get_power() {
+        is_up_ = true;
+        ++machine_.boot;
+    }
+    // What nobody may leave behind.
+    void check_end() const {
+        if (part_->exclusive || !part_->shared.empty())
+            world_.find("the pool is locked, and all sessions have ended");
+    }
+
+private:
+    static target::Configuration make_configuration(const Plan& plan) {
+        auto layer = target::complete({}, "/home");
+        if (!layer)
+            throw std::runtime_error(layer.error().text);
+        target::Configuration configuration = target::configuration_of(*layer);
+        configuration.poolset_dir = "/pools";
+        configuration.state_dir = "/state/rpmemd";
+        configuration.confine = target::Confine::never; // of the whole process, for good
+        configuration.threads = plan.workers;
+        configuration.spin_time = 0;
+        configuration.peer_timeout = plan.target_peer_timeout;
+        configuration.use_syslog = false;
+        return configuration;
+    }
+    void make_files(const PartMemory& memory) {
+        FileSystem& files = machine_.system().files();
+        const auto directory = files.make_directory(*files.root(), "pools");
+        const auto state = files.make_directory(*files.root(), "state");
+        const auto text = files.make_file(*directory, pool_set, 0600);
+        for (const char letter : std::string_view("PMEMPOOLSET\n2M /pools/part\n"))
+            text->own_bytes.push_back(static_cast<std::byte>(letter));
+        part_ = files.make_file(*directory, "part", 0600);
+        part_->memory = memory.bytes();
+        part_->memory_fd = memory.fd();
+        part_->durable.resize(used_size);
+        rpmem_pool_attr attributes{};
+        std::memcpy(attributes.signature, "SIMULATE", sizeof(attributes.signature));
+        attributes.major = 1;
+        attributes.incompat_features = target::feature::incompat_checksum_2k;
+        std::memset(attributes.poolset_uuid, 1, sizeof(attributes.poolset_uuid));
+        std::memset(attributes.uuid, 2, sizeof(attributes.uuid));
+        std::memset(attributes.next_uuid, 3, sizeof(attributes.next_uuid));
+        std::memset(attributes.prev_uuid, 3, sizeof(attributes.prev_uuid));
+        const target::Uuid uuid{};
+        const auto headers = target::build_headers(attributes, {&uuid, 1}, 1);
+        std::memcpy(part_->memory.data(), headers.data(), sizeof(headers[0]));
+        files.sync_all();
+    }
+    int serve(const Login& login, Process& process) {
+        auto& system = machine_.system();
+        const UniqueFd input(system.open_pipe(*login.input, Side::target, &process));
+        const UniqueFd output(system.open_pipe(*login.output, Side::target, &process));
+        const UniqueFd error(system.open_pipe(*login.error, Side::target, &process));
+        target::NodeCapabilities capabilities;
+        capabilities.providers =
+            wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
+        target::limit(capabilities, configuration_);
+        auto handshake = target::exchange_hello(wire::offer_value, capabilities, input.get(),
+                                                output.get());
+        if (!handshake)
+            return EXIT_FAILURE;
+        const target::Channel channel{input.get(), output.get(), error.get(),
+                                      {.own = "127.0.0.1", .client = "127.0.0.1"}};
+        return target::serve_session(configuration_, channel, std::move(*handshake), log_);
+    }
+    // Whoever has the pool locked, and nobody else.
+    void check_writer(const Node& node) {
+        if (&node == part_.get() && (!node.exclusive || node.exclusive->owner != world_.process()))
+            world_.find("a daemon writes to a pool that another one has");
+    }
+
+    Machine& machine_;
+    World& world_;
+    const Plan& plan_;
+    target::Configuration configuration_;
+    Log log_;
+    std::shared_ptr<Node> part_;
+    std::vector<std::shared_ptr<Login>> logins_;
+    bool is_up_ = true;
+};
+
+} // namespace rpmem::simulation::sessions
