@@ -50,13 +50,13 @@ bool ControlOutput::send_if_there_is_room(std::span<const std::byte> message) {
 Result<Heartbeat> Heartbeat::start(ControlOutput& output, std::chrono::milliseconds interval) {
     RPMEM_ASSIGN(auto stop, Event::make());
     try {
-        auto thread = start_without_signals([&output, interval, stop = stop.fd(),
-                                             message = wire::encode_target_heartbeat()] {
-            pollfd entry = {stop, POLLIN, 0};
-            do {
-                output.send_if_there_is_room(message);
-            } while (::poll(&entry, 1, static_cast<int>(interval.count())) <= 0);
-        });
+        auto thread = start_without_signals(
+            [&output, interval, stop = stop.fd(), message = wire::encode_target_heartbeat()] {
+                pollfd entry = {stop, POLLIN, 0};
+                do {
+                    output.send_if_there_is_room(message);
+                } while (::poll(&entry, 1, static_cast<int>(interval.count())) <= 0);
+            });
         return Heartbeat(std::move(stop), std::move(thread));
     } catch (const std::system_error& error) {
         return fail(ErrorClass::resource_limit, error.code().value(),

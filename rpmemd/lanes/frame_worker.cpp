@@ -75,7 +75,8 @@ void FrameWorker::stop() {
         thread_.join();
 }
 
-// What is thrown is a lack of memory, as a rule: to tell it takes none. The lanes end with the process.
+// What is thrown is a lack of memory, as a rule: to tell it takes none. The lanes end with the
+// process.
 void FrameWorker::run() try {
     take_arrived();
     while (turn()) {

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* target = "127.0.0.1";
 constexpr unsigned lanes = 2;
-constexpr std::chrono::seconds ending_time(15); // of a daemon whose client is done, on a busy machine
+constexpr std::chrono::seconds
+    ending_time(15); // of a daemon whose client is done, on a busy machine
 constexpr std::chrono::milliseconds tick(2);
 
 // CONDITION comes to hold.
@@ -41,8 +42,8 @@ rpmem_pool_attr attributes_with(std::uint32_t major) {
     std::memcpy(attributes.signature, "COUNTED1", sizeof(attributes.signature));
     attributes.major = major;
     attributes.incompat_features = 2;
-    for (auto* field : {&attributes.poolset_uuid, &attributes.uuid, &attributes.next_uuid,
-                        &attributes.prev_uuid})
+    for (auto* field :
+         {&attributes.poolset_uuid, &attributes.uuid, &attributes.next_uuid, &attributes.prev_uuid})
         std::memset(*field, 0x11, sizeof(*field));
     return attributes;
 }
@@ -160,8 +161,8 @@ bool Application::open() {
 }
 
 bool Application::persist(std::size_t offset, std::size_t length, unsigned lane) {
-    const bool done = call("rpmem_persist",
-                           [&] { return rpmem_persist(pool_, offset, length, lane, 0) == 0; });
+    const bool done =
+        call("rpmem_persist", [&] { return rpmem_persist(pool_, offset, length, lane, 0) == 0; });
     if (!done)
         return false;
     promised_.push_back({offset, length, lane});
@@ -193,9 +194,8 @@ bool Application::drain(unsigned lane) {
 }
 
 bool Application::read(std::size_t offset, std::size_t length, unsigned lane) {
-    const bool done = call("rpmem_read", [&] {
-        return rpmem_read(pool_, buffer_.data(), offset, length, lane) == 0;
-    });
+    const bool done = call(
+        "rpmem_read", [&] { return rpmem_read(pool_, buffer_.data(), offset, length, lane) == 0; });
     const bool was_promised = std::ranges::any_of(promised_, [&](const Range& range) {
         return range.offset == offset && range.length == length;
     });

@@ -51,7 +51,8 @@ int note_code(dl_phdr_info* info, std::size_t, void* of_daemon) {
         return std::strstr(info->dlpi_name, name) != nullptr;
     };
     const bool is_own = of_daemon ? is_program : is_named(library_name);
-    if (!is_own && !is_named("/libstdc++.so") && !is_named("/libspdlog.so") && !is_named("/libfmt.so"))
+    if (!is_own && !is_named("/libstdc++.so") && !is_named("/libspdlog.so") &&
+        !is_named("/libfmt.so"))
         return 0;
     for (unsigned i = 0; i < info->dlpi_phnum && code_count < codes.size(); ++i) {
         const auto& segment = info->dlpi_phdr[i];
@@ -136,8 +137,8 @@ enum class Caller { own, also_on_behalf };
     return true;
 }
 
-// All of them take and return whole registers, or parts of them, and none has more parameters: what a
-// function does not have is passed on all the same, and it looks at none of that.
+// All of them take and return whole registers, or parts of them, and none has more parameters: what
+// a function does not have is passed on all the same, and it looks at none of that.
 using Word = long;
 using Function = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 
@@ -172,8 +173,8 @@ extern "C" __attribute__((visibility("default"))) int
 __libc_start_main(Main program, int argc, char** argv, void (*initialize)(), void (*finish)(),
                   void (*finish_loader)(), void* stack) {
     main_of_program = program;
-    const auto next = reinterpret_cast<decltype(&__libc_start_main)>(
-        ::dlsym(RTLD_NEXT, "__libc_start_main"));
+    const auto next =
+        reinterpret_cast<decltype(&__libc_start_main)>(::dlsym(RTLD_NEXT, "__libc_start_main"));
     return next(counted_main, argc, argv, initialize, finish, finish_loader, stack);
 }
 
@@ -204,7 +205,8 @@ INTERPOSE(syscall, "syscall",
           return -1)
 
 // The other libraries throw nothing when they find no memory, and have their own ways.
-#define ALLOCATES(name, result) INTERPOSE(name, #name, true, Caller::own, errno = ENOMEM; return result)
+#define ALLOCATES(name, result)                                                                    \
+    INTERPOSE(name, #name, true, Caller::own, errno = ENOMEM; return result)
 ALLOCATES(malloc, 0)
 ALLOCATES(calloc, 0)
 ALLOCATES(realloc, 0)

@@ -73,7 +73,7 @@ protected:
     ~CountedFaults() override { ::munmap(place_.calls, sizeof(FailingCalls)); }
 
     struct Outcome {
-        bool has_failed; // the call with this number was there
+        bool has_failed;      // the call with this number was there
         std::string failures; // what failed calls have said
         std::string story;
         std::string findings; // empty: none
@@ -137,7 +137,8 @@ void CountedFaults::set_environment() const {
 }
 
 void CountedFaults::be_child(Scenario scenario, std::uint64_t number) const {
-    const int output = ::open(place_.output().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int output =
+        ::open(place_.output().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
     ::close(output);
@@ -235,7 +236,8 @@ CountedFaults::Outcome CountedFaults::run_with(std::uint64_t number) {
         for (unsigned part = 0; part < parts; ++part) // of no further use
             fs::remove(place_.part(part));
     }
-    return {place_.calls->has_failed, std::move(failures), std::move(story), std::move(findings), took};
+    return {place_.calls->has_failed, std::move(failures), std::move(story), std::move(findings),
+            took};
 }
 
 // In order: each by which a function is called from another place than before, or all.

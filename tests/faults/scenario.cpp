@@ -85,8 +85,8 @@ bool do_counted(Scenario scenario, Application& program) {
     return remove(program);
 }
 
-// Whatever has failed: a session that nothing is in the way of finds a pool, or makes one. Of a create
-// that has failed nothing is left; of a remove, what another one removes.
+// Whatever has failed: a session that nothing is in the way of finds a pool, or makes one. Of a
+// create that has failed nothing is left; of a remove, what another one removes.
 void expect_usable(Scenario scenario, bool done, Application& program) {
     const bool is_to_be_removed = scenario == Scenario::remove && !done;
     if (is_to_be_removed && !program.remove(0) && !program.remove(RPMEM_REMOVE_FORCE))

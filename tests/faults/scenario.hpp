@@ -1,5 +1,5 @@
-// What a program does with a pool while one call of its library, or of the daemon, fails, and what it
-// finds afterwards.
+// What a program does with a pool while one call of its library, or of the daemon, fails, and what
+// it finds afterwards.
 #pragma once
 
 #include "tests/faults/place.hpp"
@@ -24,7 +24,8 @@ inline constexpr std::array<ScenarioRow, 5> scenarios = {{{Scenario::create, "cr
                                                           {Scenario::idle, "idle", true},
                                                           {Scenario::remove, "remove", true}}};
 
-// In a process of its own, which ends after that. SEED: of what is written. Afterwards there is a pool.
+// In a process of its own, which ends after that. SEED: of what is written. Afterwards there is a
+// pool.
 void run(Scenario scenario, const Place& place, std::uint64_t seed);
 
 } // namespace rpmem::faults

@@ -187,8 +187,8 @@ public:
     [[nodiscard]] FileSystem& files() { return files_; }
     ssize_t read_file(int fd, std::span<std::byte> place) {
         OpenFile& file = *at(fd).file;
-        const auto bytes = file.node->bytes().subspan(
-            std::min(file.position, file.node->bytes().size()));
+        const auto bytes =
+            file.node->bytes().subspan(std::min(file.position, file.node->bytes().size()));
         const std::size_t size = std::min(bytes.size(), place.size());
         std::copy_n(bytes.begin(), size, place.begin());
         file.position += size;
@@ -271,17 +271,7 @@ public:
     }
 
 private:
-    enum class Kind {
-        closed,
-        fresh,
-        listening,
-        connecting,
-        connected,
-        flag,
-        epoll,
-        process,
-        file
-    };
+    enum class Kind { closed, fresh, listening, connecting, connected, flag, epoll, process, file };
     struct Descriptor {
         Kind kind = Kind::closed;
         Link* link = nullptr;
@@ -292,7 +282,7 @@ private:
         std::shared_ptr<OpenFile> file{};
         std::vector<Link*> backlog{};
         std::vector<Fiber*> waiters{}; // of those without a link
-        std::uint16_t port = 0; // of an initiator's
+        std::uint16_t port = 0;        // of an initiator's
         bool resets = false;
         int error = 0; // of connect(2)
         int flag = 0;  // of the world

@@ -21,14 +21,15 @@ public:
                  arena.memory().subspan(target::header_size)),
           initiator_(machine_.make_process("program")),
           intruder_(machine_.make_process("intruder")),
-          log_(options.tells ? Log::to_stderr("  library", LogLevel::debug, identity_of(STDERR_FILENO))
-                             : Log()),
+          log_(options.tells
+                   ? Log::to_stderr("  library", LogLevel::debug, identity_of(STDERR_FILENO))
+                   : Log()),
           memory_(arena.memory()), client_(world_, plan_, model_, memory_, log_,
                                            [this](const CallEnd& end) { return judge(end); }) {
         running = this;
         system_.become_current();
-        system_.set_path({.conditions = plan_.conditions,
-                          .opened = [this](Link& link) { is_opened(link); }});
+        system_.set_path(
+            {.conditions = plan_.conditions, .opened = [this](Link& link) { is_opened(link); }});
         plant(options.planted);
         if (options.tells)
             tell_plan();
@@ -95,8 +96,8 @@ private:
                    plan_.target_peer_timeout.count(), plan_.reconnect_timeout.count());
         for (const PlannedFault& fault : plan_.faults)
             fmt::print("    at {} us: {} for {} us{}{}\n", fault.at / microsecond,
-                       fault_names[static_cast<std::size_t>(fault.fault)],
-                       fault.time / microsecond, fault.toward_target ? ", to the target" : "",
+                       fault_names[static_cast<std::size_t>(fault.fault)], fault.time / microsecond,
+                       fault.toward_target ? ", to the target" : "",
                        fault.toward_initiator ? ", to the initiator" : "");
     }
     void is_opened(Link& link) {
@@ -283,8 +284,9 @@ private:
     }
     // Nothing went wrong but that a peer or a connection was gone for good, once.
     [[nodiscard]] bool is_noticed_soon() const {
-        constexpr std::array<Fault, 6> at_once{Fault::cut_lanes, Fault::cut_login, Fault::half_open,
-                                               Fault::kill,      Fault::terminate, Fault::clock_jump};
+        constexpr std::array<Fault, 6> at_once{Fault::cut_lanes, Fault::cut_login,
+                                               Fault::half_open, Fault::kill,
+                                               Fault::terminate, Fault::clock_jump};
         return plan_.faults.size() == 1 &&
                std::ranges::find(at_once, plan_.faults[0].fault) != at_once.end() &&
                plan_.faults[0].at > opened_at_;
@@ -339,8 +341,8 @@ private:
 } // namespace
 
 Arena::Arena() {
-    void* const place = ::mmap(nullptr, used_size, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const place =
+        ::mmap(nullptr, used_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED)
         throw std::runtime_error("no memory for a program");
     memory_ = {static_cast<std::byte*>(place), used_size};
