@@ -160,6 +160,23 @@ TEST_F(RegistrationTest, TheHolderIsKnownByItsPoolSet) {
     EXPECT_FALSE(last_->holder("/pools/b.set"));
 }
 
+// Only then is it no use to wait for the pool.
+TEST_F(RegistrationTest, AnotherWriterIsKnownAsOne) {
+    const struct {
+        unsigned char asks;
+        bool holder_reads_only;
+        bool is_other_writer;
+    } cases[] = {{alice, false, false}, {bob, false, true}, {bob, true, false}};
+    for (const auto& one : cases) {
+        expect_silent(attempt(alice, 0, use_, one.holder_reads_only));
+        Registration asking(path_, false, Log());
+        ASSERT_TRUE(succeeded(asking.enter({.owner = digest_of(one.asks)})));
+        const auto holder = asking.holder("/pools/a.set");
+        ASSERT_TRUE(holder);
+        EXPECT_EQ(holder->is_other_writer, one.is_other_writer);
+    }
+}
+
 // Whoever cannot write itself down must not leave the record of another behind.
 TEST_F(RegistrationTest, ARecordThatCannotBeReplacedIsRemoved) {
     expect_silent(attempt(alice, 0, use_));
