@@ -50,9 +50,9 @@ TEST_F(Peers, AHelloThatMakesNoSense) {
     set_command("printf 'HMPR\\000\\000\\000\\060'; head -c 44 /dev/zero; cat >/dev/null");
     expect_refused(EBADMSG, "hello");
     set_command("printf 'HMPR\\000\\000\\000\\060'; head -c 10 /dev/zero");
-    expect_refused(EBADMSG, "hello");
+    expect_refused(ECONNRESET, "within its hello");
     set_command("printf 'HMPR'");
-    expect_refused(EBADMSG, "hello");
+    expect_refused(ECONNRESET, "within its hello");
 }
 
 } // namespace

@@ -68,7 +68,7 @@ begin_work() {
     workload run "$pool" --threads "$threads" --until "$done_file" --counts "$counts_file" \
         >"$LOCAL/output" &
     program=$! # timeout's, below which is the program's
-    expect_progress 10 || fail "the program does not begin"
+    expect_progress 60 || fail "the program does not begin"
 }
 
 # Of the program itself.
