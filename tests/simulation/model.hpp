@@ -58,8 +58,8 @@ private:
     std::vector<std::uint8_t> acknowledged_;  // as well
     std::vector<std::uint8_t> versions_;      // of the last store, by lane
     std::vector<std::vector<Range>> pending_; // by lane: flushed, and not acknowledged
-    std::vector<std::uint8_t> newest_;       // that may be in the pool, of bytes that are not passed
-    std::vector<bool> is_passed_;            // by byte
+    std::vector<std::uint8_t> newest_; // that may be in the pool, of bytes that are not passed
+    std::vector<bool> is_passed_;      // by byte
     std::vector<std::vector<Range>> passed_; // by lane
     // What each aligned word has been in the application's memory, hashed. Not known is what a word
     // may be that was stored again before the target had acknowledged it.

@@ -2,11 +2,9 @@
 // network and clock. What it is asked comes from system_functions.cpp.
 #pragma once
 
-#include "tests/simulation/file_system.hpp"
-#include "tests/simulation/network.hpp"
+#include "tests/simulation/descriptor.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
 #include <optional>
 
@@ -187,8 +185,8 @@ public:
     [[nodiscard]] FileSystem& files() { return files_; }
     ssize_t read_file(int fd, std::span<std::byte> place) {
         OpenFile& file = *at(fd).file;
-        const auto bytes = file.node->bytes().subspan(
-            std::min(file.position, file.node->bytes().size()));
+        const auto bytes =
+            file.node->bytes().subspan(std::min(file.position, file.node->bytes().size()));
         const std::size_t size = std::min(bytes.size(), place.size());
         std::copy_n(bytes.begin(), size, place.begin());
         file.position += size;
@@ -271,34 +269,7 @@ public:
     }
 
 private:
-    enum class Kind {
-        closed,
-        fresh,
-        listening,
-        connecting,
-        connected,
-        flag,
-        epoll,
-        process,
-        file
-    };
-    struct Descriptor {
-        Kind kind = Kind::closed;
-        Link* link = nullptr;
-        Side side = Side::initiator;
-        bool is_pipe = false;
-        Process* owner = nullptr;
-        Process* watched = nullptr; // of pidfd_open(2)
-        std::shared_ptr<OpenFile> file{};
-        std::vector<Link*> backlog{};
-        std::vector<Fiber*> waiters{}; // of those without a link
-        std::uint16_t port = 0; // of an initiator's
-        bool resets = false;
-        int error = 0; // of connect(2)
-        int flag = 0;  // of the world
-        bool is_of_signals = false;
-        std::vector<std::pair<int, epoll_event>> members{};
-    };
+    using Kind = Descriptor::Kind;
     [[nodiscard]] Descriptor& at(int fd) {
         return descriptors_[static_cast<std::size_t>(fd - first_descriptor)];
     }

@@ -220,7 +220,8 @@ Clock::time_point simulated_now() __asm__("__wrap__ZNSt6chrono3_V212steady_clock
 
 Clock::time_point simulated_now() {
     SimulatedSystem* const system = SimulatedSystem::current();
-    return system ? Clock::time_point(std::chrono::nanoseconds(system->world().clock())) : real_now();
+    return system ? Clock::time_point(std::chrono::nanoseconds(system->world().clock()))
+                  : real_now();
 }
 
 } // namespace rpmem::simulation

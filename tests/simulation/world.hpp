@@ -77,7 +77,9 @@ public:
     }
     // Of the fiber that runs; null: nobody's.
     [[nodiscard]] Process* process() const { return current_process_; }
-    [[nodiscard]] bool is_in_vacuum() const { return current_process_ && current_process_->is_dead; }
+    [[nodiscard]] bool is_in_vacuum() const {
+        return current_process_ && current_process_->is_dead;
+    }
     // Lets fibers of PROCESS run that could not, as it was stopped or has died.
     void look_again_at(const Process& process) {
         std::erase_if(stopped_, [&](std::size_t index) {
@@ -267,7 +269,7 @@ private:
     std::vector<std::size_t> free_;    // indices of lives_ whose fibers have ended
     std::vector<std::size_t> ready_;   // indices of lives_
     std::vector<std::size_t> stopped_; // likewise: they could run, and their processes may not
-    std::vector<Event> events_;      // a heap
+    std::vector<Event> events_;        // a heap
     std::uint64_t event_count_ = 0;
     std::size_t living_ = 0;
     Fiber* current_ = nullptr;

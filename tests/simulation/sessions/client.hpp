@@ -4,10 +4,10 @@
 
 #include "librpmem/heartbeats.hpp"
 #include "librpmem/pool.hpp"
+#include "rpmemd/pools/pool_header.hpp"
 #include "tests/simulation/model.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/threads.hpp"
-#include "rpmemd/pools/pool_header.hpp"
 
 namespace rpmem::simulation::sessions {
 
@@ -94,8 +94,7 @@ private:
     }
     [[nodiscard]] unsigned any_lane(unsigned application) {
         const unsigned own = (plan_.lanes - application - 1) / plan_.applications + 1;
-        return application +
-               plan_.applications * static_cast<unsigned>(world_.random().below(own));
+        return application + plan_.applications * static_cast<unsigned>(world_.random().below(own));
     }
     [[nodiscard]] Range any_range(unsigned lane) {
         Random& random = world_.random();
@@ -162,9 +161,8 @@ private:
     void read(unsigned lane, const Range& range) {
         const auto oldest = model_.oldest_answer(lane, range);
         std::vector<std::byte> answer(range.length);
-        if (call("rpmem_read", [&] {
-                return pool_->read(answer.data(), place_of(range), range.length, lane);
-            }))
+        if (call("rpmem_read",
+                 [&] { return pool_->read(answer.data(), place_of(range), range.length, lane); }))
             model_.check_answer(range, oldest, answer);
     }
     void close() {

@@ -72,8 +72,8 @@ int fill(const Node& node, struct stat* status) {
     status->st_nlink = 1;
     status->st_mtim.tv_sec = node.changed;
     status->st_uid = ::geteuid();
-    status->st_size = static_cast<off_t>(node.memory.empty() ? node.own_bytes.size()
-                                                             : node.memory.size());
+    status->st_size =
+        static_cast<off_t>(node.memory.empty() ? node.own_bytes.size() : node.memory.size());
     return 0;
 }
 
@@ -316,8 +316,7 @@ STANDS_FOR(void*, mmap, void* address, std::size_t length, int protection, int f
         return MAP_FAILED;
     }
     const auto node = file_of(*machine, fd)->node;
-    void* const place =
-        __real_mmap(address, length, protection, flags, node->memory_fd, offset);
+    void* const place = __real_mmap(address, length, protection, flags, node->memory_fd, offset);
     if (place != MAP_FAILED)
         machine->mapped.push_back({static_cast<const std::byte*>(place), length, node});
     return place;

@@ -11,7 +11,7 @@ struct Login {
     Link* input;
     Link* output;
     Link* error;
-    Process* daemon = nullptr; // null: it has not been started
+    Process* daemon = nullptr;   // null: it has not been started
     std::optional<int> status{}; // of the remote command, as ssh tells it
 
     static constexpr int status_of_ssh = 255;

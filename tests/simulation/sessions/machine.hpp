@@ -36,8 +36,8 @@ public:
 
     // Processes, by their numbers, which are not used again.
     Process& make_process(std::string name) {
-        processes_.push_back(std::make_unique<Process>(
-            Process{.name = std::move(name), .pid = first_pid + static_cast<int>(processes_.size())}));
+        processes_.push_back(std::make_unique<Process>(Process{
+            .name = std::move(name), .pid = first_pid + static_cast<int>(processes_.size())}));
         return *processes_.back();
     }
     // Null: there is none (any more).
@@ -54,8 +54,7 @@ public:
             return;
         process.is_stopped = true;
         const Time latest = world_.now() + world_.random().below(longest_end);
-        world_.at(std::max(latest, disk_.busy_until(process)),
-                  [this, &process] { end(process); });
+        world_.at(std::max(latest, disk_.busy_until(process)), [this, &process] { end(process); });
     }
     void end(Process& process) {
         if (process.is_dead)

@@ -10,12 +10,12 @@ namespace rpmem::simulation::sessions {
 using std::chrono::milliseconds;
 
 enum class Fault {
-    cut_lanes,  // connections of lanes are reset
-    cut_login,  // ssh ends
-    half_open,  // connections that are there fall silent, in one direction or in both
-    outage,     // nothing arrives for a while, and then all does
-    kill,       // SIGKILL to a daemon
-    terminate,  // SIGTERM
+    cut_lanes, // connections of lanes are reset
+    cut_login, // ssh ends
+    half_open, // connections that are there fall silent, in one direction or in both
+    outage,    // nothing arrives for a while, and then all does
+    kill,      // SIGKILL to a daemon
+    terminate, // SIGTERM
     stop_target,
     stop_initiator,
     power_cut,  // of the target; it comes back later
@@ -26,8 +26,9 @@ enum class Fault {
     count,
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Fault::count)> fault_names{
-    "cut_lanes",      "cut_login", "half_open",  "outage",    "kill",     "terminate", "stop_target",
-    "stop_initiator", "power_cut", "disk_error", "slow_disk", "intruder", "clock_jump"};
+    "cut_lanes", "cut_login",   "half_open",      "outage",    "kill",
+    "terminate", "stop_target", "stop_initiator", "power_cut", "disk_error",
+    "slow_disk", "intruder",    "clock_jump"};
 
 // Faults of the code, planted to see that they are found: see planted_functions.cpp.
 enum class Planted {
@@ -77,15 +78,15 @@ struct Plan {
 inline constexpr std::array<Time, 4> delays{10 * microsecond, 200 * microsecond, millisecond,
                                             20 * millisecond};
 inline constexpr std::array<std::size_t, 3> capacities{4096, 16384, 80 * 1024};
-inline constexpr std::array<Time, 5> pauses{0, microsecond, millisecond, 100 * millisecond,
-                                            second};
+inline constexpr std::array<Time, 5> pauses{0, microsecond, millisecond, 100 * millisecond, second};
 inline constexpr std::array<std::uint64_t, 4> reconnect_times{10, 20, 40, 60}; // seconds
 inline constexpr std::array<std::uint64_t, 3> reconnect_delays{10, 100, 500};
 
-// Half of the faults last as long as anybody's patience, and the others are soon over.
+// Most faults are soon over, some last as long as anybody's patience, or longer.
 inline Time time_of_fault(Random& random) {
-    const Time most = random.chance(70) ? 2 * second : 15 * second;
-    return random.below(most);
+    constexpr std::array<Time, 6> most{second,     2 * second,  2 * second,
+                                       5 * second, 15 * second, 120 * second};
+    return random.below(random.one_of(most));
 }
 
 inline std::vector<PlannedFault> make_faults(Random& random, Time span) {
@@ -120,8 +121,8 @@ inline Plan plan_of(Random& random) {
     plan.target_peer_timeout = milliseconds(random.between(4000, 8000));
     plan.connect_timeout = milliseconds(random.between(1000, 5000));
     plan.operation_timeout =
-        plan.peer_timeout + milliseconds(random.chance(30) ? random.between(30000, 60000)
-                                                           : random.between(1000, 5000));
+        plan.peer_timeout +
+        milliseconds(random.chance(30) ? random.between(30000, 60000) : random.between(1000, 5000));
     plan.reconnect_timeout =
         std::chrono::seconds(random.chance(5) ? 0 : random.one_of(reconnect_times));
     plan.reconnect_delay = milliseconds(random.one_of(reconnect_delays));

@@ -63,13 +63,14 @@ Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
 using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
 TakeUp real_take_up __asm__("__real__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
 using Fence = Result<>(const target::ProcessIdentity&, std::chrono::milliseconds);
-Fence real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8durationI"
-                         "lSt5ratioILl1ELl1000EEEE");
+Fence
+    real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8durationI"
+                       "lSt5ratioILl1ELl1000EEEE");
 using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::Connection>,
                    const wire::LaneCredits&, bool);
-Serve real_serve
-    __asm__("__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
-            "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
+Serve real_serve __asm__(
+    "__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+    "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
 
 void plant(Planted planted) { state = {.planted = planted}; }
 
@@ -138,9 +139,9 @@ Result<> planted_fence(const target::ProcessIdentity& process, std::chrono::mill
     return state.planted == Planted::no_fence ? Result<>() : real_fence(process, within);
 }
 
-Serve planted_serve
-    __asm__("__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
-            "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
+Serve planted_serve __asm__(
+    "__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+    "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
 bool planted_serve(target::LaneServer* server, unsigned lane,
                    std::unique_ptr<transport::Connection> connection,
                    const wire::LaneCredits& credits, bool direct) {

@@ -123,14 +123,13 @@ Write real_write __asm__(
 Write simulated_write __asm__(
     "__wrap__ZNK5rpmem3Log5writeENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEES5_");
 
-void simulated_write(const Log* log, LogLevel level, std::string_view kind,
-                     std::string_view text) {
+void simulated_write(const Log* log, LogLevel level, std::string_view kind, std::string_view text) {
     const Machine* const machine = Machine::current();
     if (!machine)
         return real_write(log, level, kind, text);
     if (!Machine::current()->world().is_in_vacuum())
-        fmt::print("                 log of {}: {}\n",
-                   Machine::current()->world().process()->name, text);
+        fmt::print("                 log of {}: {}\n", Machine::current()->world().process()->name,
+                   text);
 }
 
 using Line = std::string(const std::filesystem::path&);

@@ -162,12 +162,12 @@ private:
         capabilities.providers =
             wire::provider_bit(static_cast<std::uint32_t>(wire::Provider::tcp));
         target::limit(capabilities, configuration_);
-        auto handshake = target::exchange_hello(wire::offer_value, capabilities, input.get(),
-                                                output.get());
+        auto handshake =
+            target::exchange_hello(wire::offer_value, capabilities, input.get(), output.get());
         if (!handshake)
             return EXIT_FAILURE;
-        const target::Channel channel{input.get(), output.get(), error.get(),
-                                      {.own = "127.0.0.1", .client = "127.0.0.1"}};
+        const target::Channel channel{
+            input.get(), output.get(), error.get(), {.own = "127.0.0.1", .client = "127.0.0.1"}};
         return target::serve_session(configuration_, channel, std::move(*handshake), log_);
     }
     // Whoever has the pool locked, and nobody else.
