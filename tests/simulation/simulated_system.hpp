@@ -2,11 +2,9 @@
 // network and clock. What it is asked comes from system_functions.cpp.
 #pragma once
 
-#include "tests/simulation/file_system.hpp"
-#include "tests/simulation/network.hpp"
+#include "tests/simulation/descriptor.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
 #include <optional>
 
@@ -271,6 +269,7 @@ public:
     }
 
 private:
+<<<<<<< HEAD
     enum class Kind { closed, fresh, listening, connecting, connected, flag, epoll, process, file };
     struct Descriptor {
         Kind kind = Kind::closed;
@@ -289,6 +288,9 @@ private:
         bool is_of_signals = false;
         std::vector<std::pair<int, epoll_event>> members{};
     };
+=======
+    using Kind = Descriptor::Kind;
+>>>>>>> 3b15a7983e3a24cdd65b7983d5da1067be71d5b0
     [[nodiscard]] Descriptor& at(int fd) {
         return descriptors_[static_cast<std::size_t>(fd - first_descriptor)];
     }

@@ -82,10 +82,11 @@ inline constexpr std::array<Time, 5> pauses{0, microsecond, millisecond, 100 * m
 inline constexpr std::array<std::uint64_t, 4> reconnect_times{10, 20, 40, 60}; // seconds
 inline constexpr std::array<std::uint64_t, 3> reconnect_delays{10, 100, 500};
 
-// Half of the faults last as long as anybody's patience, and the others are soon over.
+// Most faults are soon over, some last as long as anybody's patience, or longer.
 inline Time time_of_fault(Random& random) {
-    const Time most = random.chance(70) ? 2 * second : 15 * second;
-    return random.below(most);
+    constexpr std::array<Time, 6> most{second,     2 * second,  2 * second,
+                                       5 * second, 15 * second, 120 * second};
+    return random.below(random.one_of(most));
 }
 
 inline std::vector<PlannedFault> make_faults(Random& random, Time span) {

@@ -136,6 +136,7 @@ private:
                 login->cut();
             return;
         case Fault::half_open:
+            has_silence_ = true;
             return on_links([this, &fault](Link& link) {
                 if (fault.toward_target)
                     link.silence(Side::initiator);
@@ -192,7 +193,7 @@ private:
     }
     void lasts(const PlannedFault& fault) {
         last_fault_ = std::max(last_fault_, world_.now() + fault.time);
-        longest_fault_ = std::max(longest_fault_, fault.time);
+        sum_of_faults_ += fault.time;
     }
     void stop(Process& process, const PlannedFault& fault) {
         if (process.is_dead || process.is_stopped)
@@ -271,7 +272,7 @@ private:
         if (machine_.disk().has_failed() || reconnecting == 0 || taken_at_ != never)
             return {};
         if (end.error->code == ETIMEDOUT)
-            return longest_fault_ >= operation ? "" : "timed out, without a cause";
+            return may_time_out() ? "" : "timed out, without a cause";
         if (end.error->code != ECONNRESET)
             return fmt::format("failed with {}", strerror(end.error->code));
         // So long it may take behind the last fault until a try comes through.
@@ -282,11 +283,24 @@ private:
         return fmt::format("gave up {} ms behind the last fault",
                            (now - last_fault_) / millisecond);
     }
+    // A target that lives may leave a call without an answer for so long. Where nothing of a lane
+    // is under way, keepalive takes longer than the least of operation time-outs.
+    [[nodiscard]] bool may_time_out() const {
+        const Time operation = time_of(plan_.operation_timeout);
+        return sum_of_faults_ >= operation ||
+               (has_silence_ && operation < 2 * time_of(plan_.peer_timeout));
+    }
     // Nothing went wrong but that a peer or a connection was gone for good, once.
     [[nodiscard]] bool is_noticed_soon() const {
+<<<<<<< HEAD
         constexpr std::array<Fault, 6> at_once{Fault::cut_lanes, Fault::cut_login,
                                                Fault::half_open, Fault::kill,
                                                Fault::terminate, Fault::clock_jump};
+=======
+        constexpr std::array<Fault, 7> at_once{
+            Fault::cut_lanes, Fault::cut_login,   Fault::half_open, Fault::kill,
+            Fault::terminate, Fault::stop_target, Fault::clock_jump};
+>>>>>>> 3b15a7983e3a24cdd65b7983d5da1067be71d5b0
         return plan_.faults.size() == 1 &&
                std::ranges::find(at_once, plan_.faults[0].fault) != at_once.end() &&
                plan_.faults[0].at > opened_at_;
@@ -332,8 +346,9 @@ private:
     std::vector<std::shared_ptr<Login>> logins_;
     Time down_until_ = 0;
     Time opened_at_ = never;
-    Time last_fault_ = 0; // when it happened, or is over
-    Time longest_fault_ = 0;
+    Time last_fault_ = 0;    // when it happened, or is over
+    Time sum_of_faults_ = 0; // that last
+    bool has_silence_ = false;
     Time taken_at_ = never; // when another initiator had the pool
     Outcome outcome_;
 };

@@ -168,7 +168,7 @@ TEST_F(RegistrationTest, AnotherWriterIsKnownAsOne) {
         bool is_other_writer;
     } cases[] = {{alice, false, false}, {bob, false, true}, {bob, true, false}};
     for (const auto& one : cases) {
-        expect_silent(attempt(alice, 0, use_, one.holder_reads_only));
+        ASSERT_TRUE(succeeded(attempt(alice, 0, use_, one.holder_reads_only).took_up));
         Registration asking(path_, false, Log());
         ASSERT_TRUE(succeeded(asking.enter({.owner = digest_of(one.asks)})));
         const auto holder = asking.holder("/pools/a.set");

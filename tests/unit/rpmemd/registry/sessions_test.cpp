@@ -11,7 +11,7 @@ protected:
     [[nodiscard]] std::vector<LiveSession> live() const { return live_sessions(directory_, log_); }
 
     const StateDirectory directory_ = directory();
-    const Log log_;
+    const Log log_{};
 };
 
 TEST_F(Sessions, AreThereWhileTheirFilesAreLocked) {

@@ -1,0 +1,35 @@
+// What a number of a simulated system stands for.
+#pragma once
+
+#include "tests/simulation/file_system.hpp"
+#include "tests/simulation/network.hpp"
+
+#include <sys/epoll.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace rpmem::simulation {
+
+struct Descriptor {
+    enum class Kind { closed, fresh, listening, connecting, connected, flag, epoll, process, file };
+
+    Kind kind = Kind::closed;
+    Link* link = nullptr;
+    Side side = Side::initiator;
+    bool is_pipe = false;
+    Process* owner = nullptr;
+    Process* watched = nullptr; // of pidfd_open(2)
+    std::shared_ptr<OpenFile> file{};
+    std::vector<Link*> backlog{};
+    std::vector<Fiber*> waiters{}; // of those without a link
+    std::uint16_t port = 0;        // of an initiator's, and of one that listens
+    bool resets = false;
+    int error = 0; // of connect(2)
+    int flag = 0;  // of the world
+    bool is_of_signals = false;
+    std::vector<std::pair<int, epoll_event>> members{};
+};
+
+} // namespace rpmem::simulation
