@@ -269,28 +269,7 @@ public:
     }
 
 private:
-<<<<<<< HEAD
-    enum class Kind { closed, fresh, listening, connecting, connected, flag, epoll, process, file };
-    struct Descriptor {
-        Kind kind = Kind::closed;
-        Link* link = nullptr;
-        Side side = Side::initiator;
-        bool is_pipe = false;
-        Process* owner = nullptr;
-        Process* watched = nullptr; // of pidfd_open(2)
-        std::shared_ptr<OpenFile> file{};
-        std::vector<Link*> backlog{};
-        std::vector<Fiber*> waiters{}; // of those without a link
-        std::uint16_t port = 0;        // of an initiator's
-        bool resets = false;
-        int error = 0; // of connect(2)
-        int flag = 0;  // of the world
-        bool is_of_signals = false;
-        std::vector<std::pair<int, epoll_event>> members{};
-    };
-=======
     using Kind = Descriptor::Kind;
->>>>>>> 3b15a7983e3a24cdd65b7983d5da1067be71d5b0
     [[nodiscard]] Descriptor& at(int fd) {
         return descriptors_[static_cast<std::size_t>(fd - first_descriptor)];
     }

@@ -292,15 +292,9 @@ private:
     }
     // Nothing went wrong but that a peer or a connection was gone for good, once.
     [[nodiscard]] bool is_noticed_soon() const {
-<<<<<<< HEAD
-        constexpr std::array<Fault, 6> at_once{Fault::cut_lanes, Fault::cut_login,
-                                               Fault::half_open, Fault::kill,
-                                               Fault::terminate, Fault::clock_jump};
-=======
         constexpr std::array<Fault, 7> at_once{
             Fault::cut_lanes, Fault::cut_login,   Fault::half_open, Fault::kill,
             Fault::terminate, Fault::stop_target, Fault::clock_jump};
->>>>>>> 3b15a7983e3a24cdd65b7983d5da1067be71d5b0
         return plan_.faults.size() == 1 &&
                std::ranges::find(at_once, plan_.faults[0].fault) != at_once.end() &&
                plan_.faults[0].at > opened_at_;
