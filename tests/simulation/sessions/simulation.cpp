@@ -228,6 +228,7 @@ private:
     void intrude() {
         if (intruder_.is_dead)
             return;
+        another_asked_ = true;
         world_.start("intruder", &intruder_, [this] {
             {
                 initiator::Heartbeats heartbeats;
@@ -269,7 +270,7 @@ private:
                        : "";
         if (last_fault_ == 0)
             return "failed, and nothing was wrong";
-        if (machine_.disk().has_failed() || reconnecting == 0 || taken_at_ != never)
+        if (machine_.disk().has_failed() || reconnecting == 0 || another_asked_)
             return {};
         if (end.error->code == ETIMEDOUT)
             return may_time_out() ? "" : "timed out, without a cause";
@@ -343,7 +344,8 @@ private:
     Time last_fault_ = 0;    // when it happened, or is over
     Time sum_of_faults_ = 0; // that last
     bool has_silence_ = false;
-    Time taken_at_ = never; // when another initiator had the pool
+    bool another_asked_ = false; // for the pool: its daemon may have it, and it may not know
+    Time taken_at_ = never;      // when another initiator had the pool
     Outcome outcome_;
 };
 

@@ -46,8 +46,7 @@ private:
 class Target {
 public:
     Target(Machine& machine, const Plan& plan, const PartMemory& memory, bool tells)
-        : machine_(machine), world_(machine.world()), plan_(plan),
-          configuration_(make_configuration(plan)),
+        : machine_(machine), world_(machine.world()), configuration_(make_configuration(plan)),
           log_(tells ? Log::to_stderr("  rpmemd", LogLevel::debug, identity_of(STDERR_FILENO))
                      : Log()) {
         make_files(memory);
@@ -178,7 +177,6 @@ private:
 
     Machine& machine_;
     World& world_;
-    const Plan& plan_;
     target::Configuration configuration_;
     Log log_;
     std::shared_ptr<Node> part_;
