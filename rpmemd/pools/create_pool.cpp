@@ -52,9 +52,9 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
     RPMEM_TRY(prepare_headers(*pool, claimed.parts(), attributes));
     RPMEM_TRY(claimed.write_headers(pool->headers));
     RPMEM_TRY(claimed.make_durable());
-    pool->parts = claimed.keep();
     open_header_copy(options, pool->headers.size(), *pool);
-    log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, pool->parts.size());
+    log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, claimed.parts().size());
+    pool->parts = claimed.keep(); // until then what is thrown undoes all
     return Pool(std::move(pool));
 }
 
@@ -63,8 +63,9 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
-    return in_context(fmt::format("creating pool {}", name),
-                      create(options, pool_set, name, size, attributes, log));
+    // Before the pool: what is thrown behind that leaves it.
+    std::string context = fmt::format("creating pool {}", name);
+    return in_context(std::move(context), create(options, pool_set, name, size, attributes, log));
 }
 
 } // namespace rpmem::target

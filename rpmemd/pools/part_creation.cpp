@@ -103,6 +103,7 @@ Result<> PendingParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> PendingParts::make(const std::filesystem::path& path, std::uint64_t size) {
+    parts_.reserve(parts_.size() + 1); // what is made is undone from there
     RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
     add(std::move(part));
     return {};

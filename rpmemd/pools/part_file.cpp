@@ -177,20 +177,24 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     RPMEM_ASSIGN(const auto place, place_of("make", path));
     const int directory = place.named().directory.get();
     const char* const name = place.named().name.c_str();
-    UniqueFd fd(
+    PartFile part(UniqueFd(), path); // behind this nothing is thrown before there is a guard
+    part.fd_.reset(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
-    if (!fd)
+    if (!part.fd_)
         return path_failure("make", path, errno);
-    PartFile part(std::move(fd), path);
     part.kind_ = Kind::new_file;
     part.size_ = size;
-    auto result = part.lock(place);
-    if (result)
-        result = part.allocate(rules.cancelled);
-    if (!result && part.is_at(place.named()))
-        unlinkat(directory, name, 0);
-    RPMEM_TRY(std::move(result));
-    return part;
+    bool stays = false;
+    const auto remove_unless_it_stays = [&](const PartFile* made) {
+        if (!stays && made->is_at(place.named()))
+            unlinkat(directory, name, 0);
+    };
+    const std::unique_ptr<const PartFile, decltype(remove_unless_it_stays)> guard(
+        &part, remove_unless_it_stays);
+    RPMEM_TRY(part.lock(place));
+    RPMEM_TRY(part.allocate(rules.cancelled));
+    stays = true;
+    return Result<PartFile>(std::move(part));
 }
 
 Result<> PartFile::lock(const ResolvedPath& place) const {

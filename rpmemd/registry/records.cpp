@@ -50,6 +50,12 @@ std::optional<Digest> digest_of(std::string_view text) {
 // Both directions have one list of fields: see describe().
 class Writer {
 public:
+    Writer() = default;
+    // Behind it the destructor of json allocates nothing, which it otherwise does.
+    ~Writer() { object_.clear(); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
     void field(const char* name, std::uint64_t& value) { object_[name] = value; }
     void field(const char* name, std::int64_t& value) { object_[name] = value; }
     void field(const char* name, bool& value) { object_[name] = value; }
@@ -68,6 +74,9 @@ class Reader {
 public:
     explicit Reader(std::string_view text)
         : object_(json::parse(text, nullptr, /*allow_exceptions=*/false)) {}
+    ~Reader() { object_.clear(); } // as Writer's
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
 
     void field(const char* name, std::uint64_t& value) {
         if (const json* found = find(name, &json::is_number_unsigned))

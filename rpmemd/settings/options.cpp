@@ -45,8 +45,9 @@ constexpr const char* footer =
 struct Options {
     std::optional<std::string> config;
     bool check_config = false;
-    Configuration outright{};          // but the settings
-    std::vector<std::string> settings; // as text, by the row of the table
+    Configuration outright{};                            // but the settings
+    std::vector<std::string> settings;                   // as text, by the row of the table
+    std::vector<const CLI::Option*> options_of_settings; // the same
 };
 
 // What it does, in place of serving a session.
@@ -102,6 +103,7 @@ std::string help_of(const Setting& setting) {
 void declare_settings(CLI::App& app, Options& options) {
     const auto table = setting_table();
     options.settings.resize(table.size());
+    options.options_of_settings.reserve(table.size());
     for (std::size_t row = 0; row < table.size(); ++row) {
         const Setting& setting = table[row].setting;
         const std::string names = fmt::format("{}{}--{}", setting.option,
@@ -113,6 +115,7 @@ void declare_settings(CLI::App& app, Options& options) {
                                        ->type_name(placeholder)
                                        ->option_text(placeholder);
         option->group("Settings")->take_last();
+        options.options_of_settings.push_back(option);
     }
 }
 
@@ -143,12 +146,12 @@ std::string absolute_log_file(std::string text) {
     return ignored ? text : (directory / text).string();
 }
 
-Result<Layer> settings_of(const CLI::App& app, const Options& options) {
+Result<Layer> settings_of(const Options& options) {
     Layer layer;
     const auto table = setting_table();
     for (std::size_t row = 0; row < table.size(); ++row) {
         const Setting& setting = table[row].setting;
-        if (app.count("--" + std::string(setting.name)) == 0)
+        if (options.options_of_settings[row]->count() == 0)
             continue;
         std::string text = options.settings[row];
         if (setting.kind == SettingKind::boolean)
@@ -188,9 +191,8 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
     return {std::move(text), warnings.empty() ? EXIT_SUCCESS : EXIT_FAILURE};
 }
 
-Result<CommandLine> configure(const CLI::App& app, const Options& options,
-                              const Environment& environment) {
-    RPMEM_ASSIGN(auto command_line, settings_of(app, options));
+Result<CommandLine> configure(const Options& options, const Environment& environment) {
+    RPMEM_ASSIGN(auto command_line, settings_of(options));
     if (options.outright.remove && options.outright.remove->empty())
         return invalid("command line: --remove needs the name of a pool set");
     RPMEM_ASSIGN(auto files, read_files(options, environment));
@@ -236,7 +238,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
     } catch (const std::logic_error&) { // of std::stoll(), within the parser
         return invalid("command line: what follows the \"=\" of a switch is neither yes nor no");
     }
-    return configure(app, options, environment);
+    return configure(options, environment);
 }
 
 } // namespace rpmem::target
