@@ -97,6 +97,8 @@ inline std::vector<PlannedFault> make_faults(Random& random, Time span) {
         const bool follows = &fault != faults.data() && random.chance(50);
         fault.at = follows ? (&fault - 1)->at + random.below(second) : random.below(span);
         fault.time = time_of_fault(random);
+        if (fault.fault == Fault::stop_target && random.chance(50))
+            fault.time = (20 + random.below(100)) * second; // longer than it may be silent
         fault.toward_target = random.chance(60);
         fault.toward_initiator = !fault.toward_target || random.chance(50);
     }
@@ -122,7 +124,7 @@ inline Plan plan_of(Random& random) {
     plan.connect_timeout = milliseconds(random.between(1000, 5000));
     plan.operation_timeout =
         plan.peer_timeout +
-        milliseconds(random.chance(30) ? random.between(30000, 60000) : random.between(1000, 5000));
+        milliseconds(random.chance(50) ? random.between(30000, 60000) : random.between(1000, 5000));
     plan.reconnect_timeout =
         std::chrono::seconds(random.chance(5) ? 0 : random.one_of(reconnect_times));
     plan.reconnect_delay = milliseconds(random.one_of(reconnect_delays));
