@@ -146,7 +146,8 @@ TEST_F(StalledMedium, IsNoSilentTarget) {
     set_daemon(std::string("--peer-timeout ") + variable("RPMEM_PEER_TIMEOUT"),
                std::string("LD_PRELOAD=") + variable("RPMEM_TEST_FAILING_DISK") +
                    " FAILING_DISK_PART=part0 FAILING_DISK_NUMBER=2 FAILING_DISK_OFFSET=4096" +
-                   " FAILING_DISK_STALL=" + variable("RPMEM_TEST_STALL"));
+                   " ASAN_OPTIONS=verify_asan_link_order=0 FAILING_DISK_STALL=" +
+                   variable("RPMEM_TEST_STALL"));
     RPMEMpool* pool = created(2);
     for (const unsigned lane : {0U, 1U})
         ASSERT_TRUE(succeeded(rpmem_persist(pool, 2 * header_size, 64, lane, 0)));
