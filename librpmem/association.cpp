@@ -82,7 +82,7 @@ Result<> Association::introduce(std::uint64_t generation, const transport::Secre
     const bool has_name =
         ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
     put(has_name ? entry.pw_name : std::to_string(::geteuid()), login.user);
-    const auto done = session_->log_in(login);
+    auto done = session_->log_in(login);
     ::explicit_bzero(login.takeover.data(), login.takeover.size());
     return done;
 }

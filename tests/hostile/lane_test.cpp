@@ -247,7 +247,12 @@ TEST_F(LaneMessages, AcksThatAreNeverRead) {
         if (i % 1000 == 0)
             peak = std::max(peak, memory_of(daemon_.pid()));
     }
-    EXPECT_LT(peak, before + 8 * 1024) << "KiB";
+#ifdef __SANITIZE_ADDRESS__
+    constexpr std::size_t room = std::size_t{64} * 1024; // it keeps what was freed for a while
+#else
+    constexpr std::size_t room = std::size_t{8} * 1024;
+#endif
+    EXPECT_LT(peak, before + room) << "KiB";
     expect_end("lane 1");
 }
 
