@@ -16,7 +16,7 @@ RPMEM_CMD=$(serve 1)
 export RPMEM_CMD
 missed=()
 
-# calls POOL_SIZE RANGE_SIZE TIMES DELAY [FAULT...]: all longest calls, in ascending order.
+# calls POOL_SIZE RANGE_SIZE TIMES DELAY [FAULT...]: what slow_calls prints.
 calls() {
     local size=$1 range=$2 count=$3 delay=$4
     shift 4
@@ -63,8 +63,10 @@ done
 size=$((gibibyte + 4096))
 read -ra pushes < <(calls $size $gibibyte 5 0)
 push=$(median "${pushes[@]}")
-read -ra all < <(calls $size $gibibyte 5 $((push / 2000)) kill_daemon)
-tell "1 GiB, the daemon killed in the middle" $((push * 3 / 2 + push * 3 / 10)) "${all[@]}"
+# What is repeated is all of it: a persist that was not acknowledged begins anew.
+{ read -r _ && read -ra all; } < <(calls $size $gibibyte 5 $((push / 2000)) kill_daemon)
+tell "1 GiB, since the daemon was killed" $(($(median "${logins[@]}") + 100000 + push * 13 / 10)) \
+    "${all[@]}"
 printf 'ssh target true: %s ms; a push of 1 GiB: %s ms\n' $(($(median "${logins[@]}") / 1000)) \
     $((push / 1000))
 [ ${#missed[@]} -eq 0 ] || fail "$(printf '%s; ' "${missed[@]}")"

@@ -4,8 +4,9 @@
 //   slow_calls TARGET POOL_SET POOL_SIZE RANGE_SIZE TIMES DELAY [COMMAND]
 //
 // TIMES times COMMAND is run by sh(1), DELAY milliseconds after the calls have begun. They end a
-// little after COMMAND. Without COMMAND there is one call each time. Prints all longest calls in
-// microseconds, in ascending order.
+// little after COMMAND. Without COMMAND there is one call each time, the first of its session.
+// Prints two lines, in microseconds and ascending order: the longest calls, and how long the call
+// under way took from the end of COMMAND on.
 #include <librpmem.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,12 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { most_times = 1000, header_size = 4096, calls_behind = 10 };
+enum { most_times = 1000, header_size = 4096, time_behind = 200000 };
 
 struct disturbance {
     const char* command;
-    unsigned delay; // in milliseconds
-    atomic_int is_over;
+    unsigned delay;     // in milliseconds
+    atomic_ullong over; // since when, in microseconds; 0: it is not
 };
 
 static uint64_t microseconds(void) {
@@ -38,7 +39,7 @@ static void* disturb(void* argument) {
         fprintf(stderr, "slow_calls: failed: %s\n", disturbance->command);
         exit(1);
     }
-    atomic_store(&disturbance->is_over, 1);
+    atomic_store(&disturbance->over, microseconds());
     return NULL;
 }
 
@@ -52,27 +53,60 @@ static uint64_t persist_once(RPMEMpool* pool, unsigned char* memory, size_t size
     return microseconds() - began;
 }
 
-static uint64_t longest_call(RPMEMpool* pool, unsigned char* memory, size_t size,
-                             struct disturbance* disturbance) {
-    if (disturbance->command == NULL)
-        return persist_once(pool, memory, size);
+struct times {
+    uint64_t longest;
+    uint64_t rest;
+};
+
+static struct times disturbed(RPMEMpool* pool, unsigned char* memory, size_t size,
+                              struct disturbance* disturbance) {
     pthread_t thread;
-    atomic_store(&disturbance->is_over, 0);
+    atomic_store(&disturbance->over, 0);
     if (pthread_create(&thread, NULL, disturb, disturbance) != 0)
         exit(1);
-    uint64_t longest = 0;
-    for (int behind = 0; behind < calls_behind; behind += atomic_load(&disturbance->is_over)) {
+    struct times times = {0, 0};
+    uint64_t over = 0;
+    while (over == 0 || microseconds() - over < time_behind) {
         const uint64_t took = persist_once(pool, memory, size);
-        longest = took > longest ? took : longest;
+        times.longest = took > times.longest ? took : times.longest;
+        if (over != 0)
+            continue;
+        over = atomic_load(&disturbance->over);
+        times.rest = microseconds() - over;
     }
     pthread_join(thread, NULL);
-    return longest;
+    return times;
 }
 
 static int compare(const void* left, const void* right) {
     const uint64_t a = *(const uint64_t*)left;
     const uint64_t b = *(const uint64_t*)right;
     return (a > b) - (a < b);
+}
+
+static void print_sorted(uint64_t* all, int times) {
+    qsort(all, (size_t)times, sizeof(all[0]), compare);
+    for (int i = 0; i < times; ++i)
+        printf("%llu%c", (unsigned long long)all[i], i + 1 < times ? ' ' : '\n');
+}
+
+static RPMEMpool* begin_session(char** argv, void* memory, size_t size, int create) {
+    unsigned lanes = 1;
+    const struct rpmem_pool_attr attributes = {.major = 1};
+    RPMEMpool* pool = create ? rpmem_create(argv[1], argv[2], memory, size, &lanes, &attributes)
+                             : rpmem_open(argv[1], argv[2], memory, size, &lanes, NULL);
+    if (pool == NULL) {
+        fprintf(stderr, "slow_calls: %s\n", rpmem_errormsg());
+        exit(1);
+    }
+    return pool;
+}
+
+static void end_session(RPMEMpool* pool) {
+    if (rpmem_close(pool) != 0) {
+        fprintf(stderr, "slow_calls: closing: %s\n", rpmem_errormsg());
+        exit(1);
+    }
 }
 
 int main(int argc, char** argv) {
@@ -91,23 +125,24 @@ int main(int argc, char** argv) {
     if (memory == MAP_FAILED)
         return 1;
     memset(memory, 1, pool_size);
-    unsigned lanes = 1;
-    const struct rpmem_pool_attr attributes = {.major = 1};
-    RPMEMpool* pool = rpmem_create(argv[1], argv[2], memory, pool_size, &lanes, &attributes);
-    if (pool == NULL) {
-        fprintf(stderr, "slow_calls: %s\n", rpmem_errormsg());
-        return 1;
+    RPMEMpool* pool = begin_session(argv, memory, pool_size, 1);
+    persist_once(pool, memory, pool_size - header_size); // the file has its pages
+    uint64_t longest[most_times];
+    uint64_t rest[most_times];
+    for (int i = 0; i < times; ++i) {
+        struct times seen = {0, 0};
+        if (disturbance.command != NULL) {
+            seen = disturbed(pool, memory, range_size, &disturbance);
+        } else {
+            end_session(pool);
+            pool = begin_session(argv, memory, pool_size, 0);
+            seen.longest = persist_once(pool, memory, range_size);
+        }
+        longest[i] = seen.longest;
+        rest[i] = seen.rest;
     }
-    persist_once(pool, memory, pool_size - header_size); // the pages are there
-    uint64_t all[most_times];
-    for (int i = 0; i < times; ++i)
-        all[i] = longest_call(pool, memory, range_size, &disturbance);
-    if (rpmem_close(pool) != 0) {
-        fprintf(stderr, "slow_calls: closing: %s\n", rpmem_errormsg());
-        return 1;
-    }
-    qsort(all, (size_t)times, sizeof(all[0]), compare);
-    for (int i = 0; i < times; ++i)
-        printf("%llu%c", (unsigned long long)all[i], i + 1 < times ? ' ' : '\n');
+    end_session(pool);
+    print_sorted(longest, times);
+    print_sorted(rest, times);
     return 0;
 }
