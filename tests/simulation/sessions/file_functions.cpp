@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstdarg>
+#include <set>
 
 using rpmem::simulation::first_descriptor;
 using rpmem::simulation::Machine;
@@ -116,6 +117,17 @@ struct Listing {
     std::size_t next = 0;
     dirent entry{};
 };
+
+// Pages of secrets come and go: to ask the kernel for each takes as long as what is simulated.
+struct SmallPages {
+    std::set<void*> all;
+    std::vector<void*> spare;
+};
+SmallPages& small_pages() {
+    static SmallPages pages;
+    return pages;
+}
+constexpr std::size_t page = 4096;
 
 } // namespace
 
@@ -308,6 +320,16 @@ STANDS_FOR(ssize_t, __readlink_chk, const char* path, char* place, std::size_t s
 // A part is mapped from the file in the kernel's memory that has its bytes.
 STANDS_FOR(void*, mmap, void* address, std::size_t length, int protection, int flags, int fd,
            off_t offset) {
+    const bool is_small = fd < 0 && !address && length <= page && Machine::current();
+    if (is_small && protection == (PROT_READ | PROT_WRITE)) {
+        auto& [all, spare] = small_pages();
+        if (spare.empty())
+            spare.push_back(
+                *all.insert(__real_mmap(nullptr, page, protection, flags, -1, 0)).first);
+        void* const given = spare.back();
+        spare.pop_back();
+        return given == MAP_FAILED ? given : std::memset(given, 0, page);
+    }
     Machine* const machine = simulated(fd);
     if (!machine)
         return __real_mmap(address, length, protection, flags, fd, offset);
@@ -322,11 +344,25 @@ STANDS_FOR(void*, mmap, void* address, std::size_t length, int protection, int f
     return place;
 }
 STANDS_FOR(int, munmap, void* address, std::size_t length) {
+    if (Machine::current() && small_pages().all.contains(address)) {
+        small_pages().spare.push_back(address);
+        return 0;
+    }
     if (Machine* const machine = Machine::current())
         std::erase_if(machine->mapped, [&](const auto& part) {
             return part.begin >= address && part.begin < static_cast<std::byte*>(address) + length;
         });
     return __real_munmap(address, length);
+}
+
+STANDS_FOR(int, madvise, void* address, std::size_t length, int advice) {
+    return Machine::current() ? 0 : __real_madvise(address, length, advice);
+}
+STANDS_FOR(int, mincore, void* address, std::size_t length, unsigned char* pages) {
+    return Machine::current() ? told(-ENOMEM) : __real_mincore(address, length, pages);
+}
+STANDS_FOR(int, sync_file_range, int fd, off_t offset, off_t length, unsigned flags) {
+    return simulated(fd) ? 0 : __real_sync_file_range(fd, offset, length, flags);
 }
 
 #define STANDS_FOR_ANOTHER extern "C" __attribute__((visibility("default")))
