@@ -108,13 +108,18 @@ private:
             for (const Side side : {Side::initiator, Side::target})
                 link.silence(side);
     }
-    // Each of the links that are there, with some chance; all of them, as often as not.
+    // Each of the connections that are there, with some chance; all of them, as often as not. What
+    // ssh carries is one of them.
     template <typename Do>
     void on_links(Do action) {
         const unsigned chance = world_.random().chance(50) ? 100 : 50;
         for (Link* const link : links_)
-            if (world_.random().chance(chance))
+            if (!is_login(*link) && world_.random().chance(chance))
                 action(*link);
+        for (const auto& login : logins_)
+            if (world_.random().chance(chance))
+                for (Link* const link : {login->input, login->output, login->error})
+                    action(*link);
     }
     [[nodiscard]] bool is_login(const Link& link) const {
         return std::ranges::any_of(logins_, [&](const auto& login) {
