@@ -30,13 +30,19 @@ void put(std::string_view text, std::array<char, Size>& field) {
 
 Result<std::shared_ptr<Association>> Association::log_in(const PoolArguments& arguments,
                                                          const Settings& settings,
-                                                         std::uint64_t generation,
-                                                         const transport::Secret* takeover) {
-    std::shared_ptr<Association> association(new Association(arguments, settings));
+                                                         const LoginTerms& terms) {
+    std::shared_ptr<Association> association(new Association(arguments, settings, terms.time));
     RPMEM_TRY(association->start_session());
-    RPMEM_TRY(association->introduce(generation, takeover));
+    RPMEM_TRY(association->introduce(terms.generation, terms.takeover));
     RPMEM_TRY(association->choose_provider());
     return association;
+}
+
+Association::Association(const PoolArguments& arguments, const Settings& settings,
+                         std::chrono::milliseconds time)
+    : arguments_(arguments), settings_(settings), login_settings_(settings) {
+    login_settings_.connect_timeout = std::min(settings.connect_timeout, time);
+    login_settings_.operation_timeout = std::min(settings.operation_timeout, time);
 }
 
 Association::~Association() {
@@ -51,14 +57,14 @@ Result<> Association::start_session() {
     RPMEM_ASSIGN(auto target, parse_target(arguments_.target));
     host_ = target.host;
     route_ = std::make_unique<Route>(target, LocalMemory{arguments_.address, arguments_.size},
-                                     settings_);
+                                     login_settings_);
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
     if (!may_use_rdma(settings_))
         RPMEM_TRY(require_a_provider(search, host_, settings_));
     auto session =
-        Session::start(target, arguments_.command, route_->begins_with_ipv4(), settings_);
+        Session::start(target, arguments_.command, route_->begins_with_ipv4(), login_settings_);
     if (!session)
         // Where only RDMA may serve, what keeps it from that explains more than a failed login.
         RPMEM_TRY(require_a_provider(search, host_, settings_));
@@ -151,6 +157,7 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
     for (std::string& notice : session_->take_notices())
         facts_.warnings.push_back(std::move(notice));
     route_.reset();
+    session_->answers_within(settings_.operation_timeout);
     if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
     return {};

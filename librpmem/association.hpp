@@ -40,14 +40,19 @@ struct AssociationFacts {
     bool misses_device = false; // the user names RDMA devices, and the description leads elsewhere
 };
 
+// Of a session that may not be the first one.
+struct LoginTerms {
+    std::uint64_t generation = 0;
+    // The key of the first one, if this one takes over its pool.
+    const transport::Secret* takeover = nullptr;
+    // A step takes no longer until it is connected, and what the settings let it from then on.
+    std::chrono::milliseconds time = std::chrono::milliseconds::max();
+};
+
 class Association {
 public:
-    // Logs in, as the session of GENERATION, which takes over the pool from earlier ones if it is
-    // not the first: TAKEOVER is the key of that.
-    static Result<std::shared_ptr<Association>> log_in(const PoolArguments& arguments,
-                                                       const Settings& settings,
-                                                       std::uint64_t generation = 0,
-                                                       const transport::Secret* takeover = nullptr);
+    static Result<std::shared_ptr<Association>>
+    log_in(const PoolArguments& arguments, const Settings& settings, const LoginTerms& terms = {});
     ~Association();
     Association(const Association&) = delete;
     Association& operator=(const Association&) = delete;
@@ -87,8 +92,8 @@ public:
 private:
     enum class State { logged_in, half_made, opened, in_use };
 
-    Association(const PoolArguments& arguments, const Settings& settings)
-        : arguments_(arguments), settings_(settings) {}
+    Association(const PoolArguments& arguments, const Settings& settings,
+                std::chrono::milliseconds time);
     void become(State next) { state_ = next; }
     Result<> start_session();
     Result<> introduce(std::uint64_t generation, const transport::Secret* takeover);
@@ -99,6 +104,7 @@ private:
 
     PoolArguments arguments_;
     Settings settings_;
+    Settings login_settings_; // until it is connected
     State state_ = State::logged_in;
     std::string host_;
     AssociationFacts facts_;

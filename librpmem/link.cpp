@@ -161,14 +161,13 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
 
 // The same pool, opened again: the daemon refuses any other (ESTALE).
 Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
-    Settings settings = settings_;
-    settings.connect_timeout = std::min(settings.connect_timeout, time);
-    settings.operation_timeout = std::min(settings.operation_timeout, time);
     // Who only reads takes no pool over.
     const bool takes_over = !current_->is_read_only();
     generation_ += takes_over ? 1 : 0;
-    RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings, generation_,
-                                                takes_over ? &*takeover_ : nullptr));
+    RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings_,
+                                                {.generation = generation_,
+                                                 .takeover = takes_over ? &*takeover_ : nullptr,
+                                                 .time = time}));
     RPMEM_ASSIGN(const auto response, next->open());
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)

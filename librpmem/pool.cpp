@@ -107,7 +107,8 @@ Result<std::shared_ptr<Association>> Pool::look(const char* call) {
 Result<> Pool::make_usable(const char* call, unsigned index) {
     LaneSlot& slot = slots_[index];
     const Deadline patience(link_->most_time());
-    while (true) {
+    // Once in any case: a program that was stopped has lost its session, and its patience with it.
+    for (bool is_first = true;; is_first = false) {
         RPMEM_ASSIGN(auto association, this->association(call));
         if (slot.association != association) {
             if (slot.lane)
@@ -120,7 +121,8 @@ Result<> Pool::make_usable(const char* call, unsigned index) {
             Error error = std::move(lane).error();
             if (slot.association->loss_behind(error))
                 continue;
-            const bool may_help = error.kind == ErrorClass::link_lost && !patience.passed() &&
+            const bool may_help = error.kind == ErrorClass::link_lost &&
+                                  (is_first || !patience.passed()) &&
                                   slot.association->can_reconnect();
             if (!may_help)
                 return in_context(call, std::move(error));

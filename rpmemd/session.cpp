@@ -88,6 +88,9 @@ Granted<> Session::check(const PoolRequest& request) const {
     if (agreement_.resume && !registration_.has_entered())
         return refuse(wire::Status::bad_protocol, "LOGIN must come before CREATE and OPEN");
     RPMEM_TRY(check_request(request, agreement_, configuration_));
+    // It has a later session, maybe, whose pool this one would take.
+    if (agreement_.resume && peer_gone_())
+        return refuse(wire::Status::fatal, "the initiator has gone meanwhile");
     if (own_address_.empty())
         return refuse(wire::Status::fatal_connection,
                       "SSH_CONNECTION is not set, or its third field is no address: the address to "

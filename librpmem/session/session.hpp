@@ -38,6 +38,11 @@ public:
     Result<> set_attributes(const wire::SetAttributesRequest& request);
     // Also waits for the daemon to end.
     Result<> close();
+    // From now on requests are answered within TIME, or the session is given up.
+    void answers_within(std::chrono::milliseconds time) {
+        const std::lock_guard lock(mutex_);
+        request_time_ = time;
+    }
     // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
     // in a short time, and ends the session.
     void undo_create() noexcept;

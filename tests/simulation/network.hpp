@@ -150,6 +150,10 @@ public:
         const Way& way = way_to(side);
         return way.arrived > 0 || way.has_end || end(side).error != 0 || end(side).is_dead;
     }
+    // POLLRDHUP: nobody sends any more. Something may still be there.
+    [[nodiscard]] bool has_hung_up(Side side) const {
+        return way_to(side).has_end || end(side).is_dead;
+    }
     // As epoll(7) has it: when a third of the buffer is free.
     [[nodiscard]] bool is_writable(Side side) const {
         return room_of(side) * 3 >= conditions_.capacity || end(side).error != 0 ||

@@ -339,6 +339,7 @@ private:
             break;
         case Kind::connected:
             state = (asked.link->is_readable(asked.side) ? POLLIN : 0) |
+                    (asked.link->has_hung_up(asked.side) ? POLLRDHUP : 0) |
                     (asked.link->is_writable(asked.side) ? POLLOUT : 0);
             break;
         case Kind::flag:

@@ -293,7 +293,7 @@ private:
     // is under way, keepalive takes longer than the least of operation time-outs.
     [[nodiscard]] bool may_time_out() const {
         const Time operation = time_of(plan_.operation_timeout);
-        return sum_of_faults_ >= operation ||
+        return sum_of_faults_ + second >= operation ||
                (has_silence_ && operation < 2 * time_of(plan_.peer_timeout));
     }
     // Nothing went wrong but that a peer or a connection was gone for good, once.
