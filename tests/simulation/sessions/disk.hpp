@@ -18,6 +18,8 @@ public:
     void fail_next() { fails_next_ = true; }
     void slow_next(Time time) { next_takes_ = time; }
     [[nodiscard]] bool has_failed() const { return has_failed_; }
+    // When the last sync that takes long has ended, or will.
+    [[nodiscard]] Time slow_until() const { return slow_until_; }
     // Until when the kernel is busy with a sync of PROCESS, which cannot end before.
     [[nodiscard]] Time busy_until(const Process& process) const {
         const auto found = busy_until_.find(&process);
@@ -51,6 +53,8 @@ private:
                                                 2 * millisecond};
     void take_time() {
         Time time = slowest_ > 0 ? world_.random().below(slowest_) : 0;
+        if (next_takes_ > 0)
+            slow_until_ = world_.now() + next_takes_;
         time += std::exchange(next_takes_, 0);
         if (time == 0)
             return;
@@ -61,6 +65,7 @@ private:
     World& world_;
     Time slowest_;
     Time next_takes_ = 0;
+    Time slow_until_ = 0;
     bool fails_next_ = false;
     bool has_failed_ = false;
     std::map<const Process*, Time> busy_until_;
