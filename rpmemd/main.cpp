@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -168,6 +170,9 @@ int main(int argc, char* argv[]) {
             }
         target::give_up_privileges();
         return run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        say("this process has no memory left; does a limit (ulimit -v) bound it?");
+        return ENOMEM; // an errno, as remove() has it
     } catch (const std::exception& exception) {
         say(exception.what());
         return EXIT_FAILURE;

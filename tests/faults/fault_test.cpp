@@ -1,6 +1,7 @@
 // One call after the other fails, of the library or of the daemon: see scenario.hpp.
 //   RPMEM_TEST_FAULTS_ALL=1     each call; else one for each place that a function is called from
 //   RPMEM_TEST_FAULTS_EVERY=N   only each N-th of these, from one of the first N on, by chance
+//   RPMEM_TEST_FAULTS_FROM=N    none before the call with this number
 //   RPMEM_TEST_FAULTS_ONLY=N    the call with this number
 //   RPMEM_TEST_FAULTS_TELL=1    tells of each run
 #include "tests/faults/scenario.hpp"
@@ -81,6 +82,9 @@ protected:
     };
     Outcome run_with(std::uint64_t number);
     std::vector<std::uint64_t> numbers(bool all);
+    bool examine(std::uint64_t number);
+    unsigned faults_ = 0;
+    unsigned findings_ = 0;
     [[nodiscard]] ScenarioRow row() const { return std::get<0>(GetParam()); }
     [[nodiscard]] Side side() const { return std::get<1>(GetParam()); }
 
@@ -247,13 +251,28 @@ std::vector<std::uint64_t> CountedFaults::numbers(bool all) {
     place_.calls->notes_places = false;
     EXPECT_EQ(undisturbed.findings, "") << undisturbed.story;
     EXPECT_EQ(undisturbed.failures, "");
+    const std::uint64_t from = number_from("RPMEM_TEST_FAULTS_FROM", 1);
     const std::uint64_t count = std::min(place_.calls->count.load(), most_calls);
     std::set<std::uint64_t> places;
     std::vector<std::uint64_t> found;
     for (std::uint64_t number = 1; number <= count; ++number)
-        if (places.insert(place_.calls->places[number - 1]).second || all)
+        if ((places.insert(place_.calls->places[number - 1]).second || all) && number >= from)
             found.push_back(number);
     return found;
+}
+
+// False: there is no such call.
+bool CountedFaults::examine(std::uint64_t number) {
+    const Outcome outcome = run_with(number);
+    faults_ += outcome.has_failed ? 1 : 0;
+    if (!outcome.findings.empty()) {
+        ADD_FAILURE() << outcome.findings << outcome.story;
+        ++findings_;
+    }
+    if (number_from("RPMEM_TEST_FAULTS_TELL", 0) != 0 || outcome.took > remarkable_run)
+        std::cout << std::chrono::duration_cast<std::chrono::milliseconds>(outcome.took).count()
+                  << " ms: " << outcome.story << std::endl;
+    return outcome.has_failed && findings_ < most_findings;
 }
 
 TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
@@ -261,30 +280,17 @@ TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
     const std::uint64_t only = number_from("RPMEM_TEST_FAULTS_ONLY", 0);
     const std::uint64_t step = number_from("RPMEM_TEST_FAULTS_EVERY", 1);
     const bool all = number_from("RPMEM_TEST_FAULTS_ALL", 0) != 0;
-    const bool tells = number_from("RPMEM_TEST_FAULTS_TELL", 0) != 0;
     const auto candidates = only > 0 ? std::vector{only} : numbers(all);
-    unsigned faults = 0;
-    unsigned findings = 0;
-    for (std::size_t i = std::random_device()() % step; i < candidates.size(); i += step) {
-        const Outcome outcome = run_with(candidates[i]);
-        faults += outcome.has_failed ? 1 : 0;
-        if (!outcome.findings.empty()) {
-            ADD_FAILURE() << outcome.findings << outcome.story;
-            ++findings;
-        }
-        if (tells || outcome.took > remarkable_run)
-            std::cout << std::chrono::duration_cast<std::chrono::milliseconds>(outcome.took).count()
-                      << " ms: " << outcome.story << std::endl;
-        if (findings >= most_findings)
-            break;
-    }
+    for (std::size_t i = std::random_device()() % step;
+         i < candidates.size() && findings_ < most_findings; i += step)
+        examine(candidates[i]);
     // Which threads run, and when, is not the same each time.
-    if (all)
-        for (std::uint64_t next = candidates.size() + 1; run_with(next).has_failed; ++next)
-            ++faults;
-    std::cout << faults << " faults of " << candidates.size() << ", " << findings << " findings"
+    if (all && step == 1 && !candidates.empty())
+        for (auto next = candidates.back() + 1; examine(next);)
+            ++next;
+    std::cout << faults_ << " faults of " << candidates.size() << ", " << findings_ << " findings"
               << std::endl;
-    EXPECT_TRUE(faults > 0 || candidates.size() < step);
+    EXPECT_TRUE(faults_ > 0 || candidates.size() < step);
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<ScenarioRow, Side>>& test) {
