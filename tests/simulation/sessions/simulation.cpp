@@ -280,10 +280,14 @@ private:
             return "failed, and nothing was wrong";
         if (machine_.disk().has_failed() || reconnecting == 0 || another_asked_)
             return {};
-        if (end.error->code == ETIMEDOUT)
+        if (end.error->code == ETIMEDOUT) {
+            longest_try_ = never; // the pool is lost for all calls, and none tries to reconnect
             return may_time_out() ? "" : "timed out, without a cause";
+        }
         if (end.error->code != ECONNRESET)
             return fmt::format("failed with {}", strerror(end.error->code));
+        if (!has_closed_late(end))
+            longest_try_ = std::max(longest_try_.value_or(0), now - end.began);
         // So long it may take behind the last fault until a try comes through.
         const Time last_fault = std::max(last_fault_, machine_.disk().slow_until());
         const Time settles = 2 * (time_of(plan_.connect_timeout) + operation) +
@@ -327,6 +331,9 @@ private:
         if (!world_.finding().empty())
             return;
         target_.check_end();
+        // Of the calls that fail together, one has tried from the beginning.
+        if (longest_try_ && *longest_try_ < time_of(plan_.reconnect_timeout) - second)
+            world_.find(fmt::format("calls gave up after {} ms", *longest_try_ / millisecond));
         model_.check_power_cut();
         model_.check_not_passed();
     }
@@ -349,8 +356,9 @@ private:
     std::vector<std::shared_ptr<Login>> logins_;
     Time down_until_ = 0;
     Time opened_at_ = never;
-    Time last_fault_ = 0;    // when it happened, or is over
-    Time sum_of_faults_ = 0; // that last
+    std::optional<Time> longest_try_; // of calls that gave up
+    Time last_fault_ = 0;             // when it happened, or is over
+    Time sum_of_faults_ = 0;          // that last
     bool has_silence_ = false;
     bool another_asked_ = false; // for the pool: its daemon may have it, and it may not know
     Time taken_at_ = never;      // when another initiator had the pool
