@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rpmem_options: what every target of the project is compiled with.
 add_library(rpmem_options INTERFACE)
 target_compile_options(rpmem_options INTERFACE

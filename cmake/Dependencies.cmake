@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Every dependency, each with the Debian package to install when it is missing.
 find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)

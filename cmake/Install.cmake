@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where. The targets rpmem and rpmemd exist when this is read.
 include(CMakePackageConfigHelpers)
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * librpmem.h -- replication of a memory pool to persistent memory of a remote node.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"

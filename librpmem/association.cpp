@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/association.hpp"
 
 #include "common/wire/persist_message.hpp"

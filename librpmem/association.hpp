@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What leads from a pool to its copy on the target, and is lost as a whole: the session, what
 // watches it, and the lanes. NVMe over Fabrics calls the same an association.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/dump_exclusion.hpp"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keeps the memory of a pool out of core dumps while it is open: see MADV_DONTDUMP in madvise(2).
 // The memory is the application's, so what it has said of it itself stays in force, and afterwards
 // everything is as it was.

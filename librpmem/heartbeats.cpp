@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/heartbeats.hpp"
 
 #include "common/base/quiet_thread.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library's one thread: it tells targets that this process lives, and notices those that do
 // not. It is there while a pool is open whose target knows heartbeats.
 #pragma once

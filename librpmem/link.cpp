@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/link.hpp"
 
 #include "common/transport/crypto.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way from a pool to its copy on the target: one association at a time, and another one when
 // that is lost. Link::become() changes the state:
 //

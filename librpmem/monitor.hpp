@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Knows whether a session is lost, and why. Where lanes notice by themselves that they have ended,
 // whoever uses the pool looks; otherwise a thread sleeps until the channel ends or a lane does.
 //

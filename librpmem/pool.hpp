@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One replicated pool: what the application may ask of it, and what of that is not yet durable. The
 // way to the target is the Link's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/pool_request.hpp"
 
 #include <sys/resource.h>

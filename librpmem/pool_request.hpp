@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What this end asks of a target, and what of the answer it believes.
 #pragma once
 

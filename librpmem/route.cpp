@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/route.hpp"
 
 #include "librpmem/session/ssh_destination.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By which provider, and to which of the target's addresses, the lanes of a pool go.
 #pragma once
 

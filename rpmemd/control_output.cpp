@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/control_output.hpp"
 
 #include "common/base/quiet_thread.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the daemon says on the out-of-band channel, by whatever thread: one message at a time.
 #pragma once
 

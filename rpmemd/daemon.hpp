@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One session: the control loop between the out-of-band channel, the pool and the lanes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first words of a session: a bare status for peers of protocol 0.1, a hello for newer ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/log_channel.hpp"
 
 #include <fcntl.h>

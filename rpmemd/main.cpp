@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "common/base/io.hpp"
 #include "common/wire/control_messages.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/own_process.hpp"
 
 #include "rpmemd/confinement/confinement.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the process gives up before it does anything else.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long nothing has come from the peer while the daemon was listening. Time in which the daemon
 // did something else, or did not run at all, does not count: the peer may have spoken meanwhile.
 #pragma once

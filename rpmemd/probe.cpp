@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/probe.hpp"
 
 #include "common/base/medium_kind.hpp"

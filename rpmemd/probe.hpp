@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rpmemd --probe: what this target has, for rpmemctl(1).
 #pragma once
 

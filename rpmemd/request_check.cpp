@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/request_check.hpp"
 
 #include "rpmemd/handshake.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which requests for a pool are served at all, whatever pool it is.
 #pragma once
 

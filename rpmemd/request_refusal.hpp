@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From an error of ours to the status that the peer understands.
 #pragma once
 

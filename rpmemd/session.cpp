@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/session.hpp"
 
 #include "rpmemd/confinement/confinement.hpp"
@@ -63,8 +64,7 @@ Session::~Session() {
     const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
     const Result<> done = end_pool(remove);
     if (remove)
-        log_.notice(
-            "removed the pool: it was created in this session, and its lanes never came up");
+        log_.notice("removed the pool: this session created it, and its lanes never came up");
     if (!done)
         log_.error("{}", done.error().text);
 }

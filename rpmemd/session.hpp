@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a session holds: at most one pool, and the lanes that lead to it. Session::become() changes
 // how it stands with the pool:
 //   none    -> opened   open() has it; nothing removes it but close(true)

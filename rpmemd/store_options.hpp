@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From the configuration of the daemon to what the store of pools is told.
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two halves of tools/quickstart, using nothing but the public interface:
  *

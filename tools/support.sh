@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What tools/quickstart, tools/test and .ci/run have in common: packages, configuring, building.
 # Sourced; needs bash with `set -eu`.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/child_process.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A child process that is started without fork(), watched through a pidfd and always reaped here.
 #pragma once
 

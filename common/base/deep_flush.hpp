@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The file of the kernel by which a process asks persistent memory for a deep flush, and whether
 // this process may write to it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/fork_listener.hpp"
 
 #include <pthread.h>

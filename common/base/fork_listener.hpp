@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Those who have to know that their process is a child that was made by fork(2).
 #pragma once
 

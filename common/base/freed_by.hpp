@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For std::unique_ptr to objects of C libraries.
 #pragma once
 

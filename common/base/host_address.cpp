@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/host_address.hpp"
 
 #include <arpa/inet.h>

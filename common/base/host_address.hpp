@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses of hosts, as numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For functions that every persist passes through.
 #pragma once
 

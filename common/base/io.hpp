@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading and writing descriptors with a bound on the wait.
 #pragma once
 

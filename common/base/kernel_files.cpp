@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/kernel_files.hpp"
 
 #include <fstream>

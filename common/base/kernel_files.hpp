@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading what the kernel tells in small files: /sys and /proc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many lines of one kind a log takes: a peer that makes a thousand faults a second must fill no
 // disk, and must not push out what else is told.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/loading_guard.hpp"
 
 #include <dlfcn.h>

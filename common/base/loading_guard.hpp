@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libraries that are loaded may change what belongs to the application: libinfinipath, which
 // libfabric needs, installs handlers for SIGSEGV and others when it is loaded, and libraries that
 // were built with -ffast-math change how floating-point numbers are rounded.

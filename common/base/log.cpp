@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/log.hpp"
 
 #include "common/base/line_limit.hpp"

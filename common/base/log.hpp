@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where messages for people go: a file, syslog or standard error. A value that is passed to those
 // who log; copies share the destination. Never used on the way of a persist.
 #pragma once

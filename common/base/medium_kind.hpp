@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether what a file is stored on forgets it with the power, or is another machine's.
 #pragma once
 

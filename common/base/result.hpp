@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Errors as values. Every function that can fail for a reason outside the program returns
 // Result<T>; api.cpp and the daemon's main turn an Error into errno, text or a status.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What settings mean that both ends have.
 #pragma once
 

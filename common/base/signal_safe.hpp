@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions that a signal handler may call: none of them allocates or locks.
 #pragma once
 

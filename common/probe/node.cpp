@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/probe/node.hpp"
 
 #include "common/probe/storage.hpp"

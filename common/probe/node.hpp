@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one node can do for replication, put into JSON: for people, for the other node, for
 // programs. See rpmemctl(1) for what is in it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent memory of this node, as the kernel tells of it; and what that means for the appliance
 // method.
 #pragma once

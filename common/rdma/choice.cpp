@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/choice.hpp"
 
 #include "common/base/text.hpp"

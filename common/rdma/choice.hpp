@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which devices the user allows: RPMEM_DEVICE, and the daemon's setting `device`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/devices.hpp"
 
 #include "common/base/kernel_files.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The RDMA devices that the kernel tells of, and whether this process may use them. Nothing is
 // opened, and no library is needed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/diagnosis.hpp"
 
 #include "common/rdma/environment_switch.hpp"

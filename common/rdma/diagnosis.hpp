@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Why RDMA cannot be used, and what to do about it: one cause, the one to be removed first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Variables of libfabric's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/fork_safety.hpp"
 
 #include "common/rdma/environment_switch.hpp"

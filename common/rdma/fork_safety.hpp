@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What fork(2) does to memory that an RDMA device uses. Unless something is done about it, either
 // process's next write moves its page away from beneath the device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/local_end.hpp"
 
 #include "common/base/freed_by.hpp"

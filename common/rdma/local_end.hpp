@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where on this machine the way to a host begins.
 #pragma once
 

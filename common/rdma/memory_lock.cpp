@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/memory_lock.hpp"
 
 #include <linux/capability.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much memory this process may lock. Devices for RDMA need what they use locked, and the kernel
 // counts it against RLIMIT_MEMLOCK of the process.
 #pragma once

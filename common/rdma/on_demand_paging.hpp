@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Devices that page memory in when they need it (on-demand paging, ODP) instead of having it
 // pinned.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/verbs_library.hpp"
 
 #include "common/base/loading_guard.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libibverbs, loaded when it is asked for first: nodes without RDMA do without it. Where
 // libfabric's verbs provider is in use the process has it already, and this is the same one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The three functions of libcrypto that lanes prove themselves with. They run in a library context
 // of our own, so that neither the application's configuration of OpenSSL nor its error queue
 // matters here or is changed by us. Safe to call from several threads at once.

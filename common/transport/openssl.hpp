@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The queue of errors of OpenSSL, which belongs to the application.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The messages by which both ends of a lane prove to each other that they know the secret of its
 // session. Functions of bytes only; docs/transport.md, "Who may connect", has the format. What
 // comes first and what follows is in proof_ends.hpp.

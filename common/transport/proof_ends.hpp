@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of one connection while the lane proves itself. They decide, and their callers move the
 // bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
 //

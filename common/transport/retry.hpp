@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When an initiator tries again to connect a lane that was refused as busy, or whose connection
 // ended before its welcome.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/secret.hpp"
 
 #include <openssl/crypto.h>

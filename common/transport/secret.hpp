@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that nobody else may see: in no core dump, and wiped when it is given back.
 #pragma once
 

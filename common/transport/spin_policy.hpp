@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a wait looks again and again before it sleeps. It looks for RPMEM_SPIN_TIME, as a peer
 // answers in less time than it takes to fall asleep and be woken. When it has done that in vain a
 // few times in a row, waits sleep at once for a while.

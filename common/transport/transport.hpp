@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lane needs of a transport, the same at both ends: frames go out, frames come in, in order.
 // docs/transport.md has the reasons.
 //

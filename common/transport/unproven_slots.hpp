@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which connections that have not proven themselves may stay. Strangers come at any rate: they must
 // not keep honest lanes out, and not make the daemon hold more than this many connections. A value
 // over a clock that the caller gives; ids are the caller's, each is used once at a time.

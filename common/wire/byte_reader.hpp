@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Takes packed fields off a message. Decoders check the length of the whole message first; a read
 // beyond the end yields zeros all the same.
 #pragma once

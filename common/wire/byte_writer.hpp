@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Appends packed fields to a message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes of the packed control messages. Only for the encoder, the decoder and their tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/wire/control_messages.hpp"
 
 #include "common/wire/byte_reader.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The messages of the out-of-band channel (protocol 0.1), and their bytes. Pure: no input or
 // output. Big-endian on the wire, but for the initial status, the flags of CLOSE and the lanes of a
 // response, which travel in host order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What travels on a lane of our own transports: frames, each a header of 32 bytes and a payload.
 // Little-endian. See docs/transport.md, and rpmem-protocol(7) for every byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How two peers of this project find out about each other without disturbing older ones. The
 // initiator puts an offer into the environment of the remote command; a daemon that takes it sends
 // hello_status instead of 0 and a hello; the initiator says what it takes of that in its answer,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the frames of a lane travel in messages over libfabric: as they are, or, to and from peers of
 // protocol 0.1, as theirs. Those have neither numbers nor credits: each message is answered before
 // the next one may come.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/wire/lane_rules.hpp"
 
 #include <fmt/format.h>

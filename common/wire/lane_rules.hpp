@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ends of a lane may send each other, and how much of it: pure bookkeeping, without input
 // or output. Every header of a peer comes here before anything is done about it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemon's last message when the medium under a pool has failed. The daemon sends it on the
 // out-of-band channel without being asked, or in the place of the response to a request, and only
 // to an initiator that took capability_medium_failure. Pure: no input or output.

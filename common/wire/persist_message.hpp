@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What travels on a lane (protocol 0.1): host byte order, natural alignment. A persist message may
 // be followed by inline data.
 #pragma once

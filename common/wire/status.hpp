@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The status word of a response: how the target took a request.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the daemon says on the out-of-band channel without being asked, between its responses:
 // that it lives, what its user should know, and that the medium has failed. Each has the header of
 // a response. Pure: no input or output.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lane does without the target's processor, where the connection can and the target lets it.
 #include "librpmem/lanes/frame_lane.hpp"
 

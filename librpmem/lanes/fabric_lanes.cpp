@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/fabric_lanes.hpp"
 
 #include "common/transport/fabric/connect.hpp"

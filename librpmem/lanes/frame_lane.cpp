@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/frame_lane.hpp"
 
 #include "common/base/hot.hpp"

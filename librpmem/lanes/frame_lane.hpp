@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One lane of a pool. Used by one thread at a time. Nothing here allocates, locks or throws, unless
 // the lane breaks or the watch goes off.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/lazy_lanes.hpp"
 
 namespace rpmem::initiator {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lanes of a pool. A lane at this end is a slot; put() alone changes it:
 //   empty -> connected  when it is used first, or before; an attempt that fails leaves it empty
 // What then ends a lane ends the session, see librpmem/monitor.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/provider_choice.hpp"
 
 #include "common/base/fork_listener.hpp"

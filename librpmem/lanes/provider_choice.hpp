@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which provider the lanes of a pool will use: what this node has, what the settings allow, what
 // the target takes.
 #pragma once

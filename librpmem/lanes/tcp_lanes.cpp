@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/tcp_lanes.hpp"
 
 #include "common/base/host_address.hpp"

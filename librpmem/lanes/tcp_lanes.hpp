@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lanes of a pool over tcp.
 #pragma once
 

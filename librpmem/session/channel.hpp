@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The out-of-band way to a command on the target, whatever carries it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/command_end.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the end of a remote command tells: how it came about, and what to do. For the library and
 // for rpmemctl.
 #pragma once

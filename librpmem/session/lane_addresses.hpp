@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the lanes of a session may find the daemon. They go to the host that the login reached,
 // which need not be the one that has the target's name here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An out-of-band session with rpmemd: one request, one response.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a session hears without having asked, and how it is noticed that the session is lost.
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where ssh(1) goes for a target: its configuration may say more than the name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which way a session logs in: the only place that knows all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target string of the API, [user@]host[:port], and where that is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is looked up when the library is loaded; see librpmem(7).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings of the library (RPMEM_*). Each is one row of a table, see common/base/setting.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a session gives up once its pool is open: see docs/confinement.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/confinement/landlock.hpp"
 
 #include "common/base/deadline.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Landlock, see landlock(7): which files, ports and processes a process may still reach. It holds
 // for the thread that asks for it and for those that this thread starts, for good.
 #pragma once

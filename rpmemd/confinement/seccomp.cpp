@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/confinement/seccomp.hpp"
 
 #include "common/base/signal_safe.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The system calls that the process may still make, see seccomp(2).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lane has stored into the pool and not made durable yet.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/failure_latch.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a medium refused to make durable. The session that meets it ends: see docs/durability.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/fault_handler.hpp"
 
 #include "common/base/signal_safe.hpp"

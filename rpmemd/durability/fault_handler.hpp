@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fault in the memory of the pool: its file was truncated, its disk is full, or a block is bad.
 // The kernel tells of it by SIGBUS or SIGSEGV in the thread that reads or writes. Nothing can be
 // made good then, and no destructor may mark the pool as closed: the process says why, and ends.

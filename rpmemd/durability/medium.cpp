@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/medium.hpp"
 
 #include "common/base/deep_flush.hpp"

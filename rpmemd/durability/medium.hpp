@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a mapped pool lies on, part by part, and how ranges of it are made durable there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/overlapping_syncs.hpp"
 
 #include "common/base/deadline.hpp"

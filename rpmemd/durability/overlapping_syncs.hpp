@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The syncs of one part that are under way. Linux tells a failed write of the page cache once for
 // each open file, to any one of the syncs that wait for it. All syncs of a part use the same open
 // file. So the success of one sync says nothing while another one of the same part is under way:

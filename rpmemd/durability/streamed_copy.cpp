@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/streamed_copy.hpp"
 
 #include "common/base/cache_line.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A copy to persistent memory, past the processor's caches where they are lost with the power: what
 // is written needs no flush afterwards.
 #pragma once

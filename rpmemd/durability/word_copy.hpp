@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A copy that a crash cannot cut through an aligned 8-byte word of the destination.
 #pragma once
 

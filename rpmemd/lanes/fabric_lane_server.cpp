@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/fabric_lane_server.hpp"
 
 #include "common/base/cache_line.hpp"

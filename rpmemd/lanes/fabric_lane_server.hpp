@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes over libfabric: connections that know the session's token are handed to workers, to whom
 // they prove themselves. Those of peers of protocol 0.1, who have neither, are the session's lanes
 // in the order in which they come.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/fabric_listener.hpp"
 
 #include "common/transport/fabric/provider.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What lanes over libfabric need before one arrives: the provider, the pool registered with it, and
 // endpoints that listen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/frame_worker.hpp"
 
 #include "common/base/quiet_thread.hpp"

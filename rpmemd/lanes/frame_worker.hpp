@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Serves lanes that carry frames, in a thread of its own: receive, check, make durable,
 // acknowledge. Where a lane is kept says how it stands:
 //   arrived -> served   take_arrived(): its group looks after it; it is gone if that cannot

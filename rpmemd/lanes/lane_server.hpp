@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The in-band side of a session: where lanes arrive and are served. Used by the control loop only.
 #pragma once
 

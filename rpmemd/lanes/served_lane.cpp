@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/served_lane.hpp"
 
 #include <algorithm>

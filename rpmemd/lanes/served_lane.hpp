@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target's side of a lane that carries frames: checks, copies, makes durable, acknowledges.
 // Used by one worker's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/tcp_lane_server.hpp"
 
 #include "common/transport/crypto.hpp"

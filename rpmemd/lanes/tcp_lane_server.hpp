@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes over tcp: those who prove that they belong to the session are handed to workers. The
 // control loop's thread never touches the pool, so that it hears the initiator while a medium
 // stalls.

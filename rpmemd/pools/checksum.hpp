@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checksum of pool headers: two 64-bit sums over little-endian 32-bit words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/part_creation.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What libpmem2 knows of the device under a file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A copy of a pool's headers that lies outside of its parts: what they are and what they become
 // while they are written. A header that a kill or a loss of power has torn is restored from it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/mapping.hpp"
 
 #include "rpmemd/pools/store.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pool in memory: one contiguous range, every part mapped shared over its share of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/media_check.hpp"
 
 #include "common/base/deep_flush.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the operator has to know of the media under a pool before its peer relies on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who besides the daemon's user and root could change a file or a directory.
 #pragma once
 

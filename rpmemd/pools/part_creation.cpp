@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_creation.hpp"
 
 #include "rpmemd/pools/mapping.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Getting the parts of a new pool together, all or nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_directory.hpp"
 
 #include "common/base/text.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Directories as parts of a pool set: the pool is made of files 000000.pmem, 000001.pmem, ... in
 // them, numbered in the pool's order across all of them, and grows by adding files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One part of a pool: a locked file or Device DAX.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By what a part is known again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which bytes of which part are which bytes of the pool. Pure arithmetic.
 #pragma once
 

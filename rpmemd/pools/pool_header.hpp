@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The header page at the start of a part, as it is on media.
 #pragma once
 

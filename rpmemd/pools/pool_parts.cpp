@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/pool_parts.hpp"
 
 #include "rpmemd/pools/shutdown_state.hpp"

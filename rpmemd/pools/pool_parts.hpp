@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of a pool set, opened, and what opening and creating a pool have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The text of a pool set file (poolset(5)) as a value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
 #include "common/base/io.hpp"

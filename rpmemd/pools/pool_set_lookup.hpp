@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finding pool set files by name beneath the daemon's directory, and nowhere else.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/header_copy.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"

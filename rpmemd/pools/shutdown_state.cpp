@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/shutdown_state.hpp"
 
 #include "rpmemd/pools/checksum.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shutdown state (SDS): did the devices lose power while the pool was open?
 #pragma once
 

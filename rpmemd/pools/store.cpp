@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/store.hpp"
 
 #include "rpmemd/durability/medium.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pools of the target as the daemon sees them: create, open, remove, and a mapped pool in between.
 #pragma once
 

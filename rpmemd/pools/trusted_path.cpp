@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/trusted_path.hpp"
 
 #include "rpmemd/pools/ownership.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finding a file by its path, through directories that nobody but root and the daemon's user can
 // change. Each directory on the way is held open from its check to its use, so that none can be
 // exchanged in between.

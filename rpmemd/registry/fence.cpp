@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/fence.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Knowing a daemon again, and ending it: after that it writes nothing any more.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of pools in state-dir. A pool is known by the path of its first part: a pool set may
 // have several names, and be written anew. The daemon that has the pool has its file locked.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One session in the registry, which is the directory state-dir: who it is, which pool it has, how
 // it ends; and by that, whether a later session may go on where an earlier one was lost.
 // Registration::become() changes the state:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of sessions in state-dir. Each is locked by its daemon for its life: an unlocked one is
 // of a session that has ended.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The directory in which daemons of one user tell each other of their sessions and pools.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/state_file.hpp"
 
 #include "rpmemd/pools/ownership.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One file of state-dir, open: its record is written in place, so that a confined daemon can go on
 // writing. When it was last seen to be of use is its time of modification.
 #pragma once

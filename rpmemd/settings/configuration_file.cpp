@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/configuration_file.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Configuration files: one "key = value" a line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/options.hpp"
 
 #include "rpmemd/settings/configuration_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of rpmemd, and with it the whole configuration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings of the daemon: one row each, from which come the keys of configuration files, the
 // options of the command line, and what --help and --check-config print. How the layers (defaults,
 // files, environment, command line) become one Configuration.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // check_report FILE: is the JSON of rpmem-bench whole, and do its figures fit each other? How large
 // they are is not looked at, but for what is used while nothing is done.
 #include <fmt/format.h>

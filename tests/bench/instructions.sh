@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # instructions.sh SOURCE_DIR BUILD_DIR PERSISTS: how many instructions of librpmem itself, without libc,
 # does one persist over TCP take? Callgrind counts each persist. The test takes the count that a quarter
 # of them stay below: those did not look for a late answer often, so a busy machine changes nothing. If

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* persists TARGET POOL_SET BYTES COUNT: makes a pool, makes BYTES of it durable COUNT times,
  * removes it again. What is between is counted by instructions.sh. */
 #define _GNU_SOURCE /* syscall(2) */

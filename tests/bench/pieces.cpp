@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long the pieces take that run for every request, pool or message.
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # report.sh SOURCES BUILD CHECK: the smallest run of every case against a real daemon for programs,
 # where CHECK looks at the figures; for people that of persist without spinning; and the preset --table.
 set -eEu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # two_hosts.sh SOURCES BUILD: rpmem-bench between two networks, where the end that answers is started
 # through ssh; and where it cannot be.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # killed_client.sh: the program is killed inside a transaction. The target lets go of the pool; the
 # program, started again, finds every transaction that had ended; so it does if its machine is
 # lost as well and all that remains is the target's replica.

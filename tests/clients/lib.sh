@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the scenarios with stock clients share. Each is run by tests/support/with-sshd; they use
 # Debian's own pmempool and libpmemobj. Sourced by bash.
 # shellcheck shell=bash

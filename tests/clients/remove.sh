@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # remove.sh GEOMETRY: pmempool rm removes the remote pool, with and without the pool set files.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # replicate.sh GEOMETRY METHOD LANES: a pool is created, used and reopened with a remote replica.
 #   GEOMETRY  single, multi or singlehdr: the parts on both sides
 #   METHOD    msync, pmem or appliance: how the target makes data durable

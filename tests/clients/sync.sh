@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # sync.sh GEOMETRY: either side is lost, and restored from the other by pmempool sync.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # transform.sh GEOMETRY: pmempool transform gives a pool a remote replica and takes it away.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh

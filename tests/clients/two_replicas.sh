@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # two_replicas.sh: two remote replicas at once, on two targets that RPMEM_CMD names in turn.
 # shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
 # shellcheck source=tests/clients/lib.sh

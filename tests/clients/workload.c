@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // A libpmemobj program whose every byte is known beforehand: each step of a thread is a
 // transaction that depends only on the thread's number and the step's. Whoever reads the pool
 // later replays the steps in memory and compares.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // What the workload keeps in the pool, and its two halves: making a step, and checking all steps.
 #pragma once
 

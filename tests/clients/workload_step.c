@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Making one step: a transaction on the slot, then some writes outside of it.
 #include "tests/clients/workload.h"
 

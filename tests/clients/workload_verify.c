@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Checking a slot: its steps are replayed in ordinary memory, and the pool compared with that.
 #include "tests/clients/workload.h"
 

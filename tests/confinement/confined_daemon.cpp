@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes a daemon for tests of the real one: within a session it tries to leave. The daemon that is
 // installed has nothing of this.
 //   RPMEM_TEST_ESCAPES=NAME,NAME...  the ways out that it tries on SIGUSR1

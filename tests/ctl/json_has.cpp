@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // json_has FILE POINTER=VALUE...: whether the file is JSON and has at each POINTER (RFC 6901) the
 // VALUE, itself JSON; with POINTER~TEXT, a text that contains TEXT.
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # probe.sh RPMEMCTL RPMEMD JSON_HAS, below with-sshd: what rpmemctl probe says, and its status.
 set -u
 

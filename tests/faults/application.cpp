@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/faults/application.hpp"
 
 #include <fcntl.h>

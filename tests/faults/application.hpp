@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that uses a pool, in a process of its own, and keeps account of what it was promised.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions that may fail: CALL(FUNCTION, what it returns then, errno).
 // Those that allocate, fcntl(2) and syscall(2), are in failing_calls.cpp.
 

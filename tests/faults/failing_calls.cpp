@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For LD_PRELOAD into the tests and into the real daemon: functions of the C library and others are
 // counted where code of the project calls them (see call_table.hpp), and one of these calls fails:
 // the one with the number that failing_calls.hpp has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests and the library that they preload have in common: a file that each of their
 // processes maps.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One call after the other fails, of the library or of the daemon: see scenario.hpp.
 //   RPMEM_TEST_FAULTS_ALL=1     each call; else one for each place that a function is called from
 //   RPMEM_TEST_FAULTS_EVERY=N   only each N-th of these, from one of the first N on, by chance

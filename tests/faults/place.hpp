@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a run happens: one directory, with a pool set of two parts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/faults/scenario.hpp"
 
 #include "tests/faults/application.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program does with a pool while one call of its library, or of the daemon, fails, and what
 // it finds afterwards.
 #pragma once

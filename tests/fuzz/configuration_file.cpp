@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemon's configuration file.
 #include "rpmemd/settings/configuration_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RPMEM_DEVICE, and the daemon's setting `device`.
 #include "common/rdma/choice.hpp"
 #include "tests/fuzz/property.hpp"

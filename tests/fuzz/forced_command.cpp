@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SSH_ORIGINAL_COMMAND: what a client asked for whose key runs a command of its own. A byte of
 // flags chooses what the forced command said.
 #include "rpmemd/settings/forced_command.hpp"

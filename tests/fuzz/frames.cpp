@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames as they come from a peer, to either end of a lane. The input says what the frames are and
 // in what pieces they come; the checksums of most headers are made right, or nothing would be seen
 // of what lies behind them.

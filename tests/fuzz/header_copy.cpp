@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The copy of a pool's headers in a file, and what open makes of it and of headers that a cut has
 // torn.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hello of a daemon, as the library reads it: its size first, and then as many bytes.
 #include "common/wire/hello.hpp"
 

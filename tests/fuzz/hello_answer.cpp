@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The answer to a hello, as the daemon reads it: its size first, and then as many bytes.
 #include "common/wire/hello.hpp"
 #include "tests/fuzz/property.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The number of an address: in SSH_CONNECTION, and in settings.
 #include "common/base/host_address.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A known_hosts file. The first line of an input is the name that is looked up; the others are the
 // file.
 #include "librpmem/session/ssh2/known_hosts.hpp"

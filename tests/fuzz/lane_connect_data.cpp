@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lane says of itself when it connects, as the daemon reads it.
 #include "common/wire/hello.hpp"
 #include "tests/fuzz/property.hpp"

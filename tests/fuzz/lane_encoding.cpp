@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages on a lane over libfabric, as frames or of protocol 0.1, as either end takes them: the
 // first byte chooses.
 #include "common/wire/lane_encoding.hpp"

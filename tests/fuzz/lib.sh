@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What tests/fuzz/run and tests/fuzz/short_run.sh have in common: how a fuzz target is started.
 # Sourced; needs bash with `set -eu`, the build directory in $build, and the sources in $sources.
 # shellcheck shell=bash

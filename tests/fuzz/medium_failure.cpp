@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The daemon's last message when the medium under a pool has failed, as the library reads it: the
 // header of a response, and as many bytes as its size says.
 #include "common/wire/medium_failure.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The headers of a pool's parts. Whoever can write to a part can write any header, one with a right
 // checksum among them.
 //

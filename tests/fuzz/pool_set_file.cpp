@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The text of a pool set file. A client may name any file of the daemon's user.
 #include "rpmemd/pools/pool_set_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The name of a pool set, which a client chooses, in a real directory with links that lead out of
 // it.
 #include "rpmemd/pools/pool_set_lookup.hpp"

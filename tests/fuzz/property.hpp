@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the fuzz targets have in common: how they take their input apart, and how they say that a
 // decoder broke its promise. libFuzzer keeps the input of a program that aborts.
 #pragma once

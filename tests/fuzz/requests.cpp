@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The requests of a client, one after another, as the daemon reads them: a header, and as many
 // bytes of body as the header says.
 #include "common/wire/control_messages.hpp"

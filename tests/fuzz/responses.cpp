@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a daemon says, as the library reads it: the initial status, and responses. The first byte of
 // each chooses what the library is waiting for.
 #include "common/wire/control_messages.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library's side of an out-of-band session: hello, requests, the daemon's last message. The
 // transport is this one's own: what the daemon says is there from the beginning, and then its
 // output ends, so the session has to come to an end without a wait.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment: RPMEM_* of the library, and those that the daemon reads. Each line of an input
 // is one variable, NAME=VALUE.
 #include "librpmem/settings/settings.hpp"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # short_run.sh BUILD_DIR NAME: replays the corpus of a fuzz target, then lets the target run for 5
 # seconds. An input that fails is left in BUILD_DIR/findings/NAME.
 set -eu -o pipefail

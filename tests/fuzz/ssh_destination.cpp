@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What "ssh -G" prints: where ssh goes for a target.
 #include "librpmem/session/ssh_destination.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of state-dir: as they are, and with the checksum that the text in them needs.
 #include "rpmemd/registry/records.hpp"
 #include "tests/fuzz/property.hpp"

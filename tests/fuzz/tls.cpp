@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes that somebody on the network sends to a target in TLS: instead of a handshake, behind one,
 // or as changes to what an honest initiator sends.
 #include "common/transport/tls/tls_stream.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the daemon says unasked, as the library reads it: the header of a response, and as much text
 // as it announces.
 #include "common/wire/unasked.hpp"

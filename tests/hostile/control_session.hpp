@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The out-of-band channel of a session with the real daemon, as an honest initiator of the hello
 // uses it.
 #pragma once

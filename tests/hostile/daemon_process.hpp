@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The real daemon as a child, with pipes where ssh would be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every field of every message: zero, maximal, one off.
 #include "tests/hostile/hostile_session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Answers to the daemon's hello that no honest initiator sends. Behind each is a good CREATE or
 // OPEN: that must be done if, and only if, the answer can be understood.
 #include "common/wire/hello.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One session with a hostile client, and what must be true of the daemon after every one of them.
 #pragma once
 

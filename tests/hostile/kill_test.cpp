@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SIGKILL while the daemon changes attributes.
 #include "rpmemd/pools/header_copy.hpp"
 #include "tests/hostile/hostile_session.hpp"

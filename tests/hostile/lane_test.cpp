@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes over tcp of peers who do what no initiator does: before their proof it costs them the
 // connection, behind it the session, and honest lanes go on meanwhile.
 #include "common/base/deadline.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What initiators hear over their lanes when the session ends, or cannot have them.
 #include "common/base/deadline.hpp"
 #include "tests/hostile/raw_lane.hpp"

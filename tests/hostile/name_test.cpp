@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of pool sets that lead elsewhere.
 #include "tests/hostile/hostile_session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Good messages at the wrong time.
 #include "tests/hostile/hostile_session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary poolset-dir of the daemon: one pool that exists, one that does not, and two whose
 // parts are there before the pool is. Looks afterwards whether a session left anything behind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session with the real daemon whose lanes go over tcp, and lanes of which every byte is sent by
 // the test.
 #pragma once

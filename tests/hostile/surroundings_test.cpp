@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Good messages, but what is around the daemon is not as it should be.
 #include "tests/hostile/hostile_session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session that is lost, and a later one of the same initiator that takes its pool over.
 #include "tests/hostile/control_session.hpp"
 #include "tests/hostile/raw_lane.hpp"

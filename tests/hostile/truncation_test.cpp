@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of the input at every byte of every message.
 #include "tests/hostile/hostile_session.hpp"
 #include "tests/support/thoroughness.hpp"

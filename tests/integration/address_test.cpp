@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the lanes go: to the host that ssh has reached, whatever the target is called.
 #include "tests/integration/environment.hpp"
 

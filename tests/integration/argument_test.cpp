@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments: what is refused, with which errno and text, and that nothing is spoiled by it.
 #include "tests/integration/environment.hpp"
 

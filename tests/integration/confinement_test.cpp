@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session over tcp gives up what it does not need, and serves all the same. The daemon of these
 // tests tries to leave when it is told to: see confinement/confined_daemon.cpp.
 #include "common/base/deadline.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the text says of a remote command that ends, or that prints something of its own.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an integration test stands on: a target on this machine, reached through a private sshd
 // (see tests/support/with-sshd and run_tests.sh), with pools in files of its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What breaks: commands that are missing, mute or mad, daemons that die, and what is left behind.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A key that can only replicate: the recipe of rpmemd(1), with a real sshd.
 #include "tests/integration/environment.hpp"
 

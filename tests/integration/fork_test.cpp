@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Applications that fork while a pool is open: both sides keep sound.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes between two peers that know the hello.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Media that fail: no call may return 0 for what is not durable, and none may hang.
 #include "common/base/deadline.hpp"
 #include "tests/integration/environment.hpp"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # own_network.sh COMMAND [ARGUMENT...]: runs COMMAND in a network of its own, whose one device has
 # 203.0.113.1 and 2001:db8::1 besides the addresses of loopback. 77: this user may not make one.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Old and new peers: what they agree on, and what comes of a hello that is wrong.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What belongs to the application is the same before, while and after a pool is open. In a process
 // of its own, as libraries are loaded once.
 #include "tests/integration/environment.hpp"

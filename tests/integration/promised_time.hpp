@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What docs/reliability.md promises: how long a caller waits at most, for each way to lose a
 // session.
 #pragma once

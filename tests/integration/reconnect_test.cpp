@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ways in which a session is lost, and what each comes to: docs/reliability.md has a row for
 // each test, and how long its calls take at most.
 #include "tests/integration/promised_time.hpp"

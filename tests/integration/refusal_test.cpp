@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the target refuses: errno and text at the caller, and no change on the media.
 #include "tests/integration/environment.hpp"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # run_tests.sh TESTS DAEMON [ARGUMENT...]: the integration tests against DAEMON, through a private
 # sshd. Settings of RPMEM_* in the environment are left alone, so that a caller chooses providers.
 set -eu

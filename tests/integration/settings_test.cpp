@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings in the environment, each of which needs a process of its own: see CMakeLists.txt.
 #include "tests/integration/environment.hpp"
 

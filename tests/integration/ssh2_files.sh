@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What libssh2 reads, for run_tests.sh. Settings are read once in a process, so tests that want
 # other keys exchange the content of the files.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Logins by libssh2: keys and host keys. run_tests.sh makes the files.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Logins by libssh2 at servers that are slow, old, or gone.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sessions over libssh2: no process is made, other addresses, connections that break.
 #include "tests/integration/environment.hpp"
 #include "tests/support/thoroughness.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lost session is a slow call: what the application sees, and what is on the target in the end.
 #include "tests/integration/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The threads of the daemon: one for the control channel, which is answered at any time, one for
 // the heartbeats, and one for each worker that has a lane.
 #include "tests/integration/environment.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data: what was persisted is in the part files of the target, and nothing else is.
 #include "tests/integration/environment.hpp"
 

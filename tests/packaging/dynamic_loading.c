@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dynamic_loading LIBRARY [KEPT]: loads the library as libpmemobj does, finds every function, calls
  * those that need no target, and unloads it, several times over, also with a thread that outlives

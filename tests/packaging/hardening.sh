@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # hardening.sh PREFIX: what is installed there is hardened as Debian's own programs are, and stripped;
 # its debug symbols are in .debug beside it. They also tell what each source was compiled with.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # installed_example.sh CMAKE BUILD SOURCES CONFIGURATION, below with-sshd: installs the build into a
 # temporary prefix, looks at what is there, builds the example with CMake and with pkg-config against it,
 # and the program in README.md, and runs all three.

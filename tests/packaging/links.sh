@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # links.sh DIRECTORY TEXT...: every relative link of these texts leads to something in DIRECTORY, a
 # link to a heading to that heading; there are ten or more.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # man_pages.sh DIRECTORY: man(1) and mandoc(1) have nothing to say against a page, every page has the
 # parts that a reader looks for, in the order of man-pages(7), links lead to a page, and every function
 # and option has its page.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # messages_in_readme.sh SOURCES: every message that README.md explains is one that the library or
 # the daemon can really give: each of its pieces stands in the sources.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * privileged_program LIBRARY: calls what starts something on a target, and prints what came of it.
  * First the number that tells whether the process has more rights than its user.

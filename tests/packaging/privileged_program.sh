@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # privileged_program.sh PROGRAM LIBRARY: a set-user-ID program gets nothing from librpmem but EPERM,
 # and nothing is started, loaded or written for it. Needs root, to make one of another user.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # scripts.sh SOURCES CMAKE: what tools/quickstart and tools/test do before they build, with stand-ins for
 # apt-get and the others: nothing is installed or built here.
 set -u

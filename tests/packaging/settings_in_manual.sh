@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # settings_in_manual.sh RPMEMCTL SOURCES: librpmem(7) tells every setting of the library's table, with
 # its default and its bounds, and no other; README.md names each. The table is what
 # `rpmemctl settings` prints without an environment.

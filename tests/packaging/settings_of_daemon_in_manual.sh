@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # settings_of_daemon_in_manual.sh RPMEMD SOURCES: rpmemd.conf(5) and README.md tell of every setting in
 # the daemon's table, with its default, and of no other. The table is what `rpmemd --check-config`
 # prints where nothing is set.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # symbols.sh NM LIBRARY: exactly the twelve functions, in version LIBRPMEM_1.0, and nothing else.
 set -eu
 

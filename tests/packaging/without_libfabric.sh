@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # without_libfabric.sh RPMEMD RPMEMCTL REPLICATE, below with-sshd: libfabric is for verbs and sockets.
 # Loading it takes a while, and it looks for devices: nothing else loads it, nor what it brings (psm), and
 # tcp works on machines that do not have it. What does need it shows that the look at the dynamic

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread of the application: it stores, and asks its lanes for all that a lane can do. Whatever a
 // call returns is held against the model.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target: the real listener and the real workers, and a control loop that has them in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a number of a simulated system stands for.
 #pragma once
 

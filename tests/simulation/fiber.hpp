@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A function with a stack of its own, which gives the processor back when it wants to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of one machine, in memory: what a process sees, and what is left when the power fails.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection that is another one. What is derived from it changes a little.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // simulation --seed N: what happens with this seed, line by line.
 // simulation --seeds FIRST COUNT: whether anything is found with these; --fault NAME plants a
 // fault.

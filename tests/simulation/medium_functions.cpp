@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of libpmem that make data durable, and the one of the kernel that threads wait by.
 // What is linked into a program with these calls them in the place of the others.
 #include "tests/simulation/simulated_medium.hpp"

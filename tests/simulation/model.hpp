@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What must be durable, and what may be. Every byte that an application stores tells its version:
 // each store of a lane is newer than those before. So each byte of the target's pool tells how old
 // it is, and bytes at a wrong place tell nonsense.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two ends of a lane have between them: bytes that take their time, buffers that are full, and
 // what goes wrong.
 #pragma once

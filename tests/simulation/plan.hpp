@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a seed chooses before anything happens.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers from a seed: the same with every compiler and library, which std's distributions are not.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waits for simulated connections on the simulated clock, as SocketGroup does for sockets.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target's pool: what the real Medium asks of libpmem comes here (medium_functions.cpp), takes
 // its time on the simulated clock, and becomes durable, or fails.
 #pragma once

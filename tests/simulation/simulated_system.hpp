@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel that both ends call: sockets, epoll(7), eventfd(2) and poll(2) on the simulated
 // network and clock. What it is asked comes from system_functions.cpp.
 #pragma once

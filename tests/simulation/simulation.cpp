@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/simulation/simulation.hpp"
 
 #include "common/transport/tcp/connect.hpp"

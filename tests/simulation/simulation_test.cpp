@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulation itself: it repeats itself, it finds what is wrong, and what may go wrong does so.
 #include "tests/simulation/simulation.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who reaches the port and has no secret: says nothing, nonsense, or again what honest lanes said.
 #pragma once
 

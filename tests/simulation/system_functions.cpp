@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of the C library by which both ends reach the kernel, and that of the C++ library
 // which tells the time. The linker's --wrap names them so in what is linked into the program.
 // Descriptors that are not simulated, and all when nothing is, go to the kernel.

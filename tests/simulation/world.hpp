@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One simulated world: fibers in the place of threads, a clock that goes on when none of them can,
 // and numbers from a seed that decide who runs next. The same seed gives the same history.
 #pragma once

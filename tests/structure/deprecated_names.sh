@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # deprecated_names.sh SOURCE_DIR: the code must also compile against the headers of libfabric 2.x,
 # where these names are deprecated or gone. See fabric(7), "Deprecated" sections.
 cd "$1" || exit 1

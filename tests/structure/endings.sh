@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # endings.sh SOURCE_DIR: each row of the table of endings names a test that is there, and each test of
 # endings has a row.
 # shellcheck disable=SC2016 # the backquotes are those of the document

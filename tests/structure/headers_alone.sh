@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # headers_alone.sh SOURCE_DIR CXX CC [all]: headers compile as the only content of a file. Without
 # "all" only those that no source has as its first header: of the others every build without units
 # of several sources shows it (includes.sh sees to the order), and all of them take minutes.

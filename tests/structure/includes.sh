@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # includes.sh SOURCE_DIR: headers of ours are named from the root of the sources, so that a reader
 # sees which half they belong to; and a source has its own header before all others, so that a build
 # without units of several sources shows whether that header stands alone.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # layers.sh SOURCE_DIR: who may include what. Arrows run one way:
 #   api -> pool -> session, lanes -> fabric, wire -> base; main -> daemon -> pools, lanes -> ...
 set -u

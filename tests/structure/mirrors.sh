@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # mirrors.sh SOURCE_DIR: tests/unit has the folders of the sources, and X_test.cpp or X_WHAT_test.cpp
 # tests X there. tests/unit/lanes is for both ends of a lane together.
 cd "$1" || exit 1

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # mutants.sh SOURCE_DIR: each mutant of tests/mutation changes the sources as they are, and only one
 # file of them.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # questions.sh SOURCE_DIR: the answers of docs/architecture.md to its questions, and the functions that
 # it names, are in the files where it says so.
 # shellcheck disable=SC2016 # the backquotes are those of the document

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # secure_environment.sh SOURCE_DIR: what a library reads of the environment it reads with
 # secure_getenv(3), which finds nothing in a program with more rights than its user.
 set -eu

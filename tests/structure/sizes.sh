@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # sizes.sh SOURCE_DIR: a file has one job; one that has outgrown 400 lines has several.
 cd "$1" || exit 1
 long=$(find common librpmem rpmemd tools tests include -name '*.?pp' -o -name '*.[ch]' | xargs wc -l |

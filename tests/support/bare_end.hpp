@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One end of a lane, without any of the rules of the protocol: for peers that break them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A target's end of one lane, on loopback, that answers every message with the same bytes and does
 // nothing else: for answers that break the rules, and for those that never come.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which pages of a range a core dump of this process has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What tests look at: results, texts, files, and a directory of their own. Nearly every test needs
 // these headers of the standard library as well: they are named here once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For LD_PRELOAD into the real daemon: a disk that loses one write of one part, as Linux tells of
 // it. The page counts as written from then on, and one sync of the file is told of the error: any
 // one that overlaps the write in time, by chance. All others succeed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A target's end of lanes over tcp, on loopback, that does with each frame what a test says and
 // nothing else: for answers that break the rules, and for those that never come.
 #pragma once

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # options_in_manual.sh PROGRAM PAGE LEAST [SUBCOMMAND...]: the manual page tells every option that
 # --help prints, of PROGRAM and of the subcommands, and no other; there are LEAST options or more.
 # options_in_manual.sh --names HEADING LEAST INDENT PROGRAM PAGE: it tells, indented by INDENT (an

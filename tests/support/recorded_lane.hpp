@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lane of protocol 0.1 of the library that is connected to a recording target, and the pool that
 // it replicates.
 #pragma once

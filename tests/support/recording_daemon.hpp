@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An rpmemd of protocol 0.1 in a whole session of the library: one create, one close, and between
 // them lanes to a recording target.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stands for a target of protocol 0.1 on the lanes of a pool: a thread that takes what the lanes
 // send, remembers it in the order in which it came, and answers. A test sees ranges and messages
 // here, and nothing of the transport that brings them.

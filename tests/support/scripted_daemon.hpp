@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The out-of-band channel to a daemon that does what a test says. The library runs what it takes
 // for ssh(1), and hears and says the bytes of the script.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A private sshd for tests, on loopback unless told otherwise: throw-away keys, a free port, nothing left running.
 # Sourced by with-sshd; needs bash. Everything lives below the directory given to sshd_start.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How thorough a test is that tries a great many like cases.
 #pragma once
 

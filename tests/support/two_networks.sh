@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # two_networks.sh COMMAND [ARGUMENT...]: runs COMMAND in a network of its own, which a pair of virtual
 # devices joins with another one: 203.0.113.1 here, 203.0.113.2 there. An sshd that COMMAND starts with
 # tests/support/with-sshd listens there, and what comes through it runs there. Both networks end with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the runs against faults share: targets whose daemons can be found, a program that works until
 # it is told to end, the faults, and what must be so in the end. Sourced by bash.
 # shellcheck shell=bash

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # numbers.sh [TIMES]: how long the longest call takes while something breaks, against what it may take.
 # Run below two_networks.sh and with-sshd, on a machine that does nothing else.
 # shellcheck source=tests/survive/lib.sh

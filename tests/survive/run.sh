@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh REPLICAS TIMES:FAULT...: a program makes transactions on a pool with so many remote replicas,
 # while each fault of lib.sh happens so many times; a comma in it stands for a blank. The program must see
 # no error, and each replica must have all that it counted. Run below tests/support/with-sshd; faults

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Persists the same range again and again while something breaks, and tells how long the longest
 // call took.
 //

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # devices.sh: in one machine, the choice of RDMA devices, and what is said where none can be used.
 #   RPMEM_VISIT, RPMEM_CTL, RPMEM_TEST_DAEMON  what was built
 . "$(dirname "$0")/lib.sh"

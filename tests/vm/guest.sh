@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Machines: started, waited for, and killed. Sourced by run, whose variables it uses; needs bash.
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables of run

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A kernel of Debian and an initramfs for it, made once and kept. Sourced by run; needs bash and die.
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086 # run sets `here`; lists of words

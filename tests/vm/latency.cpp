@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // latency TARGET ADDRESS: what rpmem_persist() takes over verbs, in turn with an RDMA write and a
 // read behind it by bare libfabric. Prints the rows of a table: median microseconds, and the
 // median of the quotients of the rounds; in brackets the same of the best round.

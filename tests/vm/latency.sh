@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # latency.sh: in one machine, the time of a persist over verbs beside what the machine does without us:
 # ib_write_lat and ib_read_lat, and bare libfabric. Everything is emulated: only quotients mean anything.
 #   RPMEM_LATENCY, RPMEM_TEST_DAEMON  the programs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the scripts in the machines share. Sourced; needs bash.
 # shellcheck shell=bash
 set -u
@@ -5,6 +6,8 @@ set -u
 export RPMEM_ENABLE_VERBS=1 RPMEM_ENABLE_SOCKETS=0
 # Only one provider has to look for its devices; also on the target, as ssh sends it on.
 export FI_PROVIDER=verbs
+# Each loss is one call's end here; what comes back by itself has scenarios of its own.
+export RPMEM_RECONNECT_TIMEOUT=0
 failed=0
 
 # step NAME COMMAND...: every step runs, so that one boot tells everything.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The media of the target: an NVDIMM as a file system and as Device DAX, and a disk. Sourced; needs bash.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # medium_errors.sh: in one machine, below with-sshd: a pool of two parts on a disk of which some blocks
 # begin to fail while four lanes write. The failing call says so, no call on any lane succeeds
 # afterwards, and when the disk is whole again all that was acknowledged is there.

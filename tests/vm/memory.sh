@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # memory.sh [all]: in one machine with an NVDIMM, what RDMA asks of a process: memory that it may lock, as a
 # user without privileges and at either end; ibv_fork_init, which these kernels need not, with large
 # pages; and on-demand paging, which their rxe has not.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # nvdimm.sh [all]: in one machine, pools on persistent memory: the first NVDIMM as a file system with DAX, the
 # second as Device DAX; and on a disk that fails (medium_errors.sh).
 #   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_POWER, RPMEM_UNSAFE_SHUTDOWNS, RPMEM_TEST_DAEMON  what was built

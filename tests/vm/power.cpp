@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is kept when the target loses power. The pool of NAME.set is divided into slots, each owned
 // by one lane. A lane fills a slot with its next generation of words, makes it durable, and only
 // then says so on standard output, which is to be kept outside of the machine.

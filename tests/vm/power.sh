@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # power.sh ACKNOWLEDGED [last]: in one machine, the load that a power failure is to interrupt, on the
 # first NVDIMM and the first disk; before that, the check of what an earlier cut left. See power.
 #   RPMEM_POWER, RPMEM_TEST_DAEMON  the programs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the programs that run in virtual machines have in common.
 #pragma once
 

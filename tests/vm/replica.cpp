@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // replica TARGET IMAGE LANES: creates the pool of pool.set on TARGET as the replica of the file
 // IMAGE, which it fills, and makes all of it but the header durable there, in every way that the
 // interface has, by LANES threads at once. Reads it back, closes it, and leaves the comparison of

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # scenarios.sh SCENARIO...: over verbs, in one machine or in the first of two. Each is one argument:
 #   integration FILTER          the tests of tests/integration
 #   survive FILTER              the same, where a session that is lost is made again

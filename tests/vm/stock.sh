@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # stock.sh: a pool of Debian's own pmempool and libpmemobj with a remote replica: made, filled, lost and
 # brought back. What tests/clients does at length, as short as can be; see tests/clients/lib.sh.
 # shellcheck source=tests/clients/lib.sh

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // To be preloaded: memory devices whose unsafe shutdown count is UNSAFE_SHUTDOWNS. The emulated
 // ones have none.
 #include <stdlib.h>

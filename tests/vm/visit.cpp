@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // visit create|open TARGET COMPAT INCOMPAT: creates the pool of pool.set with those features, or
 // opens it, and closes it again. Prints the text of the error if it cannot. Status: 0 or 1.
 #include "tests/vm/program.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cases, each a benchmark of Google Benchmark: one of its repetitions is one round, in which
 // ours and its limit are measured in turn.
 #pragma once

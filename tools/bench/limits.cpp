@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/limits.hpp"
 
 #include "common/base/child_process.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the target is reached, as the library does it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rpmem-bench: see rpmem-bench(1).
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of whole pages, as pools need it; or a file that is made durable as a daemon does it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop of every measurement, and what is kept of a round of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What processes of this program say to each other: lines of JSON, over a pair of sockets or
 // through ssh.
 #pragma once

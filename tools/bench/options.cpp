@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/options.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pool on the target, through the public interface, and the operations on it.
 #pragma once
 

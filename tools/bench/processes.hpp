@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The processes of a run: which daemons it has, where they run and what they cost.
 #pragma once
 

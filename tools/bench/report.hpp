@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Google Benchmark reports of the cases, as a table or as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/tcp_socket.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plain TCP, as a good programmer writes it.
 #pragma once
 

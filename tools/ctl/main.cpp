@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
 #include "common/probe/node.hpp"
 #include "tools/ctl/options.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/options.hpp"
 
 // The header is heavy: nobody else includes it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading JSON that another machine wrote: what is missing or of another type is empty.
 #pragma once
 

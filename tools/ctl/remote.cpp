@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/remote.hpp"
 
 #include "common/base/host_address.hpp"

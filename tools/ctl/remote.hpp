@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asking the target's daemon what it has.
 #pragma once
 

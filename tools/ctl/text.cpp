@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/text.hpp"
 
 #include "librpmem/settings/settings.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/verdict.hpp"
 
 #include "tools/ctl/reading.hpp"

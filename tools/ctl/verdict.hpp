@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two reports amount to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/connect.hpp"
 
 #include "common/base/deadline.hpp"

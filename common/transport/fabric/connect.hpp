@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The initiator's way to a lane over libfabric: connect, prove who we are, learn the credits.
 #pragma once
 

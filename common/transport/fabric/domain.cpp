@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/domain.hpp"
 
 #include "common/rdma/fork_safety.hpp"

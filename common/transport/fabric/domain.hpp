@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An opened provider, memory registered with it, and its queues: event queues (connections) and
 // completion queues (data), with waits that have a bound and can be woken.
 #pragma once

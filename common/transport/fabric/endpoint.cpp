@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/endpoint.hpp"
 
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connected endpoints (one a lane) and the passive one that they arrive at.
 #pragma once
 

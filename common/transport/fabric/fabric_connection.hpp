@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames in the messages of a connected endpoint of libfabric, one in each. A peer of protocol 0.1
 // gets messages of its own, see common/wire/lane_encoding.hpp.
 //

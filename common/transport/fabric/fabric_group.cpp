@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/fabric_group.hpp"
 
 #include "common/transport/fabric/fabric_connection.hpp"

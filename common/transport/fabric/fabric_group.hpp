@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waits for connections over libfabric, which share one completion queue.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first messages of a connection over libfabric: those by which both ends prove that they
 // belong to the session, and the welcome. See common/transport/proof_ends.hpp.
 #pragma once

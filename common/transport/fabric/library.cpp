@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/library.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libfabric is loaded when it is needed first: its own start takes a good part of a second on some
 // systems, and much of what this project does gets by without it.
 #pragma once

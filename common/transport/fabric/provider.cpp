@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/provider.hpp"
 
 #include "common/base/host_address.hpp"

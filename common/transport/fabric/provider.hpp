@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which libfabric provider reaches a node, and what it can do.
 #pragma once
 

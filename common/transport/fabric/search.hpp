@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // find_to_connect() and find_to_listen() with a choice of RDMA devices, and with words for why none
 // of them can be used.
 #pragma once

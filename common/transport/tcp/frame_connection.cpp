@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/tcp/frame_connection.hpp"
 
 #include "common/base/hot.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames on a stream of bytes. Each direction has a life of its own:
 //
 //   sending    | next      | when

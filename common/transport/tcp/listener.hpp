@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where lanes arrive at the target: sockets that listen, and connections that have not yet shown
 // who they are. Used by one thread; all memory for strangers is taken when it is made. One of them:
 //

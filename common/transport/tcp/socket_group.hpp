@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waits for sockets: looks at all of them, then sleeps in poll(2); where there are many, epoll(7)
 // does both.
 #pragma once

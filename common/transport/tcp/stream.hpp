@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stream of bytes without boundaries: a socket, TLS upon it, or one of the simulator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/tls/tls_context.hpp"
 
 #include "common/transport/crypto.hpp"

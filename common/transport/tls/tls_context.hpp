@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all lanes of a session share of TLS: the settings and the pre-shared key (PSK).
 #pragma once
 

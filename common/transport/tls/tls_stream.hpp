@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 upon another stream. First the handshake is advanced until it is done; from then on this
 // is a stream as others are. Nothing here waits, or allocates once the handshake is done. OpenSSL
 // touches no socket, because its own BIO for them raises SIGPIPE: the encrypted bytes lie in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who this user is, and the small files of the user's that matter to ssh.
 #pragma once
 

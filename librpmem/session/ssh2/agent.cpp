@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/agent.hpp"
 
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client of ssh-agent(1); see draft-miller-ssh-agent. libssh2 has one too, but it waits without
 // a bound, and signs with RSA keys as no server of today accepts.
 #pragma once

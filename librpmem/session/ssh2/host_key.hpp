@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Is the server the one that it should be?
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What known_hosts files say of a host; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
 #pragma once
 

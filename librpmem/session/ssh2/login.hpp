@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Proves to the server who the user is, with keys alone: nobody is there to be asked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Private key files; see ssh-keygen(1) and, for what it writes, PROTOCOL.key of OpenSSH.
 #pragma once
 

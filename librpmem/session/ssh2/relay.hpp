@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moves bytes between a channel of libssh2 and three local streams, as the ssh process does with
 // its standard descriptors: what libssh2 keeps within itself cannot be hidden from poll(2), and
 // the connection is looked after when nobody asks anything.

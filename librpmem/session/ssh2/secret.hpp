@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for private keys: in no core dump, and wiped when it is given back.
 #pragma once
 

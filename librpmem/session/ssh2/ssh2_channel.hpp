@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A channel through libssh2, within this process: nothing is forked or spawned.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session of libssh2: an encrypted connection to a server that has shown its host key.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/ssh_socket.hpp"
 
 #include "common/base/host_address.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The "string" of the ssh protocols (RFC 4251): its length in four bytes, then its bytes.
 #pragma once
 

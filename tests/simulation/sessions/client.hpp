@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that has the pool open: its threads store, and call the library. What each call returns
 // is held against the model, and against what has gone wrong so far.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The disk under the files of the target: a sync takes its time, and may fail.
 #pragma once
 

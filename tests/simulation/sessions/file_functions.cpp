@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of the C library by which the target reaches its files, and of libpmem by which it
 // makes a pool durable: see system_functions.cpp. For processes of a simulation there are no other
 // files than those of its FileSystem.

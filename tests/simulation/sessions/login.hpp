@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ssh carries between a Channel and a daemon, in both directions, until one of them ends or
 // the connection is cut.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What file_functions.cpp and process_functions.cpp ask: the machine that a process runs on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // session_simulation --seed N: what happens with this seed, line by line.
 // session_simulation --seeds FIRST COUNT: whether anything is found with these; --fault NAME plants
 // a fault.

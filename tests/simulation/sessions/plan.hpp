@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a seed chooses for a pool, its initiator, its target, and what goes wrong.
 #pragma once
 

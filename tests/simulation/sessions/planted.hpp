@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which fault of the code is planted: see planted_functions.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults in the code of both ends. The linker's --wrap puts these functions in the place of the
 // ones that they call: see CMakeLists.txt.
 #include "common/transport/transport.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions by which processes know themselves, each other, the time and chance: see
 // system_functions.cpp.
 #include "common/base/log.hpp"

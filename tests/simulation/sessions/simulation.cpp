@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/simulation/sessions/simulation.hpp"
 
 #include "librpmem/session/start_channel.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One seed, from its plan to what was found: a pool over sessions that are lost.
 #pragma once
 

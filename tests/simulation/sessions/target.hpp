@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target: its files, its pool, and the daemons that ssh has started there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of the C and C++ libraries by which both ends start threads, and wait for them: see
 // system_functions.cpp.
 #include "tests/simulation/sessions/threads.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads, mutexes and condition variables of simulated processes: fibers that wait on the
 // simulated clock. What they are asked comes from thread_functions.cpp.
 #pragma once

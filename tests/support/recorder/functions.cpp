@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions that take the place of libpmem's and the kernel's. See recorder.hpp.
 #include "tests/support/recorder/recorder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stands between the daemon's code and the functions that make data durable: pmem_persist,
 // pmem_flush, pmem_drain, pmem_memcpy, pmem_msync and pmem2_deep_flush of libpmem, and msync,
 // fsync, fdatasync, posix_fadvise, pwrite and flock of the kernel. It remembers each call, can be

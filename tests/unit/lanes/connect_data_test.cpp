@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections over libfabric to a session: those who do not know its token or its secret, or ask
 // for a lane that they cannot have, are turned away, and the lanes that there are go on.
 #include "common/wire/hello.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes over libfabric that carry frames, with direct access and without: what a call of the
 // initiator has returned for is durable at the target, and calls take effect in their order.
 #include "tests/support/recorder/recorder.hpp"

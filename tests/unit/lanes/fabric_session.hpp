@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of a session over libfabric whose lanes carry frames: the daemon's server and the
 // library's lanes, over the provider sockets, which stands for RDMA.
 #pragma once

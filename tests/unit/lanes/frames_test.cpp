@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of a lane that carries frames, on a real socket: what a call of the initiator has
 // returned for is durable at the target, as the recorder sees it.
 #include "common/base/io.hpp"

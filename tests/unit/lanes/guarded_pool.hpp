@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pool of a daemon whose lanes are tested.
 #pragma once
 

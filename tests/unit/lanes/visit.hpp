@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One lane of a server of protocol 0.1, and a bare libfabric peer that has connected to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every call says of a session that is over: one errno for one fact, and the first reason.
 #include "tests/unit/librpmem/scripted_pool.hpp"
 

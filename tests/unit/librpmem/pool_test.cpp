@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the calls of a whole pool make of their lanes, as a recording target sees it.
 #include "librpmem/dump_exclusion.hpp"
 #include "librpmem/pool.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pool on a target that is a script (see tests/support/scripted_daemon.hpp) and one lane.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pipes, which deliver data in pieces, and child processes.
 #include "common/base/child_process.hpp"
 #include "common/base/io.hpp"

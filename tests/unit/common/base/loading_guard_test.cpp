@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is put back after libraries have been loaded, and what is not.
 #include "common/base/loading_guard.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where lines of the log go, and what may stand in them.
 #include "common/base/line_limit.hpp"
 #include "common/base/log.hpp"

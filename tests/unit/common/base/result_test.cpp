@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Passing on an error copies nothing, and neither does taking a value out.
 #include "tests/support/expect.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files by which a kernel tells of RDMA devices, in a temporary directory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/choice.hpp"
 #include "common/rdma/devices.hpp"
 #include "tests/unit/common/rdma/device_tree.hpp"

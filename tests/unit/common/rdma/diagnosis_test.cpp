@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/diagnosis.hpp"
 #include "tests/unit/common/rdma/device_tree.hpp"
 

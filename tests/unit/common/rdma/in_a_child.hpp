@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tests in a process of their own, for what a process cannot take back.
 #pragma once
 

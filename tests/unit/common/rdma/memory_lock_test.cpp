@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/rdma/memory_lock.hpp"
 #include "common/rdma/on_demand_paging.hpp"
 #include "tests/support/expect.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keeps the frames that come, as a target's worker would.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connected ends, over each transport, and what tests of the contract look at.
 #pragma once
 

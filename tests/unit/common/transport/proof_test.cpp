@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/proof.hpp"
 #include "common/transport/refusal.hpp"
 #include "tests/unit/common/transport/samples.hpp"

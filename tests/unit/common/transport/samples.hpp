@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session whose secret, agreement and nonces are known, and the bytes that it sends.
 #pragma once
 

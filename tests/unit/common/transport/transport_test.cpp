@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What lanes rely on, of every transport: over tcp, inside TLS, and over libfabric, whose provider
 // sockets stands for RDMA.
 #include "tests/unit/common/transport/contract_ends.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What librpmem and rpmemd 1.12.1 really said: every message of every capture.
 #include "common/wire/control_layout.hpp"
 #include "tests/unit/common/wire/samples.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes that no honest peer sends: each is an error or, where every value is allowed, decoded to
 // exactly what was sent; and nothing is allocated because a field asks for it.
 #include "common/wire/control_layout.hpp"

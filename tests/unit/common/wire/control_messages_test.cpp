@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages made from values, compared with bytes written by hand from the protocol's description.
 #include "common/wire/hello.hpp"
 #include "common/wire/medium_failure.hpp"

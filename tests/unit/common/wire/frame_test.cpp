@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes of frames, and what they may say.
 #include "common/wire/lane_rules.hpp"
 #include "tests/support/expect.hpp"

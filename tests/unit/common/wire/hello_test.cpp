@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/wire/hello.hpp"
 #include "tests/support/expect.hpp"
 

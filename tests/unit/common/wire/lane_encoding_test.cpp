@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames as messages of protocol 0.1, and back.
 #include "common/wire/lane_encoding.hpp"
 #include "tests/support/expect.hpp"

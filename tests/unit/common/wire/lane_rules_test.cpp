@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ends of a lane may send each other.
 #include "common/wire/lane_rules.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One message of each kind with values that differ in every byte, and helpers to compare bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lane of protocol 0.1 sends, and in which order: as a target sees it that remembers all of
 // it.
 #include "librpmem/lanes/fabric_lanes.hpp"

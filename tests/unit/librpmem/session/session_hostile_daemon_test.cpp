@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A daemon that breaks the rules can end its session, and nothing else. Whatever it says instead of
 // what it should, the call says so, names the target, and returns.
 #include "tests/unit/librpmem/scripted_pool.hpp"

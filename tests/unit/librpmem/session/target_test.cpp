@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/io.hpp"
 #include "librpmem/session/channel.hpp"
 #include "librpmem/session/lane_addresses.hpp"

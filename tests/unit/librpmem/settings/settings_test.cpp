@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/settings/settings.hpp"
 #include "tests/support/expect.hpp"
 

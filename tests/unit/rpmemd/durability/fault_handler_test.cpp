@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Faults in the memory of a pool, in a child of the test: it ends, and its record says why.
 #include "common/base/io.hpp"
 #include "common/base/quiet_thread.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The power may fail between any two instructions of a copy. Here a child copies, and is looked at
 // after each of them.
 #include "rpmemd/durability/streamed_copy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies by whole words, and past the caches. Which stores libpmem makes depends on the processor;
 // CMakeLists.txt runs these tests once more with fewer of its instructions.
 #include "rpmemd/durability/streamed_copy.hpp"

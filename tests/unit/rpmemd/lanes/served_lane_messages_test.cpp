@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages on a lane of protocol 0.1, good ones and such that break the rules: the daemon gets them
 // from a bare libfabric peer.
 #include "tests/unit/lanes/visit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the peer was told is durable must be so, whatever the page cache and the caches of the
 // processor hide. The recorder stands for libpmem and the kernel: see
 // tests/support/recorder/recorder.hpp.

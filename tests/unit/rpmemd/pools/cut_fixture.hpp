@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A medium that loses power: what was on it at each sync, and what a cut between two of them
 // leaves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/header_copy.hpp"
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // New attributes, and the shutdown state, are cut at every place by a kill or a loss of power.
 #include "rpmemd/pools/header_recovery.hpp"
 #include "rpmemd/pools/shutdown_state.hpp"

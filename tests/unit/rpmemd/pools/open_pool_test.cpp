@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/support/thoroughness.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 

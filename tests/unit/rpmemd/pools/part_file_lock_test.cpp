@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/unique_fd.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A directory with pool sets and parts, gone at the end, and what the tests need to look at bytes.
 #pragma once
 

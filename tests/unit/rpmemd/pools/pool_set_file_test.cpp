@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_set_file.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/checksum.hpp"
 #include "rpmemd/pools/shutdown_state.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is left of a pool whose medium has failed.
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/overlapping_syncs.hpp"

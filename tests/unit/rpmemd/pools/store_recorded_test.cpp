@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is durable when create, open and set_attributes return, and what happens where the medium or
 // the moment is against them: told by the recorder.
 #include "rpmemd/pools/shutdown_state.hpp"

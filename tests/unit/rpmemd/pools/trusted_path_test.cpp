@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts and pool sets on paths of every kind: who may change a file or a directory on the way
 // decides whether it is used.
 #include "rpmemd/pools/trusted_path.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/records.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/registration.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A state-dir, gone at the end, and records in which every field tells which one it is.
 #pragma once
 

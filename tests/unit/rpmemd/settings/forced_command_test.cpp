@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/forced_command.hpp"
 #include "tests/support/expect.hpp"
 

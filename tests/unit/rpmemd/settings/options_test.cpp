@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/configuration_file.hpp"
 #include "rpmemd/settings/options.hpp"
 #include "tests/support/expect.hpp"

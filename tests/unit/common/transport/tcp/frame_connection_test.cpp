@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames on real sockets: whole, in pieces, out of order, and of peers who break the rules.
 #include "common/base/io.hpp"
 #include "common/transport/tcp/frame_connection.hpp"

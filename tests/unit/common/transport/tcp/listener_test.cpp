@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of connecting a lane, on real sockets: who knows the secret comes in, whatever
 // strangers do meanwhile.
 #include "common/base/io.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for connections: few and many, woken, and not in vain for ever.
 #include "common/base/io.hpp"
 #include "common/transport/spin_policy.hpp"

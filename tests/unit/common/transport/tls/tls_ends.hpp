@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of a TLS connection in one process, and streams that make their life hard.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ByteView in TLS: whole, in pieces, cut off and falsified.
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames in TLS: what a lane sees of it is nothing, and nobody sleeps on what has come.
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/socket_group.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers that are OpenSSL with other settings than ours.
 #include "common/transport/openssl.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The handshake of TLS between our own ends.
 #include "common/transport/proof_ends.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/known_hosts.hpp"
 
 #include <gtest/gtest.h>
