@@ -160,6 +160,54 @@ const char* rpmem_check_version(unsigned major_required, unsigned minor_required
  */
 const char* rpmem_errormsg(void);
 
+/*
+ * What follows is of this library only (LIBRPMEM_1.1; 1.12.1 has no like).
+ *
+ * Statistics of an open pool. Counts are of calls that have succeeded, since the pool was opened,
+ * on all lanes together. Times are in nanoseconds; quantiles are known to 12.5 %, from above.
+ */
+#define RPMEM_STATS_VERSION 1U
+
+struct rpmem_call_stats {
+    uint64_t calls;
+    uint64_t bytes;    /* of their ranges */
+    uint64_t total_ns; /* in all calls together */
+    uint64_t p50_ns;   /* half of the calls took no longer */
+    uint64_t p99_ns;
+    uint64_t p999_ns;
+    uint64_t longest_ns;
+};
+
+enum rpmem_link_state {
+    RPMEM_LINK_CONNECTED,
+    RPMEM_LINK_RECONNECTING, /* calls wait */
+    RPMEM_LINK_FAILED        /* all calls fail */
+};
+
+struct rpmem_pool_stats {
+    uint32_t version;           /* in: RPMEM_STATS_VERSION */
+    uint32_t state;             /* enum rpmem_link_state */
+    uint64_t lanes;             /* of the pool */
+    uint64_t generation;        /* of the session: 0 for the first */
+    uint64_t reconnects;        /* that came through */
+    uint64_t replayed_bytes;    /* sent again after a loss */
+    uint64_t unconfirmed_bytes; /* flushed, and not yet drained */
+    uint64_t waits;             /* until the target had room for more */
+    struct rpmem_call_stats persist;
+    struct rpmem_call_stats flush;
+    struct rpmem_call_stats drain;
+    struct rpmem_call_stats deep_persist;
+    struct rpmem_call_stats read;
+};
+
+/*
+ * Fills STATS. From any thread, also while calls on lanes are running. 0, or -1 with errno:
+ *   EINVAL   RPP or STATS is NULL, or the version is not known; then STATS is left alone
+ *   EPERM    the pool belongs to the parent of this process
+ *   ENOTSUP  there was no descriptor or memory file for statistics when the pool was opened
+ */
+int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/settings/load_time.hpp"
 #include "librpmem/settings/settings.hpp"
+#include "librpmem/statistics/public_statistics.hpp"
 
 #include <librpmem.h>
 #include <sys/auxv.h>
@@ -234,6 +235,18 @@ RPMEMpool* checked(const char* call, const GivenArguments& given, const Open& op
     return handle;
 }
 
+// Calls that nearly always succeed: AT_ONCE does it without a Result, or returns false, and CALL
+// goes on from there.
+template <typename AtOnce, typename Call>
+int on_lane_of(RPMEMpool* handle, const AtOnce& at_once, const Call& call) noexcept {
+    return guarded([&] {
+        if (handle && at_once(*handle->pool)) [[likely]]
+            return 0;
+        return report(handle,
+                      handle ? call(*handle->pool) : Result<>(invalid("the pool handle is NULL")));
+    });
+}
+
 // Returns what CALL does with the pool.
 template <typename Call>
 int on_pool(RPMEMpool* handle, const Call& call) noexcept {
@@ -287,7 +300,9 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
 
 RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,
                                                unsigned lane, unsigned flags) {
-    return on_pool(rpp, [&](Pool& pool) { return pool.persist(offset, length, lane, flags); });
+    return on_lane_of(
+        rpp, [&](Pool& pool) { return pool.persist_at_once(offset, length, lane, flags); },
+        [&](Pool& pool) { return pool.persist(offset, length, lane, flags); });
 }
 
 RPMEM_EXPORT int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane) {
@@ -296,7 +311,9 @@ RPMEM_EXPORT int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length
 
 RPMEM_EXPORT int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane,
                              unsigned flags) {
-    return on_pool(rpp, [&](Pool& pool) { return pool.flush(offset, length, lane, flags); });
+    return on_lane_of(
+        rpp, [&](Pool& pool) { return pool.flush_at_once(offset, length, lane, flags); },
+        [&](Pool& pool) { return pool.flush(offset, length, lane, flags); });
 }
 
 RPMEM_EXPORT int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags) {
@@ -349,6 +366,17 @@ RPMEM_EXPORT const char* rpmem_check_version(unsigned major_required, unsigned m
         major_required, minor_required, RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION, why));
     errno = EINVAL;
     return error_text;
+}
+
+RPMEM_EXPORT int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats) {
+    return on_pool(rpp, [&](Pool& pool) -> Result<> {
+        if (!stats || stats->version != RPMEM_STATS_VERSION)
+            return invalid("rpmem_stats: the statistics are NULL, or their version is not {}",
+                           RPMEM_STATS_VERSION);
+        RPMEM_ASSIGN(const PoolSnapshot snapshot, pool.statistics());
+        *stats = public_statistics(snapshot);
+        return {};
+    });
 }
 
 RPMEM_EXPORT const char* rpmem_errormsg(void) { return error_text; }

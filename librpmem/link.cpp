@@ -48,10 +48,41 @@ bool may_try_again(const Error& error) {
 } // namespace
 
 Link::Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
-           std::shared_ptr<Association> first, std::optional<transport::Secret> takeover)
+           PoolCounters& counters, std::shared_ptr<Association> first,
+           std::optional<transport::Secret> takeover)
     : arguments_(arguments), settings_(settings), services_(std::move(services)),
-      takeover_(std::move(takeover)), most_time_(settings.reconnect_timeout),
-      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {}
+      counters_(counters), takeover_(std::move(takeover)), most_time_(settings.reconnect_timeout),
+      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {
+    begin_counting();
+}
+
+void Link::begin_counting() {
+    PoolFacts& facts = counters_.facts();
+    put_text(facts.name, name());
+    put_text(facts.lanes_by, current_->facts().description);
+    facts.size = arguments_.size;
+    facts.opened = static_cast<std::uint64_t>(
+        std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+    facts.then = statistics::moment();
+}
+
+void Link::become(State next) {
+    state_ = next;
+    counters_.facts().state = next;
+}
+
+void Link::count_replayed(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    counters_.facts().replayed_bytes += bytes;
+}
+
+Result<PoolSnapshot> Link::statistics() const {
+    if (counters_.fd() < 0)
+        return fail(ErrorClass::resource_limit, ENOTSUP,
+                    "rpmem_stats: there was no descriptor for statistics when the pool was opened "
+                    "(memfd_create(2) failed); does a limit (ulimit -n) bound them?");
+    return read_counters(counters_.fd());
+}
 
 Result<> Link::start() {
     if (!services_.heartbeats || !current_->can_resume())
@@ -96,6 +127,7 @@ bool Link::may_reconnect(const Error& loss) const {
 
 void Link::end_by(Error error) {
     become(State::failed);
+    put_text(counters_.facts().last_loss, error.text);
     failure_ = std::move(error);
     changed_.notify_all();
 }
@@ -105,6 +137,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
     last_problem_ = loss.text;
     waiting_since_ = told_ = Clock::now();
     become(State::reconnecting);
+    put_text(counters_.facts().last_loss, loss.text);
     const std::shared_ptr<Association> lost = current_;
     lock.unlock();
     auto next = try_or_give_up(*lost, loss);
@@ -115,6 +148,8 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
     seen_by_child_ = next->get();
     current_ = std::move(*next);
     become(State::connected);
+    ++counters_.facts().reconnects;
+    counters_.facts().generation = generation_;
     changed_.notify_all();
     services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
                           generation_, loss.text);

@@ -13,6 +13,7 @@
 
 #include "common/base/log.hpp"
 #include "librpmem/association.hpp"
+#include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -37,7 +38,8 @@ class Link {
 public:
     // TAKEOVER: of the session of FIRST, if it can be resumed.
     Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
-         std::shared_ptr<Association> first, std::optional<transport::Secret> takeover);
+         PoolCounters& counters, std::shared_ptr<Association> first,
+         std::optional<transport::Secret> takeover);
     ~Link();
     // Begins with the heartbeats, if the target knows them.
     Result<> start();
@@ -49,6 +51,10 @@ public:
     Result<std::shared_ptr<Association>> association();
     // Of the first association, before there can be another one: see Association::keep().
     void keep() noexcept { seen_by_child_.load()->keep(); }
+    // A lane has sent so many bytes again. From any thread.
+    void count_replayed(std::size_t bytes);
+    // From any thread.
+    [[nodiscard]] Result<PoolSnapshot> statistics() const;
     // From now on calls wait for so long at most.
     void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
     [[nodiscard]] std::chrono::milliseconds most_time() const { return most_time_; }
@@ -59,9 +65,10 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    enum class State { connected, reconnecting, failed };
+    using State = LinkState;
 
-    void become(State next) { state_ = next; }
+    void become(State next);
+    void begin_counting();
     [[nodiscard]] bool may_reconnect(const Error& loss) const;
     void end_by(Error error);
     void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss);
@@ -75,7 +82,8 @@ private:
     PoolArguments arguments_;
     Settings settings_;
     PoolServices services_;
-    bool beats_ = false; // the heartbeats know this link
+    PoolCounters& counters_; // their facts change with mutex_ locked
+    bool beats_ = false;     // the heartbeats know this link
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> most_time_;
     std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it

@@ -58,8 +58,9 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
     host_ = association->host();
     lane_count_ = association->lanes().lanes();
     slots_ = std::make_unique<LaneSlot[]>(lane_count_);
-    link_ = std::make_unique<Link>(arguments_, settings_, services, std::move(association),
-                                   std::move(takeover));
+    RPMEM_ASSIGN(counters_, PoolCounters::make(lane_count_));
+    link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
+                                   std::move(association), std::move(takeover));
     RPMEM_TRY(link_->start());
     out_of_dumps_.emplace(std::span(arguments_.address, arguments_.size));
     in_children_.emplace(
@@ -79,12 +80,6 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
 Pool::~Pool() {
     in_children_.reset();
     slots_.reset();
-}
-
-bool Pool::is_writable(std::size_t offset, std::size_t length, unsigned lane,
-                       unsigned flags) const {
-    return lane < lane_count_ && offset >= first_writable_ && offset < size_of_pool() &&
-           length <= size_of_pool() - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
 }
 
 Result<std::shared_ptr<Association>> Pool::association(const char* call) {
@@ -136,6 +131,7 @@ Result<> Pool::make_usable(const char* call, unsigned index) {
         }
         slot.unconfirmed.clear();
         slot.lane = *lane;
+        slot.lane->count_waits_in(counters_.lane(index).waits);
         slot.monitor = &slot.association->monitor();
         return {};
     }
@@ -143,10 +139,20 @@ Result<> Pool::make_usable(const char* call, unsigned index) {
 
 // Sends what the ranges hold now: by the strict way, and all of it durable in the end.
 int Pool::repeat(FrameLane& lane, const std::vector<PoolRange>& ranges) {
-    for (const PoolRange& range : ranges)
+    for (const PoolRange& range : ranges) {
         if (const int code = lane.flush(range.offset, range.length, false))
             return code;
+        link_->count_replayed(range.length);
+    }
     return lane.drain();
+}
+
+template <typename Operate>
+Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate operate) {
+    const std::uint64_t began = statistics::ticks();
+    RPMEM_TRY(operate());
+    count(call, lane, length, began);
+    return {};
 }
 
 // OPERATE is given the lane, and returns what its operations do. If the lane is lost meanwhile, the
@@ -179,9 +185,8 @@ Result<> Pool::recover(const char* call, unsigned index, int code,
 
 // As on_lane(), for a range that the lane is to write.
 template <typename Operate>
-[[gnu::always_inline]] inline Result<> Pool::on_range(const char* call, std::size_t offset,
-                                                      std::size_t length, unsigned lane,
-                                                      unsigned flags, Operate operate) {
+Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
+                        unsigned flags, Operate operate) {
     if (!is_writable(offset, length, lane, flags)) [[unlikely]]
         return bad_range(call, offset, length, lane, flags);
     if (length == 0) [[unlikely]]
@@ -191,19 +196,25 @@ template <typename Operate>
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
-    return on_range("rpmem_persist", offset, length, lane, flags,
-                    [&](FrameLane& own) { return own.persist(offset, length, relaxed); });
+    return counted(CallKind::persist, lane, length, [&] {
+        return on_range("rpmem_persist", offset, length, lane, flags,
+                        [&](FrameLane& own) { return own.persist(offset, length, relaxed); });
+    });
 }
 
 Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
-    return on_range("rpmem_deep_persist", offset, length, lane, 0,
-                    [&](FrameLane& own) { return own.deep_persist(offset, length); });
+    return counted(CallKind::deep_persist, lane, length, [&] {
+        return on_range("rpmem_deep_persist", offset, length, lane, 0,
+                        [&](FrameLane& own) { return own.deep_persist(offset, length); });
+    });
 }
 
 Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
     const bool relaxed = (flags & RPMEM_FLUSH_RELAXED) != 0;
-    return on_range("rpmem_flush", offset, length, lane, flags,
-                    [&](FrameLane& own) { return own.flush(offset, length, relaxed); });
+    return counted(CallKind::flush, lane, length, [&] {
+        return on_range("rpmem_flush", offset, length, lane, flags,
+                        [&](FrameLane& own) { return own.flush(offset, length, relaxed); });
+    });
 }
 
 Result<> Pool::drain(unsigned lane, unsigned flags) {
@@ -212,9 +223,11 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
                     "rpmem_drain: flags {:#x} are not known; 0 is the only value", flags);
     if (lane >= lane_count_)
         return bad_lane("rpmem_drain", lane);
-    if (!slots_[lane].owes())
-        return look("rpmem_drain").map([](const auto&) {});
-    return on_lane("rpmem_drain", lane, [](FrameLane& own) { return own.drain(); });
+    return counted(CallKind::drain, lane, 0, [&] {
+        if (!slots_[lane].owes())
+            return look("rpmem_drain").map([](const auto&) {});
+        return on_lane("rpmem_drain", lane, [](FrameLane& own) { return own.drain(); });
+    });
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {
@@ -224,8 +237,10 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
         return fail(ErrorClass::caller_fault, EINVAL,
                     "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
                     offset, size_of_pool());
-    return on_lane("rpmem_read", lane,
-                   [&](FrameLane& own) { return own.read(destination, offset, length); });
+    return counted(CallKind::read, lane, length, [&] {
+        return on_lane("rpmem_read", lane,
+                       [&](FrameLane& own) { return own.read(destination, offset, length); });
+    });
 }
 
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
@@ -268,6 +283,14 @@ Result<> Pool::close() {
     if (!drained)
         return drained;
     return on_session("rpmem_close", [](Association& association) { return association.close(); });
+}
+
+Result<PoolSnapshot> Pool::statistics() const {
+    if (inherited())
+        return fail(ErrorClass::caller_fault, EPERM,
+                    "rpmem_stats: the pool belongs to the process that opened it, and this is a "
+                    "child that it made by fork(2)");
+    return link_->statistics();
 }
 
 Failure Pool::bad_lane(const char* call, unsigned lane) const {

@@ -13,6 +13,7 @@
 #include "librpmem/association.hpp"
 #include "librpmem/dump_exclusion.hpp"
 #include "librpmem/link.hpp"
+#include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
 
@@ -47,13 +48,34 @@ public:
     // Of the first association.
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
 
-    RPMEM_HOT Result<> persist(std::size_t offset, std::size_t length, unsigned lane,
-                               unsigned flags);
+    // As persist() and flush(), if nothing is in the way. False: they have not begun, or the lane
+    // has failed, and fails again in the same way.
+    [[nodiscard]] bool persist_at_once(std::size_t offset, std::size_t length, unsigned lane,
+                                       unsigned flags) {
+        const std::uint64_t began = statistics::ticks();
+        if (!is_ready(offset, length, lane, flags) ||
+            slots_[lane].lane->persist(offset, length, (flags & RPMEM_PERSIST_RELAXED) != 0) != 0)
+            return false;
+        count(CallKind::persist, lane, length, began);
+        return true;
+    }
+    [[nodiscard]] bool flush_at_once(std::size_t offset, std::size_t length, unsigned lane,
+                                     unsigned flags) {
+        const std::uint64_t began = statistics::ticks();
+        if (!is_ready(offset, length, lane, flags) ||
+            slots_[lane].lane->flush(offset, length, (flags & RPMEM_FLUSH_RELAXED) != 0) != 0)
+            return false;
+        count(CallKind::flush, lane, length, began);
+        return true;
+    }
+    Result<> persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
     Result<> flush(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> drain(unsigned lane, unsigned flags);
     Result<> read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane);
     Result<> set_attributes(const rpmem_pool_attr& attributes);
+    // From any thread.
+    [[nodiscard]] Result<PoolSnapshot> statistics() const;
     // Whatever it returns, the pool can only be destroyed afterwards.
     Result<> close();
     // This process is a child of the one that opened the pool: every operation is refused, and the
@@ -77,13 +99,31 @@ private:
     Result<> take_up(std::shared_ptr<Association> association,
                      const wire::InBandAttributes& in_band, const PoolServices& services);
 
+    // CALL has succeeded on LANE.
+    void count(CallKind call, unsigned lane, std::size_t length, std::uint64_t began) {
+        LaneCounters& counters = counters_.lane(lane);
+        counters.count(call, length, began);
+        if (call == CallKind::flush)
+            counters.unconfirmed += length;
+        else if (call != CallKind::read)
+            counters.unconfirmed = 0;
+    }
+    template <typename Operate>
+    Result<> counted(CallKind call, unsigned lane, std::size_t length, Operate operate);
     template <typename Operate>
     Result<> on_lane(const char* call, unsigned index, Operate operate);
     template <typename Operate>
     Result<> on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
                       unsigned flags, Operate operate);
     [[nodiscard]] bool is_writable(std::size_t offset, std::size_t length, unsigned lane,
-                                   unsigned flags) const;
+                                   unsigned flags) const {
+        return lane < lane_count_ && offset >= first_writable_ && offset < arguments_.size &&
+               length <= arguments_.size - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
+    }
+    [[nodiscard]] bool is_ready(std::size_t offset, std::size_t length, unsigned lane,
+                                unsigned flags) const {
+        return is_writable(offset, length, lane, flags) && length != 0 && slots_[lane].is_usable();
+    }
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
@@ -93,7 +133,7 @@ private:
     template <typename Ask>
     Result<> on_session(const char* call, Ask ask);
     [[nodiscard]] Result<> make_usable(const char* call, unsigned index);
-    [[nodiscard]] static int repeat(FrameLane& lane, const std::vector<PoolRange>& ranges);
+    [[nodiscard]] int repeat(FrameLane& lane, const std::vector<PoolRange>& ranges);
     // The lane returned CODE. PATIENCE bounds a call whose session is lost again and again.
     [[nodiscard]] Result<> recover(const char* call, unsigned index, int code,
                                    std::optional<Deadline>& patience);
@@ -107,6 +147,7 @@ private:
     std::string host_;
     std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
     unsigned lane_count_ = 0;
+    PoolCounters counters_; // the link writes into them
     std::unique_ptr<Link> link_;
     std::unique_ptr<LaneSlot[]> slots_;
     std::atomic<bool> inherited_ = false;

@@ -141,7 +141,7 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
                                                       std::size_t offset, std::uint32_t length,
                                                       More more) {
     while (!responses_.has_room(type, length))
-        if (const int code = make_progress())
+        if (const int code = wait_for_room())
             return code;
     const FrameHeader header = responses_.add(type, flags, offset, length);
     if (type != FrameType::read)
@@ -172,7 +172,18 @@ int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std:
     return 0;
 }
 
+int FrameLane::wait_for_room() {
+    ++*waits_;
+    return make_progress();
+}
+
 int FrameLane::wait_for_news() {
+    if (failure_ == 0)
+        failure_ = sleep_for_news();
+    return failure_;
+}
+
+int FrameLane::sleep_for_news() {
     if (connection_->ended())
         return after_the_end();
     switch (group_->wait(timeout_, watch_.fd)) {
@@ -207,7 +218,7 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
     while (length > 0) {
         const auto size = static_cast<std::uint32_t>(std::min(length, most));
         while (!responses_.has_room(FrameType::read, size))
-            if (const int code = make_progress())
+            if (const int code = wait_for_room())
                 return code;
         places_[(responses_.reads_ended() + responses_.reads()) % wire::most_reads] = {destination,
                                                                                        size};

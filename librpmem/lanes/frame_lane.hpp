@@ -38,10 +38,10 @@ struct DirectRanges {
     std::size_t strict = std::numeric_limits<std::size_t>::max();
 };
 
-// All operations return 0, or a positive errno value after which the lane is of no more use:
-// EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. They take effect in the order of
-// the calls. RELAXED: the target need not store aligned words of the range as a whole; it does but
-// for ranges that are written directly.
+// All operations return 0, or a positive errno value after which the lane is of no more use, and
+// which it returns again: EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. They take
+// effect in the order of the calls. RELAXED: the target need not store aligned words of the range
+// as a whole; it does but for ranges that are written directly.
 class FrameLane final : private transport::Receiver {
 public:
     // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT: for an operation, of
@@ -75,6 +75,8 @@ public:
     [[nodiscard]] std::string complaint() const;
     // What the target said when it ended the lane; empty: nothing.
     [[nodiscard]] const std::string& output() const { return last_words_; }
+    // From now on, how often it waits until the target has room for more.
+    void count_waits_in(std::uint64_t& counter) { waits_ = &counter; }
     // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
     void release_in_child() { connection_->release_in_child(); }
 
@@ -108,7 +110,9 @@ private:
         group_->progressed();
         return 0; // if it has ended, the next call says so
     }
+    int wait_for_room();
     int wait_for_news();
+    int sleep_for_news();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 
@@ -136,7 +140,10 @@ private:
     bool ack_is_asked_ = true;  // for the last write
     Method method_;
     DirectRanges direct_ranges_;
-    bool answers_each_;              // frame, without being asked
+    bool answers_each_; // frame, without being asked
+    int failure_ = 0;   // what the lane has returned
+    std::uint64_t own_waits_ = 0;
+    std::uint64_t* waits_ = &own_waits_;
     std::uint64_t last_data_ = 0;    // number of the last frame that brings data
     std::vector<PoolRange> written_; // by the device alone, and not confirmed; never reallocated
     std::array<std::span<std::byte>, wire::most_reads> places_{}; // of the reads without data

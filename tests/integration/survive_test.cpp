@@ -121,6 +121,38 @@ TEST_F(Survives, WhatWasFlushedIsRepeatedAndNothingElse) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+TEST_F(Survives, StatisticsTellOfIt) {
+    RPMEMpool* const pool = filled(2);
+    struct rpmem_pool_stats before {};
+    EXPECT_TRUE(failed(rpmem_stats(pool, &before), EINVAL)); // no version
+    before.version = RPMEM_STATS_VERSION;
+    ASSERT_TRUE(succeeded(rpmem_stats(pool, &before)));
+    EXPECT_EQ(before.state, RPMEM_LINK_CONNECTED);
+    EXPECT_EQ(before.lanes, 2);
+    EXPECT_EQ(before.persist.calls, 2);
+    EXPECT_EQ(before.persist.bytes, 2 * (local.size() - header_size));
+    EXPECT_GT(before.persist.longest_ns, 0);
+    EXPECT_GE(before.persist.total_ns, before.persist.p50_ns);
+    stop_daemon();
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, range_begin, 100, 0, 0)));
+    ASSERT_TRUE(succeeded(rpmem_flush(pool, range_begin + 500, 100, 1, 0)));
+    kill_daemon();
+    struct rpmem_pool_stats lost = before;
+    ASSERT_TRUE(succeeded(rpmem_stats(pool, &lost)));
+    EXPECT_EQ(lost.unconfirmed_bytes, 200);
+    ASSERT_TRUE(succeeded(rpmem_drain(pool, 0, 0)));
+    struct rpmem_pool_stats after = before;
+    ASSERT_TRUE(succeeded(rpmem_stats(pool, &after)));
+    EXPECT_EQ(after.generation, 1);
+    EXPECT_EQ(after.reconnects, 1);
+    EXPECT_EQ(after.replayed_bytes, 100); // of the other lane: not yet
+    EXPECT_EQ(after.unconfirmed_bytes, 100);
+    EXPECT_EQ(after.flush.calls, 2);
+    EXPECT_EQ(after.drain.calls, 1);
+    EXPECT_EQ(after.persist.calls, before.persist.calls);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 // What has been flushed and never drained is durable when the pool is closed.
 TEST_F(Survives, CloseConfirmsWhatWasFlushed) {
     RPMEMpool* const pool = filled(2);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long calls took: counts by buckets whose width grows with the time, as in HdrHistogram. A
+// time is known to 12.5 %.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace rpmem::statistics {
+
+// Buckets of each power of two.
+inline constexpr unsigned bits_of_bucket = 3;
+inline constexpr unsigned steps = 1U << bits_of_bucket;
+
+// Longer times than 2^40 ticks, some minutes, are counted as that.
+inline constexpr std::uint64_t longest = (std::uint64_t{1} << 40) - 1;
+
+// The shift by STEPS makes the smallest times like all others, without a branch.
+[[nodiscard]] constexpr std::size_t bucket_of(std::uint64_t ticks) {
+    const std::uint64_t shifted = std::min(ticks, longest) + steps;
+    const unsigned power = static_cast<unsigned>(std::bit_width(shifted)) - 1 - bits_of_bucket;
+    return static_cast<std::size_t>(power) * steps + static_cast<std::size_t>(shifted >> power) -
+           steps;
+}
+
+inline constexpr std::size_t buckets = bucket_of(longest) + 1;
+
+// The least time of BUCKET; of the one behind the last: what no time reaches.
+[[nodiscard]] constexpr std::uint64_t least_of(std::size_t bucket) {
+    const std::size_t power = bucket / steps;
+    return ((std::uint64_t{bucket % steps} + steps) << power) - steps;
+}
+
+using Counts = std::array<std::uint64_t, buckets>;
+
+// The time that SHARE of all calls (0 to 1) did not exceed, as the upper end of its bucket; 0
+// without calls.
+[[nodiscard]] inline std::uint64_t quantile(const Counts& counts, double share) {
+    std::uint64_t calls = 0;
+    for (const std::uint64_t count : counts)
+        calls += count;
+    const auto wanted = std::max<std::uint64_t>(
+        static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(calls))), 1);
+    std::uint64_t seen = 0;
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+        seen += counts[bucket];
+        if (seen >= wanted)
+            return least_of(bucket + 1) - 1;
+    }
+    return 0;
+}
+
+} // namespace rpmem::statistics

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/statistics/pool_snapshot.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <numeric>
+
+namespace rpmem::initiator {
+namespace {
+
+// Read and not mapped: its writer goes on meanwhile, and a file of somebody else's could be made
+// smaller.
+template <typename Value>
+Result<> read_at(int file, std::size_t offset, Value& value) {
+    const ssize_t got = ::pread(file, &value, sizeof(value), static_cast<off_t>(offset));
+    if (got == static_cast<ssize_t>(sizeof(value)))
+        return {};
+    return fail(ErrorClass::caller_fault, got < 0 ? errno : EINVAL,
+                "these are no statistics of a pool: they end too early");
+}
+
+void add(PoolSnapshot& snapshot, const LaneCounters& lane) {
+    snapshot.unconfirmed_bytes += lane.unconfirmed;
+    snapshot.waits += lane.waits;
+    for (std::size_t kind = 0; kind < call_kinds; ++kind) {
+        CallTotals& totals = snapshot.of[kind];
+        totals.bytes += lane.of[kind].bytes;
+        totals.ticks += lane.of[kind].ticks;
+        std::transform(totals.calls.begin(), totals.calls.end(), lane.of[kind].calls.begin(),
+                       totals.calls.begin(), std::plus<>());
+    }
+}
+
+} // namespace
+
+Result<PoolSnapshot> read_counters(int file) {
+    PoolCounterHeader header{};
+    RPMEM_TRY(read_at(file, 0, header));
+    if (header.magic != counter_magic)
+        return invalid("these are no statistics of a pool");
+    if (header.version != counter_version || header.size != sizeof(PoolCounterHeader) ||
+        header.size_of_lane != sizeof(LaneCounters))
+        return fail(ErrorClass::caller_fault, EPROTONOSUPPORT,
+                    "the statistics have version {}, and {} is known; the program uses another "
+                    "version of librpmem than this tool: restart it",
+                    header.version, counter_version);
+    struct stat status {};
+    if (::fstat(file, &status) != 0 ||
+        static_cast<std::uint64_t>(status.st_size) !=
+            lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
+        return invalid("the statistics are not as long as {} lanes make them",
+                       header.facts.lane_count);
+    PoolSnapshot snapshot{.process = header.process,
+                          .facts = header.facts,
+                          .nanoseconds_of_tick = statistics::nanoseconds_of_tick(
+                              header.facts.then, statistics::moment()),
+                          .of = {}};
+    const auto lane = std::make_unique<LaneCounters>();
+    for (std::size_t index = 0; index < header.facts.lane_count; ++index) {
+        RPMEM_TRY(read_at(file, lanes_begin + index * sizeof(LaneCounters), *lane));
+        add(snapshot, *lane);
+    }
+    return snapshot;
+}
+
+CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
+    const CallTotals& totals = snapshot.of[static_cast<unsigned>(call)];
+    const auto nanoseconds = [&](std::uint64_t ticks) {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) *
+                                          snapshot.nanoseconds_of_tick);
+    };
+    const auto at = [&](double share) {
+        return nanoseconds(statistics::quantile(totals.calls, share));
+    };
+    return {.calls = std::accumulate(totals.calls.begin(), totals.calls.end(), std::uint64_t{0}),
+            .bytes = totals.bytes,
+            .total = nanoseconds(totals.ticks),
+            .p50 = at(0.5),
+            .p99 = at(0.99),
+            .p999 = at(0.999),
+            .longest = at(1)};
+}
+
+PoolSnapshot since(const PoolSnapshot& before, PoolSnapshot now) {
+    now.facts.reconnects -= before.facts.reconnects;
+    now.facts.replayed_bytes -= before.facts.replayed_bytes;
+    now.waits -= before.waits;
+    for (std::size_t kind = 0; kind < call_kinds; ++kind) {
+        CallTotals& totals = now.of[kind];
+        totals.bytes -= before.of[kind].bytes;
+        totals.ticks -= before.of[kind].ticks;
+        std::transform(totals.calls.begin(), totals.calls.end(), before.of[kind].calls.begin(),
+                       totals.calls.begin(), std::minus<>());
+    }
+    return now;
+}
+
+} // namespace rpmem::initiator
