@@ -73,7 +73,7 @@ struct Library {
     Settings settings = read_settings(setting_from_environment);
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
-    Heartbeats heartbeats;
+    Heartbeats heartbeats{settings.stats_dir, log};
 
     Library() {
         for (const std::string& warning : settings.warnings)

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,9 @@ class Link;
 
 class Heartbeats {
 public:
-    Heartbeats() = default;
+    // STATS_DIR: where statistics are written; empty: nowhere. LOG: what is wrong with that.
+    explicit Heartbeats(std::string stats_dir = {}, Log log = {})
+        : stats_dir_(std::move(stats_dir)), log_(std::move(log)) {}
     ~Heartbeats();
     Heartbeats(const Heartbeats&) = delete;
     Heartbeats& operator=(const Heartbeats&) = delete;
@@ -25,6 +28,7 @@ public:
     // From any thread. LINK's beat() is called once a second until remove() has returned. Fails if
     // there can be no thread.
     Result<> add(Link& link);
+    [[nodiscard]] bool writes_statistics() const { return !stats_dir_.empty(); }
     // The last one ends the thread.
     void remove(Link& link);
 
@@ -38,7 +42,10 @@ private:
     };
 
     void run();
+    void write_statistics(std::unique_lock<std::mutex>& lock);
 
+    const std::string stats_dir_;
+    Log log_;
     Shared shared_;
     ForkListener in_children_{
         [](void* owner) { new (&static_cast<Heartbeats*>(owner)->shared_) Shared(); }, this};

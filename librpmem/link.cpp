@@ -85,7 +85,8 @@ Result<PoolSnapshot> Link::statistics() const {
 }
 
 Result<> Link::start() {
-    if (!services_.heartbeats || !current_->can_resume())
+    if (!services_.heartbeats ||
+        !(current_->can_resume() || services_.heartbeats->writes_statistics()))
         return {};
     RPMEM_TRY(services_.heartbeats->add(*this));
     beats_ = true;
@@ -218,7 +219,7 @@ void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
         tell_waiting();
-    if (state_ != State::connected || current_->monitor().lost())
+    if (state_ != State::connected || current_->monitor().lost() || !current_->can_resume())
         return;
     const std::shared_ptr<Association> association = current_;
     lock.unlock();

@@ -41,7 +41,7 @@ public:
          PoolCounters& counters, std::shared_ptr<Association> first,
          std::optional<transport::Secret> takeover);
     ~Link();
-    // Begins with the heartbeats, if the target knows them.
+    // Begins with the heartbeats, if the target knows them, and with writing statistics.
     Result<> start();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;

@@ -101,6 +101,9 @@ constexpr SettingRow<Settings> rows[] = {
     text_row<&Settings::log_file>(
         "RPMEM_LOG_FILE", "",
         "log file instead of standard error; a final '-' is followed by the process id"),
+    text_row<&Settings::stats_dir>(
+        "RPMEM_STATS_DIR", "",
+        "directory where statistics for Prometheus are written every 10 seconds"),
 };
 
 } // namespace

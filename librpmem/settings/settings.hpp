@@ -43,7 +43,8 @@ struct Settings {
     bool require_hello; // peers of protocol 0.1 are refused
     std::chrono::microseconds spin_time;
     LogLevel log_level;
-    std::string log_file; // empty: standard error
+    std::string log_file;  // empty: standard error
+    std::string stats_dir; // empty: no files
 
     std::vector<std::string> warnings; // one line for each value that was not taken
 };

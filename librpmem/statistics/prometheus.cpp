@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/statistics/prometheus.hpp"
+
+#include "common/statistics/exposition.hpp"
+
+namespace rpmem::initiator {
+namespace {
+
+using statistics::Exposition;
+using statistics::Labels;
+
+Labels labels_of(const PoolSnapshot& pool) {
+    const std::string name = text_of(pool.facts.name);
+    const std::size_t colon = std::min(name.rfind(':'), name.size());
+    return {{"target", name.substr(0, colon)},
+            {"pool_set", name.substr(std::min(colon + 1, name.size()))},
+            {"pid", std::to_string(pool.process)}};
+}
+
+Labels with(Labels labels, std::string_view name, std::string_view value) {
+    labels.emplace_back(name, value);
+    return labels;
+}
+
+struct Metric {
+    const char* name;
+    const char* type;
+    const char* help;
+    std::uint64_t (*of)(const PoolSnapshot& pool);
+};
+
+constexpr Metric metrics[] = {
+    {"rpmem_pool_size_bytes", "gauge", "Size of the pool.",
+     [](const PoolSnapshot& pool) { return pool.facts.size; }},
+    {"rpmem_pool_lanes", "gauge", "Lanes of the pool.",
+     [](const PoolSnapshot& pool) { return std::uint64_t{pool.facts.lane_count}; }},
+    {"rpmem_pool_session_generation", "gauge", "Number of the session; 0 is the first.",
+     [](const PoolSnapshot& pool) { return pool.facts.generation; }},
+    {"rpmem_pool_unconfirmed_bytes", "gauge", "Bytes that were flushed and not yet drained.",
+     [](const PoolSnapshot& pool) { return pool.unconfirmed_bytes; }},
+    {"rpmem_pool_reconnects_total", "counter", "Sessions that took the place of a lost one.",
+     [](const PoolSnapshot& pool) { return pool.facts.reconnects; }},
+    {"rpmem_pool_replayed_bytes_total", "counter", "Bytes that were sent again after a loss.",
+     [](const PoolSnapshot& pool) { return pool.facts.replayed_bytes; }},
+    {"rpmem_pool_waits_total", "counter", "Waits until the target had room for more.",
+     [](const PoolSnapshot& pool) { return pool.waits; }},
+};
+
+void tell_states(Exposition& exposition, std::span<const PoolSnapshot> pools) {
+    exposition.family("rpmem_pool_state", "gauge", "1 for the state of the link.");
+    for (const PoolSnapshot& pool : pools)
+        for (std::size_t state = 0; state < link_state_names.size(); ++state)
+            exposition.sample(with(labels_of(pool), "state", link_state_names[state]),
+                              static_cast<std::size_t>(pool.facts.state) == state);
+}
+
+void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
+    exposition.family("rpmem_pool_call_bytes_total", "counter", "Bytes of the ranges of calls.");
+    for (const PoolSnapshot& pool : pools)
+        for (std::size_t kind = 0; kind < call_kinds; ++kind)
+            exposition.sample(with(labels_of(pool), "call", call_names[kind]), pool.of[kind].bytes);
+    exposition.family("rpmem_pool_call_duration_seconds", "histogram", "How long calls took.");
+    for (const PoolSnapshot& pool : pools)
+        for (std::size_t kind = 0; kind < call_kinds; ++kind)
+            exposition.histogram(with(labels_of(pool), "call", call_names[kind]),
+                                 pool.of[kind].calls, pool.of[kind].ticks,
+                                 pool.nanoseconds_of_tick);
+}
+
+} // namespace
+
+std::string metrics_of(std::span<const PoolSnapshot> pools) {
+    Exposition exposition;
+    for (const auto& [name, type, help, of] : metrics) {
+        exposition.family(name, type, help);
+        for (const PoolSnapshot& pool : pools)
+            exposition.sample(labels_of(pool), of(pool));
+    }
+    tell_states(exposition, pools);
+    tell_calls(exposition, pools);
+    return exposition.text();
+}
+
+} // namespace rpmem::initiator
