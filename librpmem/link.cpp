@@ -76,6 +76,13 @@ std::string Link::name() const {
     return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
 }
 
+std::string Link::limit() const {
+    const milliseconds most = most_time_;
+    return fmt::format("{} ms, {}", most.count(),
+                       most < settings_.reconnect_timeout ? "the limit of rpmem_close()"
+                                                          : "RPMEM_RECONNECT_TIMEOUT");
+}
+
 Result<std::shared_ptr<Association>> Link::association() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -163,8 +170,8 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
                 continue;
         }
         return fail(goes_on ? ErrorClass::link_lost : why.kind, goes_on ? ECONNRESET : why.code,
-                    "{}; to reconnect failed ({} tries in {} ms, RPMEM_RECONNECT_TIMEOUT): {}; {}",
-                    loss.text, tries, time.count(), why.text, may_lack);
+                    "{}; to reconnect failed ({} tries in {}): {}; {}", loss.text, tries, limit(),
+                    why.text, may_lack);
     }
 }
 

@@ -246,7 +246,8 @@ TEST_F(Endings, APoolIsClosedWhileItsTargetIsAway) {
         kill_daemon();
         set_command(is_mute ? "exec cat >/dev/null" : "exit 127");
         const PromisedTime time;
-        EXPECT_TRUE(failed(rpmem_close(pool), ECONNRESET, "reconnect"));
+        EXPECT_TRUE(
+            failed(rpmem_close(pool), ECONNRESET, "in 4000 ms, the limit of rpmem_close()"));
     }
 }
 
@@ -376,7 +377,7 @@ TEST_F(EndingsForGood, TheTargetStaysAway) {
         EXPECT_TRUE(failed(persist_all(pool), ECONNRESET, "is lost: ")); // the first cause
     }
     const std::string text = rpmem_errormsg();
-    EXPECT_TRUE(contains(text, " tries in 15000 ms"));
+    EXPECT_TRUE(contains(text, " tries in 15000 ms, RPMEM_RECONNECT_TIMEOUT"));
     // The last one; a busy machine may have had no time for another login.
     EXPECT_TRUE(text.find("closed for the winter") != std::string::npos ||
                 text.find("waited ") != std::string::npos)
