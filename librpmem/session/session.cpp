@@ -317,7 +317,8 @@ Result<> run_remote(const Target& target, const std::string& command, const Sett
                                              Deadline(settings.connect_timeout)));
     Channel& channel = *started;
     RPMEM_ASSIGN(const auto status,
-                 in_context("command on " + target.host,
+                 in_context(fmt::format("command on {} ({} ms, RPMEM_OPERATION_TIMEOUT)",
+                                        target.host, settings.operation_timeout.count()),
                             channel.finish(Deadline(settings.operation_timeout))));
     if (status.known && status.signal == 0 && status.code == 0)
         return {};
