@@ -32,18 +32,16 @@ void put(std::string_view text, std::array<char, Size>& field) {
 Result<std::shared_ptr<Association>> Association::log_in(const PoolArguments& arguments,
                                                          const Settings& settings,
                                                          const LoginTerms& terms) {
-    std::shared_ptr<Association> association(new Association(arguments, settings, terms.time));
+    std::shared_ptr<Association> association(new Association(arguments, settings, terms.deadline));
     RPMEM_TRY(association->start_session());
     RPMEM_TRY(association->introduce(terms.generation, terms.takeover));
     RPMEM_TRY(association->choose_provider());
     return association;
 }
 
-Association::Association(const PoolArguments& arguments, const Settings& settings,
-                         std::chrono::milliseconds time)
-    : arguments_(arguments), settings_(settings), login_settings_(settings) {
-    login_settings_.connect_timeout = std::min(settings.connect_timeout, time);
-    login_settings_.operation_timeout = std::min(settings.operation_timeout, time);
+std::chrono::milliseconds Association::rest() const {
+    return deadline_ ? std::chrono::milliseconds(std::max(deadline_->poll_timeout(), 1))
+                     : std::chrono::milliseconds::max();
 }
 
 Association::~Association() {
@@ -58,14 +56,14 @@ Result<> Association::start_session() {
     RPMEM_ASSIGN(auto target, parse_target(arguments_.target));
     host_ = target.host;
     route_ = std::make_unique<Route>(target, LocalMemory{arguments_.address, arguments_.size},
-                                     login_settings_);
+                                     settings_);
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
     if (!may_use_rdma(settings_))
         RPMEM_TRY(require_a_provider(search, host_, settings_));
     auto session =
-        Session::start(target, arguments_.command, route_->begins_with_ipv4(), login_settings_);
+        Session::start(target, arguments_.command, route_->begins_with_ipv4(), settings_, rest());
     if (!session)
         // Where only RDMA may serve, what keeps it from that explains more than a failed login.
         RPMEM_TRY(require_a_provider(search, host_, settings_));
@@ -89,6 +87,7 @@ Result<> Association::introduce(std::uint64_t generation, const transport::Secre
     const bool has_name =
         ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
     put(has_name ? entry.pw_name : std::to_string(::geteuid()), login.user);
+    session_->answers_within(rest());
     auto done = session_->log_in(login);
     ::explicit_bzero(login.takeover.data(), login.takeover.size());
     return done;
@@ -131,6 +130,7 @@ Result<wire::CreateResponse> Association::create(const rpmem_pool_attr& attribut
 }
 
 Result<wire::OpenResponse> Association::open() {
+    session_->answers_within(rest());
     RPMEM_ASSIGN(auto response, session_->open(request()));
     become(State::opened);
     return response;
@@ -159,6 +159,7 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
         facts_.warnings.push_back(std::move(notice));
     route_.reset();
     session_->answers_within(settings_.operation_timeout);
+    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
     if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
     return {};
@@ -188,12 +189,13 @@ Association::connect_lanes(const wire::InBandAttributes& in_band) {
     // Over frames key 0 says that there is no access.
     if (request.kind && (!request.proof || in_band.rkey != 0))
         request.remote = {in_band.raddr, in_band.rkey};
-    return route_->connect([this] { return monitor_->find_lost(); },
-                           [&](const std::string& host, auto time) {
-                               request.host = host;
-                               return request.kind ? FabricLanes::open(request, settings_, time)
-                                                   : TcpLanes::open(request, settings_, time);
-                           });
+    return route_->connect(
+        std::min(settings_.connect_timeout, rest()), [this] { return monitor_->find_lost(); },
+        [&](const std::string& host, auto time) {
+            request.host = host;
+            return request.kind ? FabricLanes::open(request, settings_, time)
+                                : TcpLanes::open(request, settings_, time);
+        });
 }
 
 // For lanes, which throw nothing.

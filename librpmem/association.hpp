@@ -8,6 +8,7 @@
 //   opened     -> in use     keep()
 #pragma once
 
+#include "common/base/deadline.hpp"
 #include "common/wire/control_messages.hpp"
 #include "librpmem/lanes/lazy_lanes.hpp"
 #include "librpmem/monitor.hpp"
@@ -46,8 +47,8 @@ struct LoginTerms {
     std::uint64_t generation = 0;
     // The key of the first one, if this one takes over its pool.
     const transport::Secret* takeover = nullptr;
-    // A step takes no longer until it is connected, and what the settings let it from then on.
-    std::chrono::milliseconds time = std::chrono::milliseconds::max();
+    // When it is given up unless it is connected; nothing: only the settings bound each step.
+    std::optional<Deadline> deadline{};
 };
 
 class Association {
@@ -69,6 +70,8 @@ public:
 
     [[nodiscard]] const std::string& host() const { return host_; }
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
+    // From the login on, until it was connected.
+    [[nodiscard]] std::chrono::milliseconds took() const { return took_; }
     [[nodiscard]] bool is_read_only() const { return session_->holds(wire::condition_read_only); }
     // A later generation can take its place.
     [[nodiscard]] bool can_resume() const { return session_->agreement().resume; }
@@ -91,10 +94,14 @@ public:
     void release_in_child();
 
 private:
+    using Clock = std::chrono::steady_clock;
     enum class State { logged_in, half_made, opened, in_use };
 
     Association(const PoolArguments& arguments, const Settings& settings,
-                std::chrono::milliseconds time);
+                std::optional<Deadline> deadline)
+        : arguments_(arguments), settings_(settings), deadline_(deadline) {}
+    // How long the next step may take.
+    [[nodiscard]] std::chrono::milliseconds rest() const;
     void become(State next) { state_ = next; }
     Result<> start_session();
     Result<> introduce(std::uint64_t generation, const transport::Secret* takeover);
@@ -105,7 +112,9 @@ private:
 
     PoolArguments arguments_;
     Settings settings_;
-    Settings login_settings_; // until it is connected
+    const Clock::time_point began_ = Clock::now();
+    std::optional<Deadline> deadline_; // until it is connected
+    std::chrono::milliseconds took_{};
     State state_ = State::logged_in;
     std::string host_;
     AssociationFacts facts_;

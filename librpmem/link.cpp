@@ -20,6 +20,12 @@ using std::chrono::milliseconds;
 // The longest pause between two tries.
 constexpr milliseconds longest_pause(5000);
 
+// A target that is mute keeps none of them for longer than the part of the time that lets so many
+// begin. But a login takes a while, and one that was slow before will be slow again.
+constexpr int least_tries = 3;
+constexpr milliseconds least_try(3000);
+constexpr int times_slower = 2; // than the session before
+
 // A call that waits is told of in the log after the first of these, and again after each of the
 // second.
 constexpr std::chrono::seconds first_word(2);
@@ -102,6 +108,13 @@ std::string Link::name() const {
     return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
 }
 
+std::string Link::limit() const {
+    const milliseconds most = most_time_;
+    return fmt::format("{} ms, {}", most.count(),
+                       most < settings_.reconnect_timeout ? "the limit of rpmem_close()"
+                                                          : "RPMEM_RECONNECT_TIMEOUT");
+}
+
 Result<std::shared_ptr<Association>> Link::association() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -172,9 +185,11 @@ Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost,
 
 Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Error& loss) {
     const Deadline deadline(time);
+    const milliseconds longest_try =
+        std::max({time / least_tries, least_try, times_slower * current_->took()});
     milliseconds pause = settings_.reconnect_delay;
     for (unsigned tries = 1;; ++tries) {
-        auto next = try_once(milliseconds(std::max(deadline.poll_timeout(), 1)));
+        auto next = try_once(std::min(longest_try, milliseconds(deadline.poll_timeout())));
         if (next)
             return next;
         const Error& why = next.error();
@@ -191,8 +206,8 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
                 continue;
         }
         return fail(goes_on ? ErrorClass::link_lost : why.kind, goes_on ? ECONNRESET : why.code,
-                    "{}; to reconnect failed ({} tries in {} ms, RPMEM_RECONNECT_TIMEOUT): {}; {}",
-                    loss.text, tries, time.count(), why.text, may_lack);
+                    "{}; to reconnect failed ({} tries in {}): {}; {}", loss.text, tries, limit(),
+                    why.text, may_lack);
     }
 }
 
@@ -204,7 +219,7 @@ Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
     RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings_,
                                                 {.generation = generation_,
                                                  .takeover = takes_over ? &*takeover_ : nullptr,
-                                                 .time = time}));
+                                                 .deadline = Deadline(time)}));
     RPMEM_ASSIGN(const auto response, next->open());
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)

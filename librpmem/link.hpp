@@ -55,9 +55,11 @@ public:
     void count_replayed(std::size_t bytes);
     // From any thread.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // From now on calls wait for so long at most.
+    // From now on calls wait for so long at most: rpmem_close() has its own limit.
     void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
     [[nodiscard]] std::chrono::milliseconds most_time() const { return most_time_; }
+    // That, and what sets it, for messages.
+    [[nodiscard]] std::string limit() const;
     // By the thread of the heartbeats, once a second.
     void beat() noexcept;
     // In a child made by fork(2).

@@ -176,9 +176,9 @@ Result<> Pool::recover(const char* call, unsigned index, int code,
         patience.emplace(link_->most_time());
     else if (patience->passed())
         return fail(ErrorClass::link_lost, ECONNRESET,
-                    "{}: the session was lost again and again for {} ms "
-                    "(RPMEM_RECONNECT_TIMEOUT), the last time because of this: {}",
-                    call, settings_.reconnect_timeout.count(),
+                    "{}: the session was lost again and again ({}), the last time because of this: "
+                    "{}",
+                    call, link_->limit(),
                     slot.monitor->reason(std::chrono::milliseconds(0)).value().text);
     return make_usable(call, index);
 }

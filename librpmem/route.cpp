@@ -60,9 +60,10 @@ Result<ProviderChoice> Route::choose_at(const std::string& host, const Session& 
                            settings_);
 }
 
-Result<std::unique_ptr<LazyLanes>> Route::connect(const std::function<bool()>& is_lost,
+Result<std::unique_ptr<LazyLanes>> Route::connect(std::chrono::milliseconds time,
+                                                  const std::function<bool()>& is_lost,
                                                   const Try& connect_to) {
-    const Deadline deadline(settings_.connect_timeout);
+    const Deadline deadline(time);
     const auto indices = remaining();
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};
     for (std::size_t i = 0; i < indices.size(); ++i) {

@@ -34,9 +34,10 @@ public:
     // Connects lanes to HOST, each of them within TIME.
     using Try = std::function<Result<std::unique_ptr<LazyLanes>>(const std::string& host,
                                                                  std::chrono::milliseconds time)>;
-    // Tries the addresses from that one on, all of them together within RPMEM_CONNECT_TIMEOUT.
-    // IS_LOST: the session is, so that no address helps.
-    Result<std::unique_ptr<LazyLanes>> connect(const std::function<bool()>& is_lost,
+    // Tries the addresses from that one on, all of them together within TIME. IS_LOST: the session
+    // is, so that no address helps.
+    Result<std::unique_ptr<LazyLanes>> connect(std::chrono::milliseconds time,
+                                               const std::function<bool()>& is_lost,
                                                const Try& connect_to);
     // Where the lanes are connected; the first place where they may be, until then.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }

@@ -59,14 +59,14 @@ constexpr const char* cannot_confine =
 Session::~Session() {
     if (!pool_)
         return;
-    // Whoever had this pool made has gone without CLOSE, and never reached it by a lane: its create
-    // has failed.
+    // Who had this pool made has gone without CLOSE and never had its lanes: create has failed.
     const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
-    const Result<> done = end_pool(remove);
+    if (!lanes_ || !lanes_->was_reached())
+        registration_.give_back(); // while nobody else can have the pool
+    if (const auto done = end_pool(remove); !done)
+        log_.error("{}", done.error().text);
     if (remove)
         log_.notice("removed the pool: this session created it, and its lanes never came up");
-    if (!done)
-        log_.error("{}", done.error().text);
 }
 
 int Session::milliseconds_to_connect() const {
@@ -181,10 +181,10 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     auto served = write_down(request).and_then([&] { return serve(request); });
     if (served)
         return served;
+    registration_.give_back();
     if (const auto done = end_pool(state == State::created); !done)
         log_.error("{}", done.error().text);
     pool_.reset();
-    registration_.give_back();
     return served;
 }
 

@@ -34,13 +34,16 @@ constexpr std::size_t most_noise = 1024;
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
-                                                bool force_ipv4, const Settings& settings) {
-    const Deadline deadline(settings.connect_timeout);
+                                                bool force_ipv4, const Settings& settings,
+                                                std::chrono::milliseconds time) {
+    const auto login_time = std::min(time, settings.connect_timeout);
+    const Deadline deadline(login_time);
     RPMEM_ASSIGN(auto channel, in_context("out-of-band connection to " + target.host + " failed",
                                           start_channel(target, wire::with_offer(command),
                                                         force_ipv4, settings, deadline)));
-    std::unique_ptr<Session> session(new Session(
-        std::move(channel), remote_command(target, command, settings), target.host, settings));
+    std::unique_ptr<Session> session(new Session(std::move(channel),
+                                                 remote_command(target, command, settings),
+                                                 target.host, settings, login_time));
     RPMEM_TRY(session->await_ready(deadline));
     return session;
 }
@@ -49,7 +52,7 @@ Result<> Session::await_ready(const Deadline& deadline) {
     std::array<std::byte, wire::initial_status_size> bytes;
     const auto got = channel_->receive(bytes, deadline);
     if (!got)
-        return timed_out("for rpmemd to start", login_time_, "RPMEM_CONNECT_TIMEOUT");
+        return timed_out("for rpmemd to start", login_limit_);
     const auto came = std::span(bytes).first(*got);
     if (*got > 0 && *got < bytes.size())
         return noise(came);
@@ -90,7 +93,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     wire::Bytes bytes(wire::hello_size_field);
     auto got = channel_->receive(bytes, deadline);
     if (!got)
-        return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
+        return timed_out("for the hello of rpmemd", login_limit_);
     if (*got < bytes.size())
         return ended_early("within its hello");
     RPMEM_ASSIGN(const auto size, understood(wire::decode_hello_size(bytes, wire::hello_size)));
@@ -98,7 +101,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     const auto rest = std::span(bytes).subspan(wire::hello_size_field);
     got = channel_->receive(rest, deadline);
     if (!got)
-        return timed_out("for the hello of rpmemd", login_time_, "RPMEM_CONNECT_TIMEOUT");
+        return timed_out("for the hello of rpmemd", login_limit_);
     if (*got < rest.size())
         return ended_early("within its hello");
     RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(bytes)));
@@ -113,9 +116,9 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     ::explicit_bzero(bytes.data(), bytes.size());
     hello_ = std::move(hello);
     if (!channel_->send(answered, deadline))
-        return deadline.passed() ? timed_out("for rpmemd to take the answer to its hello",
-                                             login_time_, "RPMEM_CONNECT_TIMEOUT")
-                                 : ended_early("before it took the answer to its hello");
+        return deadline.passed()
+                   ? timed_out("for rpmemd to take the answer to its hello", login_limit_)
+                   : ended_early("before it took the answer to its hello");
     return {};
 }
 
@@ -132,13 +135,15 @@ Failure Session::ended_early(std::string_view when) {
                 describe_end(command_, *status, when, {spoke_, channel_->error_text()}));
 }
 
-Failure Session::timed_out(std::string_view when, std::chrono::milliseconds time,
-                           const char* setting) {
+Failure Session::timed_out(std::string_view when, const Limit& limit) {
     channel_->collect_error_text();
-    return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
-                with_text(fmt::format("waited {} ms {} on {}; {} sets the limit", time.count(),
-                                      when, host_, setting),
-                          channel_->error_text()));
+    const std::string why = limit.time < limit.most
+                                ? "one try to reconnect has no longer"
+                                : fmt::format("{} sets the limit", limit.setting);
+    return fail(
+        ErrorClass::link_lost, ETIMEDOUT, "{}",
+        with_text(fmt::format("waited {} ms {} on {}; {}", limit.time.count(), when, host_, why),
+                  channel_->error_text()));
 }
 
 // For a daemon that has said all it had to say and ends.
@@ -170,14 +175,13 @@ Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageT
 
 Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
                                                      MessageType response) {
-    const Deadline deadline(request_time_);
+    const Deadline deadline(request_limit_.time);
     if (!channel_->send(request, deadline)) {
         // A daemon that takes nothing any more has ended, or is about to: its last message comes.
         static_cast<void>(wait_readable(channel_->output_fd(), Deadline(last_words_time)));
         if (const auto loss = look_at_messages(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
-        return deadline.passed() ? timed_out("for rpmemd to take a request", request_time_,
-                                             "RPMEM_OPERATION_TIMEOUT")
+        return deadline.passed() ? timed_out("for rpmemd to take a request", request_limit_)
                                  : ended_early("before it took the request");
     }
     wire::Bytes bytes(wire::response_header_size);
@@ -186,7 +190,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
             return Failure(silent());
         if (!got)
-            return timed_out("for an answer of rpmemd", request_time_, "RPMEM_OPERATION_TIMEOUT");
+            return timed_out("for an answer of rpmemd", request_limit_);
         if (*got < bytes.size())
             return ended_early("before it answered");
         const auto type = unasked(bytes);
@@ -201,8 +205,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
     const auto body = std::span(bytes).subspan(wire::response_header_size);
     const auto got = channel_->receive(body, deadline);
     if (!got)
-        return timed_out("for the rest of an answer of rpmemd", request_time_,
-                         "RPMEM_OPERATION_TIMEOUT");
+        return timed_out("for the rest of an answer of rpmemd", request_limit_);
     if (*got < body.size())
         return ended_early("before its answer was complete");
     return Response{header, std::move(bytes)};
@@ -259,8 +262,8 @@ Result<> Session::close() {
                  exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response));
     if (response.header.status != wire::Status::success)
         return refused(response.header.status, "to close the pool");
-    RPMEM_TRY(
-        in_context("closing the pool on " + host_, channel_->finish(Deadline(request_time_))));
+    RPMEM_TRY(in_context("closing the pool on " + host_,
+                         channel_->finish(Deadline(request_limit_.time))));
     return {};
 }
 
@@ -284,7 +287,7 @@ Result<transport::ProofSession> Session::take_proof() {
 
 void Session::undo_create() noexcept try {
     const std::lock_guard lock(mutex_);
-    const Deadline deadline(std::min(undo_time, request_time_));
+    const Deadline deadline(std::min(undo_time, request_limit_.time));
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
 } catch (...) {
@@ -314,7 +317,8 @@ Result<> run_remote(const Target& target, const std::string& command, const Sett
                                              Deadline(settings.connect_timeout)));
     Channel& channel = *started;
     RPMEM_ASSIGN(const auto status,
-                 in_context("command on " + target.host,
+                 in_context(fmt::format("command on {} ({} ms, RPMEM_OPERATION_TIMEOUT)",
+                                        target.host, settings.operation_timeout.count()),
                             channel.finish(Deadline(settings.operation_timeout))));
     if (status.known && status.signal == 0 && status.code == 0)
         return {};

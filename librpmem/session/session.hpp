@@ -24,9 +24,12 @@ namespace rpmem::initiator {
 
 class Session {
 public:
-    // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready.
-    static Result<std::unique_ptr<Session>> start(const Target& target, const std::string& command,
-                                                  bool force_ipv4, const Settings& settings);
+    // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready:
+    // for TIME, and for RPMEM_CONNECT_TIMEOUT at most.
+    static Result<std::unique_ptr<Session>>
+    start(const Target& target, const std::string& command, bool force_ipv4,
+          const Settings& settings,
+          std::chrono::milliseconds time = std::chrono::milliseconds::max());
 
     // Before create() or open(), if it was agreed on (wire::Agreement::resume).
     Result<> log_in(const wire::LoginRequest& request);
@@ -39,10 +42,11 @@ public:
     Result<> set_attributes(const wire::SetAttributesRequest& request);
     // Also waits for the daemon to end.
     Result<> close();
-    // From now on requests are answered within TIME, or the session is given up.
+    // From now on requests are answered within TIME, and within RPMEM_OPERATION_TIMEOUT at most, or
+    // the session is given up.
     void answers_within(std::chrono::milliseconds time) {
         const std::lock_guard lock(mutex_);
-        request_time_ = time;
+        request_limit_.time = std::min(time, request_limit_.most);
     }
     // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
     // in a short time, and ends the session.
@@ -90,17 +94,26 @@ public:
 
 private:
     Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
-            const Settings& settings)
+            const Settings& settings, std::chrono::milliseconds login_time)
         : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
           takes_tls_(settings.tls != UseTls::off),
           requires_hello_(settings.require_hello || settings.tls == UseTls::require),
-          login_time_(settings.connect_timeout), request_time_(settings.operation_timeout),
+          login_limit_{login_time, settings.connect_timeout, "RPMEM_CONNECT_TIMEOUT"},
+          request_limit_{settings.operation_timeout, settings.operation_timeout,
+                         "RPMEM_OPERATION_TIMEOUT"},
           silence_(
               std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::least_silence)) {
         heard();
     }
 
     using Clock = std::chrono::steady_clock;
+
+    // How long something may take. A try to reconnect has less than its setting allows.
+    struct Limit {
+        std::chrono::milliseconds time;
+        std::chrono::milliseconds most;
+        const char* setting;
+    };
 
     // A command that has ended, or is about to: how long its last words may take to arrive.
     static constexpr std::chrono::seconds last_words_time{2};
@@ -139,7 +152,7 @@ private:
     Failure refused(wire::Status status, const char* request);
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
-    Failure timed_out(std::string_view when, std::chrono::milliseconds time, const char* setting);
+    Failure timed_out(std::string_view when, const Limit& limit);
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
     std::mutex mutex_; // the channel: requests, and looks at whether it is lost
@@ -156,8 +169,8 @@ private:
     std::uint64_t generation_ = 0;
     std::atomic<Clock::duration> heard_; // when something came last
     std::vector<std::string> notices_;
-    std::chrono::milliseconds login_time_;
-    std::chrono::milliseconds request_time_;
+    Limit login_limit_;
+    Limit request_limit_;
     std::chrono::milliseconds silence_; // how long the daemon may say nothing,
     bool beats_ = false;                // once it has opened the pool
 };

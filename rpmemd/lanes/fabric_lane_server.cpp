@@ -104,6 +104,10 @@ FabricLaneServer::~FabricLaneServer() {
     workers_.clear();
 }
 
+bool FabricLaneServer::was_reached() const {
+    return std::ranges::any_of(slots_, [](const LaneSlot& slot) { return slot.state != nullptr; });
+}
+
 void FabricLaneServer::end(const std::string& why) {
     if (!is_0_1_) // else the control channel tells it all
         LaneServer::end(why);

@@ -40,6 +40,8 @@ public:
     [[nodiscard]] bool is_direct() const override { return listener_->region().has_value(); }
 
     void end(const std::string& why) override;
+    // A device may write before we know that its lane is connected.
+    [[nodiscard]] bool was_reached() const override;
     // The others come when they are used, but for peers of protocol 0.1.
     [[nodiscard]] bool ready() const override { return connected_ >= (is_0_1_ ? lane_count_ : 1U); }
 

@@ -51,6 +51,8 @@ public:
     }
 
     [[nodiscard]] unsigned connected() const { return connected_; } // so far
+    // Somebody may have written to the pool.
+    [[nodiscard]] virtual bool was_reached() const { return connected_ > 0; }
     // As many are connected as the peer connects before it uses the pool.
     [[nodiscard]] virtual bool ready() const = 0;
 

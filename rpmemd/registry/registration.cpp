@@ -213,6 +213,7 @@ void Registration::save() {
 }
 
 void Registration::before_change() {
+    has_changed_ = true;
     pool_.headers = {};
     save();
 }
@@ -224,6 +225,8 @@ void Registration::after_change(std::span<const PoolHeader> headers) {
 }
 
 void Registration::give_back() {
+    if (has_changed_)
+        return;
     pool_.closed = true;
     pool_ = last_.value_or(pool_);
     save();

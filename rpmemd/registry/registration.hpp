@@ -74,7 +74,7 @@ public:
     // Around a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
-    // Nothing was done with the pool: its record is again what it was.
+    // Nobody has written to the pool: its record is again what it was, unless headers were changed.
     void give_back();
     // The pool was closed by CLOSE, and all is durable.
     void closed();
@@ -115,6 +115,7 @@ private:
     PoolRecord pool_;
     std::optional<StateFile> pool_file_;
     std::optional<PoolRecord> last_; // of the pool, before this one
+    bool has_changed_ = false;       // headers
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

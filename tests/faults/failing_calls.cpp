@@ -103,16 +103,31 @@ void describe(const void* address, char* text, std::size_t size) {
                                         reinterpret_cast<std::size_t>(info.dli_fbase)));
 }
 
+constexpr std::uint64_t hash_of_nothing = 14695981039346656037U; // FNV-1a
+
+std::uint64_t hash(std::uint64_t before, std::uint64_t value) {
+    return (before ^ value) * 1099511628211U;
+}
+
 // Objects lie elsewhere in each process, and pages do not move within them.
-std::uint64_t place_of(std::span<void* const> frames) {
-    std::uint64_t place = 14695981039346656037U; // FNV-1a
+std::uint64_t place_of(std::span<void* const> frames, bool only_ours) {
+    std::uint64_t place = hash_of_nothing;
     for (const void* frame : frames) {
+        if (only_ours && !counts(frame, true))
+            continue;
         Dl_info info{};
         const bool known = ::dladdr(frame, &info) != 0;
         const auto base = known ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0;
-        place = (place ^ (reinterpret_cast<std::uintptr_t>(frame) - base)) * 1099511628211U;
+        place = hash(place, reinterpret_cast<std::uintptr_t>(frame) - base);
     }
     return place;
+}
+
+std::uint64_t site_of(const char* function, std::span<void* const> frames) {
+    std::uint64_t name = hash_of_nothing;
+    for (const char* letter = function; *letter != '\0'; ++letter)
+        name = hash(name, static_cast<unsigned char>(*letter));
+    return name << 32 | place_of(frames, true) >> 32;
 }
 
 enum class Caller { own, also_on_behalf };
@@ -122,14 +137,19 @@ enum class Caller { own, also_on_behalf };
     if (!calls || !calls->counts || !counts(caller, whose == Caller::also_on_behalf))
         return false;
     const std::uint64_t number = ++calls->count;
-    if (number != calls->number && !calls->notes_places)
+    const std::uint64_t wanted = calls->site;
+    if (number != calls->number && wanted == 0 && !calls->notes_places)
         return false;
     std::array<void*, FailingCalls::most_callers> frames{};
     const auto depth =
         static_cast<std::size_t>(::backtrace(frames.data(), static_cast<int>(frames.size())));
-    if (calls->notes_places && number <= rpmem::faults::most_calls)
-        calls->places[number - 1] = place_of({frames.data(), depth});
-    if (number != calls->number)
+    const std::span<void* const> callers{frames.data(), depth};
+    const std::uint64_t site = site_of(function, callers);
+    if (calls->notes_places && number <= rpmem::faults::most_calls) {
+        calls->places[number - 1] = place_of(callers, false);
+        calls->sites[number - 1] = site;
+    }
+    if (wanted != 0 ? site != wanted || calls->has_failed.exchange(true) : number != calls->number)
         return false;
     std::strncpy(calls->function, function, sizeof(calls->function) - 1);
     for (std::size_t i = 0; i < depth; ++i)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One call after the other fails, of the library or of the daemon: see scenario.hpp.
 //   RPMEM_TEST_FAULTS_ALL=1     each call; else one for each place that a function is called from
-//   RPMEM_TEST_FAULTS_EVERY=N   only each N-th of these, from one of the first N on, by chance
+//   RPMEM_TEST_FAULTS_EVERY=N   of the functions only each N-th, where it is called from first: the
+//                               same ones each time, and other ones in each scenario
 //   RPMEM_TEST_FAULTS_FROM=N    none before the call with this number
 //   RPMEM_TEST_FAULTS_ONLY=N    the call with this number
 //   RPMEM_TEST_FAULTS_TELL=1    tells of each run
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <random>
 #include <set>
 
 extern "C" {
@@ -45,6 +45,8 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
     const char* const text = std::getenv(name);
     return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
+
+bool is_set(const char* name) { return number_from(name, 0) != 0; }
 
 // Of the program or a daemon, by itself.
 bool is_crash(int signal) {
@@ -81,9 +83,15 @@ protected:
         std::string findings; // empty: none
         Clock::duration took;
     };
-    Outcome run_with(std::uint64_t number);
-    std::vector<std::uint64_t> numbers(bool all);
-    bool examine(std::uint64_t number);
+    // The call that fails: the one with this number, or the first one from this site, if any.
+    struct Fault {
+        std::uint64_t number;
+        std::uint64_t site = 0;
+    };
+    Outcome run_with(const Fault& fault);
+    std::vector<Fault> candidates();
+    [[nodiscard]] std::vector<Fault> sample(std::uint64_t count, std::uint64_t step) const;
+    bool examine(const Fault& fault);
     unsigned faults_ = 0;
     unsigned findings_ = 0;
     [[nodiscard]] ScenarioRow row() const { return std::get<0>(GetParam()); }
@@ -95,7 +103,7 @@ private:
     void set_environment() const;
     void prepare();
     // Returns what was wrong with its end.
-    std::string run_in_child(Scenario scenario, std::uint64_t number);
+    std::string run_in_child(Scenario scenario, const Fault& fault);
     [[noreturn]] void be_child(Scenario scenario, std::uint64_t number) const;
     std::string wait_for(pid_t child) const;
 
@@ -187,19 +195,20 @@ std::string CountedFaults::wait_for(pid_t child) const {
     return problems;
 }
 
-std::string CountedFaults::run_in_child(Scenario scenario, std::uint64_t number) {
+std::string CountedFaults::run_in_child(Scenario scenario, const Fault& fault) {
     for (const auto& file : {place_.daemons(), place_.statuses(), place_.daemon_log(),
                              place_.findings(), place_.story()})
         fs::remove(file);
     place_.calls->side = side();
     place_.calls->counts = false;
     place_.calls->count = 0;
-    place_.calls->number = number;
+    place_.calls->number = fault.number;
+    place_.calls->site = fault.site;
     place_.calls->has_failed = false;
     std::memset(place_.calls->callers, 0, sizeof(place_.calls->callers));
     const pid_t child = ::fork();
     if (child == 0)
-        be_child(scenario, number);
+        be_child(scenario, fault.number);
     std::string problems = wait_for(child);
     std::ifstream statuses(place_.statuses());
     for (int status = 0; statuses >> status;) {
@@ -218,17 +227,17 @@ void CountedFaults::prepare() {
         for (unsigned part = 0; part < parts; ++part)
             fs::remove(place_.part(part));
     if (row().needs_pool && !is_there) {
-        ASSERT_EQ(run_in_child(Scenario::create, 0), "");
+        ASSERT_EQ(run_in_child(Scenario::create, {.number = 0}), "");
     }
 }
 
-CountedFaults::Outcome CountedFaults::run_with(std::uint64_t number) {
+CountedFaults::Outcome CountedFaults::run_with(const Fault& fault) {
     prepare();
     const auto began = Clock::now();
-    std::string findings = run_in_child(row().scenario, number);
+    std::string findings = run_in_child(row().scenario, fault);
     const auto took = Clock::now() - began;
     std::string story =
-        std::to_string(number) + " of " + std::to_string(place_.calls->count) + ": ";
+        std::to_string(fault.number) + " of " + std::to_string(place_.calls->count) + ": ";
     if (place_.calls->has_failed)
         story += place_.calls->function;
     for (const auto& caller : place_.calls->callers)
@@ -245,32 +254,50 @@ CountedFaults::Outcome CountedFaults::run_with(std::uint64_t number) {
             took};
 }
 
-// In order: each by which a function is called from another place than before, or all.
-std::vector<std::uint64_t> CountedFaults::numbers(bool all) {
+// In order: each by which a function is called from another place than before, or all; or a sample.
+std::vector<CountedFaults::Fault> CountedFaults::candidates() {
     place_.calls->notes_places = true;
-    const Outcome undisturbed = run_with(none_fails);
+    const Outcome undisturbed = run_with({.number = none_fails});
     place_.calls->notes_places = false;
     EXPECT_EQ(undisturbed.findings, "") << undisturbed.story;
     EXPECT_EQ(undisturbed.failures, "");
-    const std::uint64_t from = number_from("RPMEM_TEST_FAULTS_FROM", 1);
     const std::uint64_t count = std::min(place_.calls->count.load(), most_calls);
+    if (const std::uint64_t step = number_from("RPMEM_TEST_FAULTS_EVERY", 0); step > 0)
+        return sample(count, step);
+    const bool all = is_set("RPMEM_TEST_FAULTS_ALL");
+    const std::uint64_t from = number_from("RPMEM_TEST_FAULTS_FROM", 1);
     std::set<std::uint64_t> places;
-    std::vector<std::uint64_t> found;
+    std::vector<Fault> found;
     for (std::uint64_t number = 1; number <= count; ++number)
         if ((places.insert(place_.calls->places[number - 1]).second || all) && number >= from)
-            found.push_back(number);
+            found.push_back({.number = number});
+    return found;
+}
+
+// Numbers are others when threads run otherwise. Sites are not.
+std::vector<CountedFaults::Fault> CountedFaults::sample(std::uint64_t count,
+                                                        std::uint64_t step) const {
+    std::set<std::uint64_t> functions;
+    std::vector<Fault> found;
+    const auto scenario = static_cast<std::uint64_t>(row().scenario);
+    for (std::uint64_t number = 1; number <= count; ++number) {
+        const std::uint64_t site = place_.calls->sites[number - 1];
+        if (functions.insert(function_of(site)).second &&
+            functions.size() % step == scenario % step)
+            found.push_back({.number = number, .site = site});
+    }
     return found;
 }
 
 // False: there is no such call.
-bool CountedFaults::examine(std::uint64_t number) {
-    const Outcome outcome = run_with(number);
+bool CountedFaults::examine(const Fault& fault) {
+    const Outcome outcome = run_with(fault);
     faults_ += outcome.has_failed ? 1 : 0;
     if (!outcome.findings.empty()) {
         ADD_FAILURE() << outcome.findings << outcome.story;
         ++findings_;
     }
-    if (number_from("RPMEM_TEST_FAULTS_TELL", 0) != 0 || outcome.took > remarkable_run)
+    if (is_set("RPMEM_TEST_FAULTS_TELL") || outcome.took > remarkable_run)
         std::cout << std::chrono::duration_cast<std::chrono::milliseconds>(outcome.took).count()
                   << " ms: " << outcome.story << std::endl;
     return outcome.has_failed && findings_ < most_findings;
@@ -279,19 +306,17 @@ bool CountedFaults::examine(std::uint64_t number) {
 TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
     ASSERT_NE(&rpmem_count_calls, nullptr) << "the library of failing calls is not preloaded";
     const std::uint64_t only = number_from("RPMEM_TEST_FAULTS_ONLY", 0);
-    const std::uint64_t step = number_from("RPMEM_TEST_FAULTS_EVERY", 1);
-    const bool all = number_from("RPMEM_TEST_FAULTS_ALL", 0) != 0;
-    const auto candidates = only > 0 ? std::vector{only} : numbers(all);
-    for (std::size_t i = std::random_device()() % step;
-         i < candidates.size() && findings_ < most_findings; i += step)
-        examine(candidates[i]);
+    const auto faults = only > 0 ? std::vector{Fault{.number = only}} : candidates();
+    for (const Fault& fault : faults)
+        if (findings_ < most_findings)
+            examine(fault);
     // Which threads run, and when, is not the same each time.
-    if (all && step == 1 && !candidates.empty())
-        for (auto next = candidates.back() + 1; examine(next);)
+    if (is_set("RPMEM_TEST_FAULTS_ALL") && !faults.empty())
+        for (auto next = faults.back().number + 1; examine({.number = next});)
             ++next;
-    std::cout << faults_ << " faults of " << candidates.size() << ", " << findings_ << " findings"
+    std::cout << faults_ << " faults of " << faults.size() << ", " << findings_ << " findings"
               << std::endl;
-    EXPECT_TRUE(faults_ > 0 || candidates.size() < step);
+    EXPECT_EQ(faults_ > 0, !faults.empty());
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<ScenarioRow, Side>>& test) {

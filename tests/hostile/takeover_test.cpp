@@ -164,6 +164,45 @@ TEST_F(Takeover, WhatAnotherHasOpenedSinceIsStale) {
     }
 }
 
+// Another initiator has gone without CLOSE, after it had opened the pool and done this. Without a
+// lane it cannot have written to it.
+TEST_F(Takeover, WhoCouldNotWriteLeavesThePoolToTheEarlier) {
+    const struct {
+        const char* name;
+        bool connects;
+        bool sets_attributes;
+        Status earlier;
+    } cases[] = {{"nothing", false, false, Status::success},
+                 {"a lane", true, false, Status::stale},
+                 {"new attributes", false, true, Status::stale}};
+    for (const auto& one : cases) {
+        SCOPED_TRACE(one.name);
+        Peer earlier(directory_);
+        earlier.take_pool();
+        const RawLane lane = earlier.lane();
+        const TakeoverKey key = earlier.control.takeover_key();
+        earlier.daemon.signal(SIGKILL);
+        earlier.expect_killed();
+        {
+            Peer other(directory_);
+            other.take_pool();
+            std::optional<RawLane> reaches;
+            if (one.connects)
+                reaches.emplace(other.lane());
+            if (one.sets_attributes) {
+                EXPECT_EQ(
+                    other.control.ask(encode(wire::SetAttributesRequest{test_attributes()})).status,
+                    Status::success);
+            }
+            other.daemon.close_input();
+            EXPECT_TRUE(other.daemon.wait().in_time);
+        }
+        Peer again(directory_);
+        EXPECT_EQ(again.control.log_in(1, key), Status::success);
+        EXPECT_EQ(again.control.open(), one.earlier);
+    }
+}
+
 TEST_F(Takeover, WithAnUnknownKeyThereIsNothingToTakeUp) {
     Peer unknown(directory_);
     EXPECT_EQ(unknown.control.log_in(1, unknown_key), Status::success);
@@ -233,6 +272,7 @@ TEST_F(Takeover, AnOpenEndIsToldAndAClosedOneIsNot) {
     for (const int number : {SIGKILL, SIGTERM}) {
         Peer first(directory_);
         first.take_pool();
+        const RawLane lane = first.lane(); // else nothing can be missing
         first.daemon.signal(number);
         first.daemon.wait();
         Peer second(directory_);

@@ -96,6 +96,12 @@ TEST_F(Settings, ATargetThatDoesNotAnswer) {
     EXPECT_EQ(rpmem_close(pool), -1);
     ASSERT_EQ(::kill(daemon_process(), SIGCONT), 0);
     EXPECT_TRUE(part_gets_unlocked(0));
+
+    set_command("echo $$ >" + (directory() / "pid").string() + "; exec sleep 1000");
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(failed(remove(), ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT"));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+    EXPECT_EQ(::kill(daemon_process(), SIGKILL), 0);
 }
 
 // RPMEM_MAX_NLANES=3

@@ -177,6 +177,22 @@ TEST_F(Survives, TheDaemonIsKilledAgainAndAgain) {
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
+// It has a login of its own, which tells at once that the target is away.
+TEST_F(Survives, APoolIsRemovedWhileACallWaits) {
+    RPMEMpool* const pool = filled(1);
+    set_command("exit 127");
+    kill_daemon();
+    Waiter waiter([&] {
+        EXPECT_TRUE(succeeded(rpmem_persist(pool, range_begin, range_size, 0, 0)));
+        EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    });
+    waiter.expect_asleep();
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(failed(remove(), ECONNRESET, "127"));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+    set_daemon("");
+}
+
 // A refusal that no other try changes is told at once, with all that happened.
 TEST_F(Survives, APoolThatIsGoneIsNotWaitedFor) {
     RPMEMpool* const pool = filled(1);

@@ -289,10 +289,13 @@ private:
             return fmt::format("failed with {}", strerror(end.error->code));
         if (!has_closed_late(end))
             longest_try_ = std::max(longest_try_.value_or(0), now - end.began);
-        // So long it may take behind the last fault until a try comes through.
+        // So long it may take behind the last fault until a try comes through. The first one may
+        // have begun in the fault.
         const Time last_fault = std::max(last_fault_, machine_.disk().slow_until());
-        const Time settles = 2 * (time_of(plan_.connect_timeout) + operation) +
-                             time_of(plan_.target_peer_timeout) + 8 * second;
+        const Time one_try = std::max(reconnecting / 3, 3 * second);
+        const Time settles =
+            std::min(2 * (time_of(plan_.connect_timeout) + operation), 2 * one_try) +
+            time_of(plan_.target_peer_timeout) + 8 * second;
         if (has_closed_late(end) || now < last_fault + settles)
             return {};
         return fmt::format("gave up {} ms behind the last fault", (now - last_fault) / millisecond);

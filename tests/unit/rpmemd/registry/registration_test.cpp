@@ -122,6 +122,15 @@ TEST_F(RegistrationTest, APoolIsGivenBackAsItWas) {
     expect_silent(attempt(bob, 0, use_));
 }
 
+TEST_F(RegistrationTest, WhoseHeadersWereChangedIsNotGivenBack) {
+    expect_silent(attempt(alice, 0, use_));
+    EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
+    last_->before_change();
+    last_->after_change(use_.headers);
+    last_->give_back();
+    EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "another session"));
+}
+
 // Between the two, the headers may be the old ones or the new ones.
 TEST_F(RegistrationTest, HeadersMayChange) {
     expect_silent(attempt(alice, 0, use_));
