@@ -34,7 +34,7 @@ rpmem_install_binary(rpmemctl ${CMAKE_INSTALL_BINDIR})
 if(TARGET rpmem-bench)
     rpmem_install_binary(rpmem-bench ${CMAKE_INSTALL_BINDIR})
 endif()
-install(FILES include/librpmem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/librpmem.h include/librpmem.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both packages find the files relative to their own place, so that the tree can be moved.
 set(rpmem_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/librpmem)
