@@ -42,7 +42,7 @@ TEST_F(Cxx, EveryCallReachesTheTarget) {
     EXPECT_TRUE(lane.flush(words));
     EXPECT_TRUE(lane.flush(memory.last(32)));
     EXPECT_TRUE(lane.drain());
-    for (const std::size_t offset : {4096, 8192, 12288, 16384})
+    for (const std::size_t offset : {4096U, 8192U, 12288U, 16384U})
         expect_replicated(offset, 64);
     expect_replicated(local.size() - 32, 32);
     std::array<std::uint64_t, 8> seen{};
