@@ -84,7 +84,7 @@ function(rpmem_install_text file up directory)
 endfunction()
 
 rpmem_install_text(README.md "" "")
-foreach(name architecture confinement durability performance reliability transport virtual-machines)
+foreach(name architecture confinement durability operations performance reliability transport virtual-machines)
     rpmem_install_text(docs/${name}.md "../" docs)
 endforeach()
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -27,7 +27,8 @@ install_build() {
     for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" \
         "$prefix/include/librpmem.hpp" "$libdir/librpmem.so" \
         "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
-        "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man3/rpmem_drain.3" \
+        "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man7/rpmem-libpmemobj.7" \
+        "$prefix/share/man/man3/rpmem_drain.3" \
         "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man1/rpmemctl.1" "$prefix/share/man/man5/rpmemd.conf.5" \
         "$prefix/share/doc/librpmem/README.md" \
         "$prefix/share/doc/librpmem/examples/rpmemd.conf"; do

@@ -63,7 +63,8 @@ command -v mandoc >/dev/null || fault "mandoc is not installed"
 pages=0
 for page in "$directory"/*.[1-8]; do
     pages=$((pages + 1))
-    if read -r request linked <"$page" && [ "$request" = .so ]; then
+    read -r request linked < <(grep -v "^[.']\\\\\"" "$page") || true
+    if [ "$request" = .so ]; then
         [ -s "$directory/${linked#man?/}" ] || fault "${page##*/}: no page $linked"
     else
         check_text "$page"
