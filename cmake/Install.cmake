@@ -34,7 +34,7 @@ rpmem_install_binary(rpmemctl ${CMAKE_INSTALL_BINDIR})
 if(TARGET rpmem-bench)
     rpmem_install_binary(rpmem-bench ${CMAKE_INSTALL_BINDIR})
 endif()
-install(FILES include/librpmem.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/librpmem.h include/librpmem.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Both packages find the files relative to their own place, so that the tree can be moved.
 set(rpmem_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/librpmem)
@@ -84,7 +84,7 @@ function(rpmem_install_text file up directory)
 endfunction()
 
 rpmem_install_text(README.md "" "")
-foreach(name architecture confinement durability performance reliability transport virtual-machines)
+foreach(name architecture confinement durability operations performance reliability transport virtual-machines)
     rpmem_install_text(docs/${name}.md "../" docs)
 endforeach()
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # installed_example.sh CMAKE BUILD SOURCES CONFIGURATION, below with-sshd: installs the build into a
-# temporary prefix, looks at what is there, builds the example with CMake and with pkg-config against it,
-# and the program in README.md, and runs all three.
+# temporary prefix, looks at what is there, builds the examples in C and C++ with CMake and with
+# pkg-config against it, and the program in README.md, and runs all of them.
 set -eu
 
 cmake=$1
@@ -24,9 +24,11 @@ install_build() {
         { cat "$work/install.log"; fault "cmake --install failed"; }
     libdir=$(dirname "$(find "$prefix" -name librpmem.so.1)")
     local file
-    for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" "$libdir/librpmem.so" \
+    for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" \
+        "$prefix/include/librpmem.hpp" "$libdir/librpmem.so" \
         "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
-        "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man3/rpmem_drain.3" \
+        "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man7/rpmem-libpmemobj.7" \
+        "$prefix/share/man/man3/rpmem_drain.3" \
         "$prefix/share/man/man1/rpmemd.1" "$prefix/share/man/man1/rpmemctl.1" "$prefix/share/man/man5/rpmemd.conf.5" \
         "$prefix/share/doc/librpmem/README.md" \
         "$prefix/share/doc/librpmem/examples/rpmemd.conf"; do
@@ -63,23 +65,34 @@ check_hardening() {
     esac
 }
 
-# The program in README.md, as a reader would compile it.
-build_snippet() {
+# snippet LANGUAGE FILE SET: the program in README.md, on the target of this test.
+snippet() {
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$sources/README.md" |
+        sed "/^\`\`\`/d; s/\"target\"/getenv(\"RPMEM_TEST_TARGET\")/; s/\"pool.set\"/\"$3\"/" >"$2"
+}
+
+# The programs in README.md, as a reader would compile them.
+build_snippets() {
     [ ! -e /etc/debian_version ] || grep -qF "DIR${libdir#"$prefix"}/pkgconfig " "$sources/README.md" ||
         fault "README.md does not say that libraries are installed into DIR${libdir#"$prefix"}"
-    sed -n '/^```c$/,/^```$/p' "$sources/README.md" | sed '/^```/d; s/"target"/getenv("RPMEM_TEST_TARGET")/
-        s/"pool.set"/"snippet.set"/' >"$work/snippet.c"
+    snippet c "$work/snippet.c" snippet.set
+    snippet cpp "$work/snippet.cpp" snippet_cxx.set
     # shellcheck disable=SC2046 # options
     PKG_CONFIG_PATH=$libdir/pkgconfig cc -Wall -Wextra -Werror "$work/snippet.c" -o "$work/snippet" \
         $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs librpmem) ||
         fault "the program in README.md does not compile"
+    # shellcheck disable=SC2046
+    PKG_CONFIG_PATH=$libdir/pkgconfig c++ -std=c++20 -Wall -Wextra -Werror "$work/snippet.cpp" \
+        -o "$work/snippet_cxx" $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs librpmem) ||
+        fault "the program in C++ in README.md does not compile"
 }
 
+# run_snippet NAME
 run_snippet() {
-    printf 'PMEMPOOLSET\n32M %s\n' "$target/snippet.part0" >"$target/snippet.set"
-    LD_LIBRARY_PATH=$libdir timeout 60 "$work/snippet" || fault "the program in README.md failed"
-    [ "$(head -c $((4096 + 20)) "$target/snippet.part0" | tail -c 20)" = "kept on two machines" ] ||
-        fault "snippet.part0 does not hold what the program in README.md wrote"
+    printf 'PMEMPOOLSET\n32M %s\n' "$target/$1.part0" >"$target/$1.set"
+    LD_LIBRARY_PATH=$libdir timeout 60 "$work/$1" || fault "$1, a program in README.md, failed"
+    [ "$(head -c $((4096 + 20)) "$target/$1.part0" | tail -c 20)" = "kept on two machines" ] ||
+        fault "$1.part0 does not hold what the program in README.md wrote"
 }
 
 build_with_cmake() {
@@ -87,15 +100,20 @@ build_with_cmake() {
         "$cmake" -S "$sources/examples" -B "$work/with-cmake" -DCMAKE_PREFIX_PATH="$prefix"
         "$cmake" --build "$work/with-cmake"
     } >"$work/cmake.log" 2>&1 || true
-    [ -x "$work/with-cmake/replicate" ] ||
-        { cat "$work/cmake.log"; fault "the example does not build with CMake"; }
+    [ -x "$work/with-cmake/replicate" ] && [ -x "$work/with-cmake/replicate_cxx" ] ||
+        { cat "$work/cmake.log"; fault "the examples do not build with CMake"; }
+    mkdir "$work/wrong"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(wrong LANGUAGES C)' \
+        'find_package(librpmem REQUIRED COMPONENTS fortran)' >"$work/wrong/CMakeLists.txt"
+    ! "$cmake" -S "$work/wrong" -B "$work/wrong/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.log" 2>&1 &&
+        grep -q "no component fortran" "$work/cmake.log" || fault "find_package() takes a component that there is not"
 }
 
 build_with_make() {
     mkdir "$work/with-make"
     make -C "$sources/examples" BUILD_DIR="$work/with-make" \
         PKG_CONFIG_PATH="$libdir/pkgconfig" >"$work/make.log" 2>&1 ||
-        { cat "$work/make.log"; fault "the example does not build with make and pkg-config"; }
+        { cat "$work/make.log"; fault "the examples do not build with make and pkg-config"; }
 }
 
 # run_example PROGRAM NAME: and look at the bytes on the target.
@@ -117,7 +135,7 @@ check_hardening
 "${0%/*}/links.sh" "$prefix" "$prefix"/share/doc/librpmem/{,docs/}*.md ||
     fault "links of installed texts lead nowhere"
 build_with_make
-build_snippet
+build_snippets
 move_prefix
 check_programs
 build_with_cmake
@@ -127,4 +145,7 @@ RPMEM_CMD=$(printf '%q ' "$prefix/bin/rpmemd" --poolset-dir "$target" \
     --log-file "$target/rpmemd.log" --log-level notice)
 run_example "$work/with-cmake/replicate" cmake
 run_example "$work/with-make/replicate" make
-run_snippet
+run_example "$work/with-cmake/replicate_cxx" cmake_cxx
+run_example "$work/with-make/replicate_cxx" make_cxx
+run_snippet snippet
+run_snippet snippet_cxx

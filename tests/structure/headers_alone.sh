@@ -29,5 +29,9 @@ for standard in c99 c11; do
     echo '#include "librpmem.h"' | "$cc" -std=$standard -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c - || status=1
 done
 echo '#include "librpmem.h"' | "$CXX" -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c++ - || status=1
+# The one for C++ asks for no exceptions.
+for option in -fexceptions -fno-exceptions; do
+    echo '#include "librpmem.hpp"' | "$CXX" -std=c++20 $option -fsyntax-only -Wall -Wextra -Wpedantic -Iinclude -x c++ - || status=1
+done
 [ $status = 0 ] && echo "${#headers[@]} headers stand alone"
 exit $status

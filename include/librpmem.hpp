@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// librpmem.hpp -- librpmem.h for programs in C++20: a pool and its lanes close themselves, ranges
+// are spans, and a call returns either its result or an Error. All of it stands in this header.
+//
+// A Pool holds the session. Lane is one of its lanes, which nobody else has; it may outlive the
+// Pool, and the session ends with the last of them. Both can be moved, not copied. What librpmem.h
+// says of threads holds: one Lane belongs to one thread at a time. Pool::lane() may be called by
+// any thread.
+#ifndef LIBRPMEM_HPP
+#define LIBRPMEM_HPP 1
+
+#include <librpmem.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace librpmem {
+
+// Why a call failed: a value of errno(3), and what rpmem_errormsg() said.
+struct Error {
+    int number = 0;
+    std::string text;
+
+    [[nodiscard]] std::error_code code() const noexcept {
+        return {number, std::generic_category()};
+    }
+};
+
+// A T, or the Error that kept it from being made. value() throws std::system_error if there is
+// none, and ends a program without exceptions.
+template <class T>
+class [[nodiscard]] Expected {
+public:
+    // What is kept where a call has nothing to return.
+    struct Nothing {};
+    using Value = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+
+    Expected() requires std::is_void_v<T>
+    = default;
+    // As std::expected has them: a function returns the one or the other.
+    Expected(Value value) : content_(std::in_place_index<0>, std::move(value)) {}
+    Expected(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
+
+    [[nodiscard]] bool has_value() const noexcept { return content_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    // Only if there is one.
+    [[nodiscard]] Value& operator*() & noexcept { return *std::get_if<0>(&content_); }
+    [[nodiscard]] const Value& operator*() const& noexcept { return *std::get_if<0>(&content_); }
+    [[nodiscard]] Value&& operator*() && noexcept { return std::move(**this); }
+    [[nodiscard]] Value* operator->() noexcept { return std::get_if<0>(&content_); }
+    [[nodiscard]] const Value* operator->() const noexcept { return std::get_if<0>(&content_); }
+    [[nodiscard]] const Error& error() const& noexcept { return *std::get_if<1>(&content_); }
+    [[nodiscard]] Error&& error() && noexcept { return std::move(*std::get_if<1>(&content_)); }
+
+    T value() && {
+        require_value();
+        if constexpr (!std::is_void_v<T>)
+            return std::move(**this);
+    }
+    std::add_lvalue_reference_t<T> value() & {
+        require_value();
+        if constexpr (!std::is_void_v<T>)
+            return **this;
+    }
+
+private:
+    void require_value() const {
+        if (has_value())
+            return;
+#if defined(__cpp_exceptions)
+        throw std::system_error(error().code(), error().text);
+#else
+        std::abort();
+#endif
+    }
+
+    std::variant<Value, Error> content_;
+};
+
+// What the headers of the pool's parts say; the rest of them is left zero.
+[[nodiscard]] inline rpmem_pool_attr attributes(std::string_view signature,
+                                                std::uint32_t major) noexcept {
+    rpmem_pool_attr result{};
+    std::copy_n(signature.data(), std::min(signature.size(), sizeof(result.signature)),
+                result.signature);
+    result.major = major;
+    return result;
+}
+
+// What a power failure may do to an aligned word of 8 bytes in a range.
+enum class Words {
+    strict, // it is old or new
+    relaxed // it may be torn: for what nobody reads before it is complete
+};
+
+namespace detail {
+
+[[nodiscard]] inline Error last_error() { return {.number = errno, .text = rpmem_errormsg()}; }
+
+[[nodiscard]] inline Expected<void> checked(int status) {
+    if (status == 0)
+        return {};
+    return last_error();
+}
+
+static_assert(RPMEM_PERSIST_RELAXED == RPMEM_FLUSH_RELAXED);
+[[nodiscard]] constexpr unsigned flags_of(Words words) noexcept {
+    return words == Words::relaxed ? RPMEM_PERSIST_RELAXED : 0U;
+}
+
+struct Close {
+    void operator()(RPMEMpool* pool) const noexcept { static_cast<void>(rpmem_close(pool)); }
+};
+using OpenPool = std::unique_ptr<RPMEMpool, Close>;
+
+// The session, and which of its lanes are taken. The last Pool or Lane that has it ends it.
+class Session {
+public:
+    Session(OpenPool pool, std::span<std::byte> memory, unsigned lanes)
+        : pool_(std::move(pool)), memory_(memory), taken_(lanes) {}
+
+    [[nodiscard]] RPMEMpool* pool() const noexcept { return pool_.get(); }
+    [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
+    [[nodiscard]] unsigned lanes() const noexcept { return static_cast<unsigned>(taken_.size()); }
+
+    // The number of a lane that nobody has; lanes() if there is none.
+    [[nodiscard]] unsigned take() {
+        const std::scoped_lock lock(mutex_);
+        const auto free = std::find(taken_.begin(), taken_.end(), false);
+        if (free != taken_.end())
+            *free = true;
+        return static_cast<unsigned>(free - taken_.begin());
+    }
+    void give_back(unsigned lane) {
+        const std::scoped_lock lock(mutex_);
+        taken_[lane] = false;
+    }
+    [[nodiscard]] bool is_idle() {
+        const std::scoped_lock lock(mutex_);
+        return std::find(taken_.begin(), taken_.end(), true) == taken_.end();
+    }
+    [[nodiscard]] Expected<void> close() { return checked(rpmem_close(pool_.release())); }
+
+private:
+    OpenPool pool_;
+    std::span<std::byte> memory_;
+    std::mutex mutex_;
+    std::vector<bool> taken_;
+};
+
+} // namespace detail
+
+// One lane of a pool, for one thread at a time. Ranges are parts of the memory of the pool; any
+// other is EINVAL. A Lane that was moved from can only be destroyed or assigned to.
+class Lane {
+public:
+    Lane(Lane&& other) noexcept = default;
+    Lane& operator=(Lane&& other) noexcept {
+        if (this != &other) {
+            give_back();
+            session_ = std::move(other.session_);
+            number_ = other.number_;
+        }
+        return *this;
+    }
+    ~Lane() { give_back(); }
+
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+
+    // rpmem_persist(3): RANGE, and all that this lane flushed before, is durable on return.
+    template <class T, std::size_t N>
+    Expected<void> persist(std::span<T, N> range, Words words = Words::strict) {
+        return persist_bytes(std::as_bytes(range), words);
+    }
+    // rpmem_deep_persist(3): down to the lowest persistence domain of the target.
+    template <class T, std::size_t N>
+    Expected<void> deep_persist(std::span<T, N> range) {
+        return deep_persist_bytes(std::as_bytes(range));
+    }
+    // rpmem_flush(3): starts that. RANGE must not change before drain().
+    template <class T, std::size_t N>
+    Expected<void> flush(std::span<T, N> range, Words words = Words::strict) {
+        return flush_bytes(std::as_bytes(range), words);
+    }
+    // rpmem_drain(3): all that this lane flushed is durable on return.
+    Expected<void> drain() { return detail::checked(rpmem_drain(session_->pool(), number_, 0)); }
+    // rpmem_read(3): fills TO with what the target has at OFFSET of the pool.
+    template <class T, std::size_t N>
+    requires(std::is_trivially_copyable_v<T> &&
+             !std::is_const_v<T>) Expected<void> read(std::span<T, N> to, std::size_t offset) {
+        const std::span<std::byte> bytes = std::as_writable_bytes(to);
+        return detail::checked(
+            rpmem_read(session_->pool(), bytes.data(), offset, bytes.size(), number_));
+    }
+
+private:
+    friend class Pool;
+    Lane(std::shared_ptr<detail::Session> session, unsigned number)
+        : session_(std::move(session)), number_(number) {}
+
+    void give_back() {
+        if (session_)
+            session_->give_back(number_);
+        session_.reset();
+    }
+
+    // Addresses as numbers: pointers into different objects do not compare.
+    [[nodiscard]] bool has(std::span<const std::byte> range) const noexcept {
+        const auto memory = reinterpret_cast<std::uintptr_t>(session_->memory().data());
+        const auto start = reinterpret_cast<std::uintptr_t>(range.data());
+        return start >= memory && start - memory <= session_->memory().size();
+    }
+    [[nodiscard]] std::size_t offset_of(std::span<const std::byte> range) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(range.data()) -
+               reinterpret_cast<std::uintptr_t>(session_->memory().data());
+    }
+    [[nodiscard]] static Error foreign_range() {
+        return {.number = EINVAL,
+                .text = "the range is not in the memory of this pool: pass a span "
+                        "of the memory that the pool was created or opened with"};
+    }
+
+    // The library itself checks where a range ends.
+    Expected<void> persist_bytes(std::span<const std::byte> range, Words words) {
+        if (!has(range))
+            return foreign_range();
+        return detail::checked(rpmem_persist(session_->pool(), offset_of(range), range.size(),
+                                             number_, detail::flags_of(words)));
+    }
+    Expected<void> deep_persist_bytes(std::span<const std::byte> range) {
+        if (!has(range))
+            return foreign_range();
+        return detail::checked(
+            rpmem_deep_persist(session_->pool(), offset_of(range), range.size(), number_));
+    }
+    Expected<void> flush_bytes(std::span<const std::byte> range, Words words) {
+        if (!has(range))
+            return foreign_range();
+        return detail::checked(rpmem_flush(session_->pool(), offset_of(range), range.size(),
+                                           number_, detail::flags_of(words)));
+    }
+
+    std::shared_ptr<detail::Session> session_;
+    unsigned number_;
+};
+
+// A pool on a target, connected to memory of this program, which must outlive it and its lanes. A
+// Pool that was moved from, or closed, can only be destroyed or assigned to.
+class Pool {
+public:
+    // rpmem_create(3). MEMORY is whole pages. LANES is how many are wanted; lanes() tells how many
+    // there are. Without attributes: for a pool set with OPTION NOHDRS.
+    static Expected<Pool> create(const std::string& target, const std::string& pool_set,
+                                 std::span<std::byte> memory, unsigned lanes,
+                                 const rpmem_pool_attr* attributes = nullptr) {
+        RPMEMpool* const pool = rpmem_create(target.c_str(), pool_set.c_str(), memory.data(),
+                                             memory.size(), &lanes, attributes);
+        return made(pool, memory, lanes);
+    }
+    // rpmem_open(3). SEEN, if it is not null, receives the attributes of the pool.
+    static Expected<Pool> open(const std::string& target, const std::string& pool_set,
+                               std::span<std::byte> memory, unsigned lanes,
+                               rpmem_pool_attr* seen = nullptr) {
+        RPMEMpool* const pool = rpmem_open(target.c_str(), pool_set.c_str(), memory.data(),
+                                           memory.size(), &lanes, seen);
+        return made(pool, memory, lanes);
+    }
+
+    Pool(Pool&& other) noexcept = default;
+    Pool& operator=(Pool&& other) noexcept = default;
+    ~Pool() = default;
+
+    [[nodiscard]] unsigned lanes() const noexcept { return session_->lanes(); }
+    [[nodiscard]] std::span<std::byte> memory() const noexcept { return session_->memory(); }
+
+    // A lane that nobody has, or EAGAIN while all are taken. The Lane gives it back.
+    [[nodiscard]] Expected<Lane> lane() {
+        const unsigned number = session_->take();
+        if (number == session_->lanes())
+            return Error{.number = EAGAIN,
+                         .text = "all " + std::to_string(number) +
+                                 " lanes of the pool are taken: destroy one, or ask for more"};
+        return Lane(session_, number);
+    }
+
+    // rpmem_set_attr(3).
+    Expected<void> set_attributes(const rpmem_pool_attr& attributes) {
+        return detail::checked(rpmem_set_attr(session_->pool(), &attributes));
+    }
+
+    // rpmem_close(3), for those who want to know how it went; the destructor does it as well.
+    // EBUSY, and the pool stays as it is, while somebody has a lane.
+    Expected<void> close() {
+        if (!session_->is_idle())
+            return Error{.number = EBUSY,
+                         .text = "lanes of the pool are in use: destroy them before it is closed"};
+        return std::exchange(session_, nullptr)->close();
+    }
+
+private:
+    explicit Pool(std::shared_ptr<detail::Session> session) : session_(std::move(session)) {}
+
+    static Expected<Pool> made(RPMEMpool* opened, std::span<std::byte> memory, unsigned lanes) {
+        detail::OpenPool pool(opened);
+        if (!pool)
+            return detail::last_error();
+        return Pool(std::make_shared<detail::Session>(std::move(pool), memory, lanes));
+    }
+
+    std::shared_ptr<detail::Session> session_;
+};
+
+// rpmem_remove(3). FLAGS: RPMEM_REMOVE_FORCE, RPMEM_REMOVE_POOL_SET.
+inline Expected<void> remove(const std::string& target, const std::string& pool_set,
+                             int flags = 0) {
+    return detail::checked(rpmem_remove(target.c_str(), pool_set.c_str(), flags));
+}
+
+// Whether the library that was found can serve a program that was built with this header.
+inline Expected<void> check_version() {
+    const char* const mismatch = rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION);
+    if (mismatch == nullptr)
+        return {};
+    return Error{.number = ENOTSUP, .text = mismatch};
+}
+
+} // namespace librpmem
+
+#endif // librpmem.hpp

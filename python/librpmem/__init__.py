@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replication of a memory pool to a remote node: librpmem(7) for Python.
+
+    memory = mmap.mmap(-1, 32 << 20)
+    with librpmem.Pool.create("target", "pool.set", memory,
+                              attributes=librpmem.Attributes(b"EXAMPLE", 1)) as pool:
+        memory[4096:4116] = b"kept on two machines"
+        with pool.lane() as lane:
+            lane.persist(4096, 20)
+
+The memory is any writable object with the buffer interface, of whole pages: an mmap, or an array in
+one. Nothing is copied: the library sends from it, and Lane.read_into() receives in place. Other
+threads run while a call waits. The library reads its settings (RPMEM_*) from the environment when
+this module is imported.
+"""
+import dataclasses
+import errno
+import threading
+import weakref
+
+from librpmem._library import REMOVE_FORCE, REMOVE_POOL_SET, RELAXED, ffi, lib
+
+__all__ = ["Attributes", "Error", "Lane", "Pool", "remove"]
+
+
+class Error(OSError):
+    """A call of the library failed: errno, and in strerror what rpmem_errormsg(3) said."""
+
+
+def _last_error():
+    number = ffi.errno
+    return Error(number, ffi.string(lib.rpmem_errormsg()).decode(errors="replace"))
+
+
+def _check(status):
+    if status != 0:
+        raise _last_error()
+
+
+def _closed(what):
+    return Error(errno.EBADF, f"the {what} is closed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Attributes:
+    """What the headers of a pool say; a field of bytes that is too short is filled with zeros."""
+
+    signature: bytes = b""
+    major: int = 0
+    compat_features: int = 0
+    incompat_features: int = 0
+    ro_compat_features: int = 0
+    poolset_uuid: bytes = b""
+    uuid: bytes = b""
+    next_uuid: bytes = b""
+    prev_uuid: bytes = b""
+    user_flags: bytes = b""
+
+    def _to_c(self):
+        result = ffi.new("struct rpmem_pool_attr*")
+        for name, value in dataclasses.asdict(self).items():
+            if isinstance(value, bytes):
+                room = ffi.buffer(ffi.addressof(result, name))
+                if len(value) > len(room):
+                    raise ValueError(f"{name} has {len(value)} bytes, of {len(room)} at most")
+                room[: len(value)] = value
+            else:
+                setattr(result, name, value)
+        return result
+
+    @classmethod
+    def _from_c(cls, attributes):
+        def value_of(field):
+            if field.type is bytes:
+                return bytes(ffi.buffer(ffi.addressof(attributes, field.name)))
+            return getattr(attributes, field.name)
+
+        return cls(**{field.name: value_of(field) for field in dataclasses.fields(cls)})
+
+
+class _Session:
+    """What a Pool and its lanes share. Each lane has a lock: close() waits for calls under way."""
+
+    def __init__(self, handle, memory, lanes):
+        self.handle = handle
+        self.memory = memory
+        self.locks = [threading.Lock() for _ in range(lanes)]
+        self.free = list(reversed(range(lanes)))
+
+    def call(self, lane, function, *arguments):
+        with self.locks[lane]:
+            if self.handle is None:
+                raise _closed("pool")
+            _check(function(self.handle, *arguments))
+
+    def close(self):
+        for lock in self.locks:
+            lock.acquire()
+        try:
+            handle, self.handle = self.handle, None
+            if handle is None:
+                return
+            try:
+                _check(lib.rpmem_close(handle))
+            finally:
+                ffi.release(self.memory)
+        finally:
+            for lock in self.locks:
+                lock.release()
+
+    def close_quietly(self):
+        try:
+            self.close()
+        except Error:
+            pass
+
+
+class Lane:
+    """A lane of a pool, of which nobody else has it; close() or the end of a with gives it back."""
+
+    def __init__(self, pool, session, number):
+        self._pool = pool  # lives as long as its lanes
+        self._session = session
+        self._number = number
+        self._give_back = weakref.finalize(self, session.free.append, number)
+
+    @property
+    def number(self):
+        return self._number
+
+    def _call(self, function, *arguments):
+        if not self._give_back.alive:
+            raise _closed("lane")
+        self._session.call(self._number, function, *arguments)
+
+    def persist(self, offset, length, relaxed=False):
+        """Bytes [offset, offset + length) of the memory, and all flushed before, become durable.
+
+        relaxed: a power failure may tear aligned words of 8 bytes.
+        """
+        self._call(lib.rpmem_persist, offset, length, self._number, RELAXED if relaxed else 0)
+
+    def deep_persist(self, offset, length):
+        """As persist(), down to the lowest persistence domain of the target."""
+        self._call(lib.rpmem_deep_persist, offset, length, self._number)
+
+    def flush(self, offset, length, relaxed=False):
+        """Starts to make a range durable. It must not change before drain()."""
+        self._call(lib.rpmem_flush, offset, length, self._number, RELAXED if relaxed else 0)
+
+    def drain(self):
+        """All that this lane flushed is durable on return."""
+        self._call(lib.rpmem_drain, self._number, 0)
+
+    def read_into(self, buffer, offset):
+        """Fills a writable buffer with what the target has at that offset, without a copy."""
+        with ffi.from_buffer(buffer, require_writable=True) as room:
+            self._call(lib.rpmem_read, room, offset, len(room), self._number)
+
+    def read(self, offset, length):
+        """What the target has there, in new memory."""
+        result = bytearray(length)
+        self.read_into(result, offset)
+        return result
+
+    def close(self):
+        """Gives the lane back to the pool."""
+        self._give_back()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Pool:
+    """A pool on a target, connected to memory of this process; made by create() or open()."""
+
+    def __init__(self, handle, memory, lanes, attributes):
+        self._session = _Session(handle, memory, lanes)
+        self._lanes = lanes
+        self._attributes = attributes
+        self._end = weakref.finalize(self, self._session.close_quietly)
+
+    @classmethod
+    def create(cls, target, pool_set, memory, lanes=1, attributes=None):
+        """rpmem_create(3). Without attributes: for a pool set with OPTION NOHDRS."""
+        given = ffi.NULL if attributes is None else attributes._to_c()
+        return cls._connect(lib.rpmem_create, target, pool_set, memory, lanes, given, attributes)
+
+    @classmethod
+    def open(cls, target, pool_set, memory, lanes=1):
+        """rpmem_open(3); .attributes is then what the headers of the pool say."""
+        seen = ffi.new("struct rpmem_pool_attr*")
+        pool = cls._connect(lib.rpmem_open, target, pool_set, memory, lanes, seen, None)
+        pool._attributes = Attributes._from_c(seen)
+        return pool
+
+    @classmethod
+    def _connect(cls, function, target, pool_set, memory, lanes, argument, attributes):
+        room = ffi.from_buffer(memory, require_writable=True)
+        in_force = ffi.new("unsigned*", lanes)
+        handle = function(
+            target.encode(), pool_set.encode(), room, len(room), in_force, argument
+        )
+        if handle == ffi.NULL:
+            error = _last_error()
+            ffi.release(room)
+            raise error
+        return cls(handle, room, in_force[0], attributes)
+
+    @property
+    def lanes(self):
+        """How many lanes there are; at most as many as were wanted."""
+        return self._lanes
+
+    @property
+    def attributes(self):
+        return self._attributes
+
+    def lane(self):
+        """A lane that nobody has. Each thread needs one of its own."""
+        try:
+            number = self._session.free.pop()
+        except IndexError:
+            raise Error(
+                errno.EAGAIN, f"all {self._lanes} lanes of the pool are taken: close one"
+            ) from None
+        return Lane(self, self._session, number)
+
+    def set_attributes(self, attributes):
+        """rpmem_set_attr(3)."""
+        given = ffi.NULL if attributes is None else attributes._to_c()
+        self._session.call(0, lib.rpmem_set_attr, given)
+        self._attributes = attributes
+
+    def close(self):
+        """Waits for calls under way, then ends the session. Its lanes are of no use any more."""
+        if self._end.detach() is not None:
+            self._session.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def remove(target, pool_set, force=False, with_pool_set=False):
+    """rpmem_remove(3): deletes the parts of a pool, and with_pool_set the pool set file as well."""
+    flags = (REMOVE_FORCE if force else 0) | (REMOVE_POOL_SET if with_pool_set else 0)
+    _check(lib.rpmem_remove(target.encode(), pool_set.encode(), flags))

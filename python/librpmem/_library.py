@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""librpmem.so.1 as cffi knows it, in ABI mode: no compiler is needed.
+
+tests/python compares these declarations with include/librpmem.h.
+"""
+import cffi
+
+ffi = cffi.FFI()
+ffi.cdef("""
+typedef struct rpmem_pool RPMEMpool;
+
+struct rpmem_pool_attr {
+    char signature[8];
+    uint32_t major;
+    uint32_t compat_features;
+    uint32_t incompat_features;
+    uint32_t ro_compat_features;
+    unsigned char poolset_uuid[16];
+    unsigned char uuid[16];
+    unsigned char next_uuid[16];
+    unsigned char prev_uuid[16];
+    unsigned char user_flags[16];
+};
+
+RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
+                        size_t pool_size, unsigned* nlanes,
+                        const struct rpmem_pool_attr* create_attr);
+RPMEMpool* rpmem_open(const char* target, const char* pool_set_name, void* pool_addr,
+                      size_t pool_size, unsigned* nlanes, struct rpmem_pool_attr* open_attr);
+int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* attr);
+int rpmem_close(RPMEMpool* rpp);
+int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
+int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane);
+int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane, unsigned flags);
+int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags);
+int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length, unsigned lane);
+int rpmem_remove(const char* target, const char* pool_set, int flags);
+const char* rpmem_check_version(unsigned major_required, unsigned minor_required);
+const char* rpmem_errormsg(void);
+""")
+
+RELAXED = 1  # of rpmem_persist() and rpmem_flush()
+REMOVE_FORCE = 1
+REMOVE_POOL_SET = 2
+
+
+def _load():
+    name = "librpmem.so.1"
+    try:
+        found = ffi.dlopen(name)
+    except OSError as error:
+        raise ImportError(
+            f"cannot load {name}: {error}. Install librpmem, run ldconfig, or have "
+            "LD_LIBRARY_PATH lead to it"
+        ) from error
+    mismatch = found.rpmem_check_version(1, 3)
+    if mismatch != ffi.NULL:
+        raise ImportError(ffi.string(mismatch).decode(errors="replace"))
+    return found
+
+
+lib = _load()

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# commands.sh SOURCES BUILD TEXT LEAST, below own_machine.sh and with-sshd: pastes each block of commands
+# of TEXT (Markdown, or a manual page) into one shell, in order. A command that fails is a fault, and so is
+# one behind `!` that does not. At least LEAST commands run.
+set -eu
+
+sources=$1
+build=$2
+text=$3
+least=$4
+work=$RPMEM_TEST_DIR
+
+# What cannot run here, by how a line begins, and why. Each row must be of use.
+skipped() {
+    cat <<'END'
+operations.md	./tools/quickstart	installs packages and builds; scripts.sh tests it
+operations.md	cmake --preset release	what is tested is built already
+operations.md	sudo mkfs.ext4 -q /dev/pmem0	there is no persistent memory
+operations.md	sudo nft add rule	nftables need not be installed, and has no such table
+operations.md	journalctl	systemd need not run
+END
+}
+
+fault() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# blocks: the commands of the text, each line behind its number and a colon.
+blocks() {
+    case $text in
+    *.md)
+        awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside { print NR ":" $0 }' "$text"
+        ;;
+    *)
+        awk '/^\.EX$/ { inside = 1; next } /^\.EE$/ { inside = 0 } inside { print NR ":" $0 }' "$text" |
+            sed -E 's/^([0-9]+:)\\&/\1/; s/\\-/-/g; s/\\\(ti/~/g; s/\\\(ha/^/g; s/\\e/\\/g'
+        ;;
+    esac
+}
+
+# Another fence, or a block by indentation, would hide commands from this test.
+check_blocks() {
+    [[ $text == *.md ]] || return 0
+    awk '
+        /^ *(```|~~~)/ {
+            if (!inside && $0 != "```sh" || inside && $0 != "```")
+                print NR ": " $0
+            inside = !inside
+        }
+        !inside && /^(    |\t)/ && blank { print NR ": " $0 }
+        { blank = /^$/ }' "$text" >"$work/hidden"
+    [ ! -s "$work/hidden" ] || fault "$text: these blocks are not run: $(cat "$work/hidden")"
+}
+
+# script: what bash is to run. A line of a here-document, and one behind a backslash or a pipe, belongs to the
+# command before it.
+script() {
+    local number line ends='' goes_on=no leaves=no
+    while IFS=: read -r number line; do
+        if [ -n "$ends" ] || [ "$goes_on" = yes ]; then
+            [ "$leaves" = yes ] || printf '%s\n' "$line"
+            [ "$line" != "$ends" ] || ends=
+        else
+            leaves=no
+            if must_skip "$line"; then
+                leaves=yes
+            else
+                printf 'place=%s\n' "$number"
+                case $line in
+                '! '*) printf 'refused %s\n' "${line#! }" ;;
+                *) printf '%s\n' "$line" ;;
+                esac
+            fi
+            case $line in
+            *'<<END'*) ends=END ;;
+            esac
+        fi
+        case $line in *\\ | *"|" | *"&&") goes_on=yes ;; *) goes_on=no ;; esac
+    done < <(blocks)
+}
+
+# must_skip LINE: and writes down for which row.
+must_skip() {
+    local name start why
+    while IFS=$'\t' read -r name start why; do
+        [ "$name" = "${text##*/}" ] && [[ $1 == "$start"* ]] || continue
+        printf '%s\n' "$start" >>"$work/used"
+        printf 'not run: %s: %s\n' "$1" "$why" >&2
+        return 0
+    done < <(skipped)
+    return 1
+}
+
+# The first login of ssh-copy-id(1) would ask for a password; here an agent has another key. ~/.ssh tells
+# only where sshd listens.
+prepare_login() {
+    mkdir -m 0700 "$HOME/.ssh"
+    cp "$RPMEM_TEST_SSHD_DIR/authorized_keys" "$HOME/.ssh/authorized_keys"
+    ln -sf "$HOME/.ssh/authorized_keys" "$RPMEM_TEST_SSHD_DIR/authorized_keys"
+    printf 'Host *\n    Port %s\n' "$RPMEM_TEST_SSH_PORT" >"$HOME/.ssh/config"
+    printf '[target]:%s %s\n' "$RPMEM_TEST_SSH_PORT" "$(cut -d' ' -f1,2 "$RPMEM_TEST_SSHD_DIR/host_key.pub")" \
+        >"$HOME/.ssh/known_hosts"
+    mkdir "$work/bin"
+    printf '#!/bin/sh\nexec ssh-agent sh -c "ssh-add -q %s && exec /usr/bin/ssh-copy-id \\"\\$@\\"" sh "$@"\n' \
+        "$RPMEM_TEST_SSHD_DIR/user_key" >"$work/bin/ssh-copy-id"
+    printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
+    chmod 755 "$work"/bin/*
+    unset RPMEM_SSH SSH_AUTH_SOCK
+}
+
+# The clone, as it looks after the build; and what the manual page takes for installed.
+prepare_clone() {
+    mkdir -p "$HOME/clone/build"
+    ln -s "$sources"/* "$HOME/clone/" 2>/dev/null || true
+    ln -sfn "$build" "$HOME/clone/build/release"
+    case $text in
+    *.md) ;;
+    *)
+        cmake --install "$build" >"$work/install.log" || { cat "$work/install.log"; fault "cmake --install failed"; }
+        ldconfig
+        ;;
+    esac
+    cd "$HOME/clone"
+}
+
+check_blocks
+prepare_login
+prepare_clone
+mkdir -p /mnt/pmem0
+: >"$work/used"
+{
+    cat <<'END'
+set -eu -o pipefail
+refused() { ! "$@" || { echo "this should fail: $*"; exit 1; }; }
+trap 'status=$?; [ $status -eq 0 ] || echo "FAILED in line $place"; exit $status' EXIT
+END
+    script
+} >"$work/script"
+run=$(grep -c '^place=' "$work/script")
+[ "$run" -ge "$least" ] || fault "only $run commands found in $text"
+while IFS=$'\t' read -r name start _; do
+    [ "$name" != "${text##*/}" ] || grep -qxF -- "$start" "$work/used" ||
+        fault "$text has no line that begins with: $start"
+done < <(skipped)
+
+export RPMEM_ENABLE_VERBS=0
+PATH=$work/bin:$PATH timeout 150 bash "$work/script" >"$work/output" 2>&1 </dev/null || {
+    sed -n "$(grep -oE 'FAILED in line [0-9]+' "$work/output" | tail -n 1 | grep -oE '[0-9]+')p" "$text"
+    tail -n 40 "$work/output"
+    fault "a command of $text failed"
+}
+# examples/counter.c counts on, whichever copy was lost.
+diff <(grep -E '^run [0-9]+$' "$work/output") <(seq "$(grep -cE '^run [0-9]+$' "$work/output")" | sed 's/^/run /') ||
+    fault "$text: the counter has lost its count"
+[ -z "${RPMEM_TEST_SHOW:-}" ] || cat "$work/output"
+echo "$run commands of $text ran"

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Python module against the real daemon; run.sh sets up the target and its environment."""
+import errno
+import gc
+import mmap
+import os
+import pathlib
+import re
+import sys
+import threading
+
+import pytest
+
+import librpmem
+from librpmem import _library
+
+SIZE = 8 << 20
+TARGET = os.environ["RPMEM_TEST_TARGET"]
+SETS = pathlib.Path(os.environ["RPMEM_TEST_SETS"])
+HEADER = pathlib.Path(os.environ["RPMEM_TEST_HEADER"])
+SAMPLE = librpmem.Attributes(signature=b"SAMPLE_1", major=3, uuid=b"\x20" * 16)
+
+
+@pytest.fixture
+def part():
+    """The only part of a fresh pool.set."""
+    path = SETS / "part0"
+    path.unlink(missing_ok=True)
+    (SETS / "pool.set").write_text(f"PMEMPOOLSET\n{SIZE >> 20}M {path}\n")
+    return path
+
+
+@pytest.fixture
+def memory():
+    pattern = os.urandom(4096)
+    result = mmap.mmap(-1, SIZE)
+    result[:] = pattern * (SIZE // len(pattern))
+    return result
+
+
+def created(memory, lanes=1):
+    return librpmem.Pool.create(TARGET, "pool.set", memory, lanes, SAMPLE)
+
+
+def refused(number, words):
+    return pytest.raises(librpmem.Error, match=f"^\\[Errno {number}\\] .*{words}")
+
+
+def test_every_call_reaches_the_target(part, memory):
+    with created(memory, lanes=2) as pool, pool.lane() as lane:
+        assert pool.lanes == 2
+        lane.persist(4096, 100)
+        lane.persist(8192, 100, relaxed=True)
+        lane.deep_persist(12288, 100)
+        lane.flush(16384, 100)
+        lane.flush(20480, 100, relaxed=True)
+        lane.drain()
+        replica = part.read_bytes()
+        for offset in range(4096, 20481, 4096):
+            assert replica[offset : offset + 100] == memory[offset : offset + 100]
+        assert replica[24576:24676] == bytes(100)
+        assert lane.read(16384, 100) == memory[16384:16484]
+
+
+def test_attributes_come_back(part, memory):
+    with created(memory) as pool:
+        assert pool.attributes == SAMPLE
+        pool.set_attributes(librpmem.Attributes(signature=b"OTHER", major=4))
+    with librpmem.Pool.open(TARGET, "pool.set", memory) as pool:
+        assert (pool.attributes.signature, pool.attributes.major) == (b"OTHER\0\0\0", 4)
+        assert pool.attributes.uuid == bytes(16)
+    librpmem.remove(TARGET, "pool.set", with_pool_set=True)
+    assert not part.exists() and not (SETS / "pool.set").exists()
+    librpmem.remove(TARGET, "pool.set", force=True)
+    with pytest.raises(ValueError, match="signature"):
+        librpmem.Pool.create(TARGET, "pool.set", memory, attributes=librpmem.Attributes(b"9" * 9))
+
+
+def test_reads_go_where_the_buffer_is(part, memory):
+    with created(memory) as pool, pool.lane() as lane:
+        lane.persist(4096, 64)
+        room = bytearray(100)
+        lane.read_into(memoryview(room)[10:74], 4096)
+        assert room == bytes(10) + memory[4096:4160] + bytes(26)
+        with pytest.raises((BufferError, ValueError)):
+            lane.read_into(bytes(8), 4096)
+        with pytest.raises((BufferError, ValueError)):
+            librpmem.Pool.create(TARGET, "pool.set", bytes(SIZE))
+
+
+def test_the_memory_stays_while_the_pool_is_open(part, memory):
+    pool = created(memory)
+    with pytest.raises(BufferError):
+        memory.close()
+    pool.close()
+    memory.close()
+
+
+def test_nobody_else_has_a_lane(part, memory):
+    with created(memory, lanes=2) as pool:
+        first, second = pool.lane(), pool.lane()
+        assert {first.number, second.number} == {0, 1}
+        with refused(errno.EAGAIN, "all 2 lanes"):
+            pool.lane()
+        first.close()
+        first.close()
+        with refused(errno.EBADF, "lane is closed"):
+            first.persist(4096, 8)
+        assert pool.lane().number == 0  # and is forgotten at once
+        del second
+        gc.collect()
+        third, fourth = pool.lane(), pool.lane()
+        assert {third.number, fourth.number} == {0, 1}
+
+
+def test_the_session_ends_with_the_last_that_knows_of_it(part, memory):
+    lane = created(memory).lane()  # the lane keeps its pool
+    lane.persist(4096, 8)
+    with refused(errno.EBUSY, "in use"):
+        librpmem.Pool.open(TARGET, "pool.set", memory)
+    del lane
+    gc.collect()
+    pool = librpmem.Pool.open(TARGET, "pool.set", memory)
+    lane = pool.lane()
+    pool.close()
+    pool.close()
+    with refused(errno.EBADF, "pool is closed"):
+        lane.persist(4096, 8)
+
+
+def test_threads_have_lanes_of_their_own(part, memory):
+    faults = []
+
+    def work(pool, start):
+        try:
+            with pool.lane() as lane:
+                for offset in range(start, start + (1 << 20), 4096):
+                    lane.persist(offset, 4096)
+        except BaseException as fault:
+            faults.append(fault)
+
+    with created(memory, lanes=4) as pool:
+        threads = [threading.Thread(target=work, args=(pool, n << 20)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not faults
+    assert part.read_bytes()[1 << 20 : 5 << 20] == memory[1 << 20 : 5 << 20]
+
+
+def test_failures_say_what_failed(part, memory):
+    with refused(errno.ENOENT, "missing.set") as caught:
+        librpmem.Pool.open(TARGET, "missing.set", memory)
+    assert isinstance(caught.value, OSError)
+    with refused(errno.ENOENT, "missing.set"):
+        librpmem.remove(TARGET, "missing.set")
+    with refused(errno.EINVAL, "page size"):
+        librpmem.Pool.create(TARGET, "pool.set", memoryview(memory)[8:], attributes=SAMPLE)
+    with created(memory) as pool, pool.lane() as lane:
+        with refused(errno.EINVAL, "header"):
+            lane.persist(0, 8)
+        with refused(errno.EINVAL, "within the pool"):
+            lane.read(SIZE, 8)
+        with pytest.raises(OverflowError):
+            lane.persist(-1, 8)
+
+
+def plain(text):
+    """Declarations, without comments, preprocessor and differences of white space."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    return re.sub(r"\s+", " ", re.sub(r"^#.*$", "", text, flags=re.M))
+
+
+def test_declarations_are_those_of_the_header():
+    header = HEADER.read_text()
+    sizes = dict(re.findall(r"#define (RPMEM_POOL_\w+_LEN) (\d+)", header))
+    wanted = re.sub("|".join(sizes), lambda name: sizes[name[0]], plain(header))
+    declared = plain("".join(_library.ffi._cdefsources))
+    functions = re.findall(r"[^;{}]*\brpmem_\w+\([^;]*;", declared)
+    assert len(functions) == len(re.findall(r"\brpmem_\w+\([^;]*;", wanted)) == 12
+    structure = re.search(r"struct rpmem_pool_attr \{[^}]*\};", declared)[0]
+    for declaration in [*functions, structure]:
+        assert declaration.strip() in wanted
+    for name, value in [
+        ("RPMEM_PERSIST_RELAXED (1U << 0)", _library.RELAXED),
+        ("RPMEM_REMOVE_FORCE 0x1", _library.REMOVE_FORCE),
+        ("RPMEM_REMOVE_POOL_SET 0x2", _library.REMOVE_POOL_SET),
+    ]:
+        assert f"#define {name}" in header
+        assert eval(name.split(" ", 1)[1].replace("U", "")) == value
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
