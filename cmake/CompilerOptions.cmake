@@ -40,9 +40,14 @@ if(CMAKE_BUILD_TYPE MATCHES "Rel" AND NOT RPMEM_SANITIZE)
     add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
 endif()
 
+set(RPMEM_SPLIT_SYMBOLS OFF)
+if(RPMEM_STRIP AND RPMEM_FOR_INSTALLATION AND CMAKE_OBJCOPY)
+    set(RPMEM_SPLIT_SYMBOLS ON)
+endif()
+
 # rpmem_keep_symbols(TARGET): its debug symbols beside it, for Install.cmake. In the target's directory.
 function(rpmem_keep_symbols target)
-    if(RPMEM_FOR_INSTALLATION AND CMAKE_OBJCOPY)
+    if(RPMEM_SPLIT_SYMBOLS)
         add_custom_command(TARGET ${target} POST_BUILD VERBATIM
             COMMAND ${CMAKE_OBJCOPY} --only-keep-debug
                 $<TARGET_FILE:${target}> $<TARGET_FILE:${target}>.debug)

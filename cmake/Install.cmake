@@ -16,7 +16,7 @@ function(rpmem_install_binary target directory)
         set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${rpmem_bin_to_lib}")
     endif()
     install(TARGETS ${target} RUNTIME DESTINATION ${directory} LIBRARY DESTINATION ${directory})
-    if(NOT RPMEM_FOR_INSTALLATION OR NOT CMAKE_OBJCOPY)
+    if(NOT RPMEM_SPLIT_SYMBOLS)
         return()
     endif()
     install(FILES $<TARGET_FILE:${target}>.debug DESTINATION ${directory}/.debug
@@ -51,15 +51,25 @@ configure_package_config_file(cmake/librpmemConfig.cmake.in
     INSTALL_DESTINATION ${rpmem_package_dir}
     PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/librpmemConfigVersion.cmake
-    VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
+    # Programs ask for the version of the interface (1.3), which never changes incompatibly.
+    VERSION ${PROJECT_VERSION} COMPATIBILITY AnyNewerVersion)
 install(FILES
     ${PROJECT_BINARY_DIR}/librpmemConfig.cmake
     ${PROJECT_BINARY_DIR}/librpmemConfigVersion.cmake
     DESTINATION ${rpmem_package_dir})
 
+# Pages of the manual get the version into their footer, and the place of the documentation.
 foreach(section 1 3 5 7)
     file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
-    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    foreach(page IN LISTS pages)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+        cmake_path(GET page FILENAME name)
+        file(READ ${page} text)
+        string(REPLACE " librpmem \"Remote" " \"librpmem ${PROJECT_VERSION}\" \"Remote" text "${text}")
+        string(REPLACE "/usr/local/share/doc/librpmem" "${CMAKE_INSTALL_FULL_DOCDIR}" text "${text}")
+        file(WRITE ${PROJECT_BINARY_DIR}/man/${name} "${text}")
+        install(FILES ${PROJECT_BINARY_DIR}/man/${name} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endforeach()
 endforeach()
 
 # The texts lie elsewhere than in the sources: a link to a page of the manual leads to where that is
@@ -87,4 +97,15 @@ rpmem_install_text(README.md "" "")
 foreach(name architecture confinement durability operations performance reliability transport virtual-machines)
     rpmem_install_text(docs/${name}.md "../" docs)
 endforeach()
+rpmem_install_text(CHANGELOG.md "" "")
+rpmem_install_text(SECURITY.md "" "")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(RPMEM_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
+    "Where zsh looks for completions")
+install(FILES completion/bash/rpmemd completion/bash/rpmemctl
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES completion/zsh/_rpmemd completion/zsh/_rpmemctl DESTINATION ${RPMEM_ZSH_COMPLETIONS})
+
+add_custom_target(uninstall VERBATIM COMMENT "Remove what cmake --install has installed from here"
+    COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/Uninstall.cmake)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "common/base/io.hpp"
+#include "common/base/version.hpp"
 #include "common/wire/control_messages.hpp"
 #include "rpmemd/daemon.hpp"
 #include "rpmemd/handshake.hpp"
@@ -120,13 +121,13 @@ int refuse(const target::Configuration& configuration, const Error& error) {
 int probe(const target::Configuration& configuration) {
     allow_many_descriptors();
     const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
-    fmt::print("{}", target::probe(configuration, addresses.own, RPMEM_VERSION));
+    fmt::print("{}", target::probe(configuration, addresses.own, product_version()));
     return EXIT_SUCCESS;
 }
 
 int run(int argc, char* argv[]) {
-    auto parsed =
-        target::parse_command_line(argc, argv, target::process_environment(RPMEM_VERSION));
+    auto parsed = target::parse_command_line(
+        argc, argv, target::process_environment(describe_version("rpmemd")));
     if (!parsed) {
         say(parsed.error().text);
         if (asks_for_no_session(argc, argv))

@@ -16,7 +16,7 @@ namespace rpmem::probe {
 inline constexpr int report_format = 1;
 
 struct Question {
-    std::string program; // who asks, for the report: "rpmemd 1.3.0"
+    std::string program; // who asks, for the report: "rpmemd 2.0.0"
     fabric::DeviceSetting device;
     // At an initiator: the target to reach. At a target: empty.
     std::string host;

@@ -54,7 +54,7 @@ struct Options {
 // What it does, in place of serving a session.
 void declare_actions(CLI::App& app, Options& options, const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");
-    app.set_version_flag("-V,--version", "rpmemd " + version, "print the version and exit");
+    app.set_version_flag("-V,--version", version, "print the version and exit");
     app.add_option("-c,--config", options.config,
                    "read this configuration file only; it must exist")
         ->type_name("FILE")

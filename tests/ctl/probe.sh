@@ -187,7 +187,7 @@ usage() {
     says 'there is no host'
     probe 2 one two
     probe 2 --unknown
-    [ "$("$ctl" --version)" = "rpmemctl $("$daemon" --version | cut -d' ' -f2)" ] || failed=$((failed + 1))
+    [ "$("$ctl" --version)" = "$("$daemon" --version | sed 's/^rpmemd /rpmemctl /')" ] || failed=$((failed + 1))
     RPMEM_WORK_QUEUE_SIZE=many "$ctl" settings >"$dir/output"
     says RPMEM_WORK_QUEUE_SIZE=many RPMEM_DEVICE= '1 to 65536 operations' \
         'WRONG: not a number of operations from 1 to 65536; 50 is used'

@@ -24,7 +24,8 @@ install_build() {
         { cat "$work/install.log"; fault "cmake --install failed"; }
     libdir=$(dirname "$(find "$prefix" -name librpmem.so.1)")
     local file
-    for file in "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" \
+    for file in "$prefix/share/bash-completion/completions/rpmemd" "$prefix/share/zsh/site-functions/_rpmemctl" "$prefix/share/doc/librpmem/CHANGELOG.md" \
+        "$prefix/bin/rpmemd" "$prefix/bin/rpmemctl" "$prefix/bin/rpmem-bench" "$prefix/include/librpmem.h" \
         "$prefix/include/librpmem.hpp" "$libdir/librpmem.so" \
         "$libdir/pkgconfig/librpmem.pc" "$libdir/cmake/librpmem/librpmemConfig.cmake" \
         "$prefix/share/man/man7/librpmem.7" "$prefix/share/man/man7/rpmem-libpmemobj.7" \
@@ -50,8 +51,10 @@ move_prefix() {
 check_programs() {
     local program
     for program in rpmemd rpmemctl rpmem-bench; do
-        env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version >/dev/null ||
+        env -u LD_LIBRARY_PATH "$prefix/bin/$program" --version >"$work/version" ||
             fault "$program does not start from the prefix that it was installed into"
+        [[ $(cat "$work/version") =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$'\n'built\ [^$'\n']+$'\n'transports:\  ]] ||
+            fault "$program --version says: $(cat "$work/version")"
     done
 }
 
@@ -129,7 +132,10 @@ run_example() {
     [ "$(head -c 7 "$target/$2.part0")" = EXAMPLE ] || fault "$2.part0 has no header"
 }
 
-mkdir "$target"
+# The manifests of an installation by this machine's owner stay.
+mkdir "$work/manifests" "$target"
+mv "$build"/install_manifest*.txt "$work/manifests" 2>/dev/null || true
+trap 'rm -f "$build"/install_manifest*.txt; mv "$work"/manifests/* "$build" 2>/dev/null || true' EXIT
 install_build
 check_hardening
 "${0%/*}/links.sh" "$prefix" "$prefix"/share/doc/librpmem/{,docs/}*.md ||

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/options.hpp"
 
+#include "common/base/version.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -69,7 +71,7 @@ void add_others(CLI::App& app, Options& options) {
         ->excludes(app.get_option("--table"));
     app.add_flag("--show-pool-size", options.show_pool_size,
                  "print how many bytes the pool has with these options, and exit");
-    app.set_version_flag("--version,-V", "rpmem-bench 1.3.0");
+    app.set_version_flag("--version,-V", describe_version("rpmem-bench"));
 }
 
 } // namespace

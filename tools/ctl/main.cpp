@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
+#include "common/base/version.hpp"
 #include "common/probe/node.hpp"
 #include "tools/ctl/options.hpp"
 #include "tools/ctl/remote.hpp"
@@ -84,7 +85,7 @@ int probe_nodes(const ctl::ProbeCommand& command) {
         }
         target = std::move(*parsed);
     }
-    json node = probe::examine_node({"rpmemctl " RPMEM_VERSION,
+    json node = probe::examine_node({"rpmemctl " + std::string(product_version()),
                                      {"RPMEM_DEVICE", settings.device},
                                      target ? ctl::lane_host(*target, settings) : "",
                                      ""},

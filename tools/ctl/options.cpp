@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/options.hpp"
 
+#include "common/base/version.hpp"
+
 // The header is heavy: nobody else includes it.
 #include <CLI/CLI.hpp>
 
@@ -40,7 +42,8 @@ CommandLine parse_command_line(int argc, const char* const argv[]) {
     CLI::App app(introduction);
     app.name("rpmemctl");
     app.set_help_flag("-h,--help", "print this and exit");
-    app.set_version_flag("-V,--version", "rpmemctl " RPMEM_VERSION, "print the version and exit");
+    app.set_version_flag("-V,--version", describe_version("rpmemctl"),
+                         "print the version and exit");
     app.require_subcommand(1);
     ProbeCommand command;
     CLI::App* const probe =

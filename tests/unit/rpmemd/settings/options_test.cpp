@@ -154,7 +154,7 @@ TEST_F(Options, OnDemandPaging) {
 TEST_F(Options, Version) {
     for (const char* option : {"--version", "-V"}) {
         const auto result = test::value_of(run({option}));
-        EXPECT_EQ(std::get<ExitRequest>(result).text, "rpmemd 9.8.7\n");
+        EXPECT_EQ(std::get<ExitRequest>(result).text, "9.8.7\n");
     }
 }
 

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# completion.sh RPMEMD RPMEMCTL SOURCES: what bash and zsh offer after these words, by the completions of
+# completion/, is what the programs take.
+set -u
+
+sources=$3
+PATH=${1%/*}:${2%/*}:$PATH
+for shell in bash zsh; do
+    command -v "$shell" >/dev/null || { echo "there is no $shell (apt-get install $shell)"; exit 77; }
+done
+bash_completion=/usr/share/bash-completion/bash_completion
+[ -e "$bash_completion" ] || { echo "there is no bash-completion (apt-get install bash-completion)"; exit 77; }
+failed=0
+
+# offers_bash LINE: what is offered where LINE ends.
+offers_bash() {
+    local COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS COMP_CWORD COMPREPLY=()
+    IFS=' ' read -ra COMP_WORDS <<<"${1//=/ = }"
+    [[ $1 != *' ' ]] || COMP_WORDS+=("")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    "_${COMP_WORDS[0]}" "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    printf '%s\n' "${COMPREPLY[@]}"
+}
+
+offers_zsh() {
+    "$sources/tests/packaging/completion.zsh" "$sources/completion/zsh" "$1"
+}
+
+# offered LINE WORD...
+offered() {
+    local shell line=$1 offers word
+    shift
+    for shell in bash zsh; do
+        offers=$("offers_$shell" "$line" | tr -s '[:space:]' '\n')
+        for word; do
+            grep -qxF -- "$word" <<<"$offers" || {
+                printf "%s does not offer '%s' after '%s', but: %s\n" "$shell" "$word" "$line" "${offers//$'\n'/ }"
+                failed=1
+            }
+        done
+    done
+}
+
+# shellcheck disable=SC1090,SC1091
+{
+    . "$bash_completion"
+    . "$sources/completion/bash/rpmemd"
+    . "$sources/completion/bash/rpmemctl"
+}
+COMP_WORDBREAKS='=: '
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+mkdir "$directory/pools"
+echo >"$directory/pools.conf"
+cd "$directory" || exit 1
+
+mapfile -t options < <(rpmemd --help | sed -nE 's/^ +(-[A-Za-z],)?(--[a-z-]+).*/\2/p')
+[ "${#options[@]}" -ge 30 ] || { echo "rpmemd --help has only: ${options[*]}"; exit 1; }
+offered "rpmemd --" "${options[@]}"
+offered "rpmemd --log-level " err warn notice info debug
+offered "rpmemd --log-level=" err warn notice info debug
+offered "rpmemd --tls=" off on require
+offered "rpmemd --probe --conf" --config --confine
+offered "rpmemd --config=po" pools.conf
+offered "rpmemctl " probe settings
+offered "rpmemctl probe --" --help --json
+offered "rpmemctl -" --help --version
+exit $failed

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# versions.sh SOURCE_DIR: files that must name the version of the product, because their format wants it,
+# name the one of CMakeLists.txt; no other source names it. The C interface stays 1.3.
+set -eu
+cd "$1"
+version=$(sed -nE 's/^project\(librpmem VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "no version in CMakeLists.txt: '$version'"; exit 1; }
+faults=0
+
+# is VERSION WHERE
+is() {
+    [ "$1" = "$version" ] || { echo "$2 has the version '$1', CMakeLists.txt $version"; faults=1; }
+}
+
+is "$(sed -nE '1s/^librpmem \(([^)]+)\).*/\1/p' debian/changelog)" debian/changelog
+is "$(sed -nE 's/^Version: *//p' packaging/librpmem.spec)" packaging/librpmem.spec
+is "$(sed -nE 's/^## \[([0-9.]+)\].*/\1/p' CHANGELOG.md | head -n 1)" CHANGELOG.md
+
+named=$(grep -rlF "$version" common librpmem rpmemd tools man cmake --include='*' |
+    grep -vE '^common/(base/version|probe/node)\.hpp$' || true) # examples in comments
+[ -z "$named" ] || { printf 'these name the version, too:\n%s\n' "$named"; faults=1; }
+unfinished=$(grep -LE '^\.so |^\.TH [^ ]+ [0-9] [0-9-]{10} librpmem ' man/*.[0-9] || true)
+[ -z "$unfinished" ] || { printf 'no place for the version in the footer of:\n%s\n' "$unfinished"; faults=1; }
+
+for line in '#define RPMEM_MAJOR_VERSION 1' '#define RPMEM_MINOR_VERSION 3'; do
+    grep -qx "$line" include/librpmem.h || { echo "include/librpmem.h lacks: $line"; faults=1; }
+done
+exit $faults
