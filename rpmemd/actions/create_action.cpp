@@ -20,7 +20,7 @@ constexpr std::string_view signature = "RPMEMCTL"; // of pools that no other pro
 
 std::string part_line(const ActionRequest& request, const std::string& path, std::size_t index,
                       std::size_t count) {
-    if (path.starts_with("/dev/")) // a Device DAX has the size that it has
+    if (path.starts_with("/dev/dax")) // a Device DAX has the size that it has
         return fmt::format("AUTO {}\n", path);
     const std::uint64_t share = request.size / count + (request.size % count != 0 ? 1 : 0);
     std::uint64_t size = std::max<std::uint64_t>(share, RPMEM_MIN_PART);
