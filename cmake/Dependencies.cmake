@@ -37,6 +37,11 @@ rpmem_require_package(spdlog libspdlog-dev)
 rpmem_require_package(tl-expected libexpected-dev)
 rpmem_require_package(CLI11 libcli11-dev)
 rpmem_require_package(nlohmann_json nlohmann-json3-dev)
+# Its header alone is used: there is nothing to link.
+find_path(XXHASH_INCLUDE_DIR xxhash.h)
+if(NOT XXHASH_INCLUDE_DIR)
+    message(FATAL_ERROR "xxhash.h is missing: apt-get install libxxhash-dev")
+endif()
 find_package(Threads REQUIRED)
 find_package(benchmark QUIET) # rpmem-bench and a test; without it both are left out
 

@@ -3,6 +3,7 @@
 #include "common/base/io.hpp"
 #include "common/base/version.hpp"
 #include "common/wire/control_messages.hpp"
+#include "rpmemd/actions/run_action.hpp"
 #include "rpmemd/daemon.hpp"
 #include "rpmemd/handshake.hpp"
 #include "rpmemd/own_process.hpp"
@@ -32,6 +33,7 @@ namespace {
 using namespace rpmem;
 
 constexpr std::chrono::seconds write_time(10);
+constexpr std::chrono::seconds document_time(60); // megabytes, over a slow link
 
 void say(const std::string& text) {
     const std::string line = "rpmemd: " + text + "\n";
@@ -106,7 +108,10 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
 bool asks_for_no_session(int argc, const char* const argv[]) {
     return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
         return argument == "-r" || argument.starts_with("--remove") || argument == "--probe" ||
-               argument == "--check-config";
+               argument == "--check-config" ||
+               std::ranges::any_of(target::action_words(), [&](const target::ActionWord& word) {
+                   return argument.starts_with(word.option);
+               });
     });
 }
 
@@ -114,8 +119,16 @@ bool asks_for_no_session(int argc, const char* const argv[]) {
 int refuse(const target::Configuration& configuration, const Error& error) {
     open_log(configuration).error("{}", error.text);
     say(error.text);
-    send_status(error.code);
+    if (!configuration.action) // then the exit status is the answer
+        send_status(error.code);
     return error.code;
+}
+
+int act(const target::Configuration& configuration, Log& log) {
+    const auto outcome = target::run_action(configuration, log);
+    const auto written = write_fully(STDOUT_FILENO, std::as_bytes(std::span(outcome.document)),
+                                     Deadline(document_time));
+    return written ? outcome.status : written.error().code;
 }
 
 int probe(const target::Configuration& configuration) {
@@ -153,6 +166,8 @@ int run(int argc, char* argv[]) {
     }
     for (const std::string& warning : configuration.warnings)
         log.warning("{}", warning);
+    if (configuration.action)
+        return act(configuration, log);
     return configuration.remove ? remove(configuration, log)
                                 : serve(configuration, admitted->knows_hello, log);
 }

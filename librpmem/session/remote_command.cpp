@@ -11,8 +11,10 @@ bool is_plain(char c) {
            std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
 }
 
+} // namespace
+
 // Names that need no quotes go as they are, as 1.12.1 sent them.
-std::string quoted(std::string_view word) {
+std::string quoted_word(std::string_view word) {
     if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain))
         return std::string(word);
     std::string result = "'";
@@ -24,8 +26,6 @@ std::string quoted(std::string_view word) {
     }
     return result + "'";
 }
-
-} // namespace
 
 std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
                                        bool force_ipv4, const std::string& command) {
@@ -45,7 +45,7 @@ std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& tar
 
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
                            bool remove_pool_set) {
-    std::string result = command + " --remove " + quoted(pool_set);
+    std::string result = command + " --remove " + quoted_word(pool_set);
     if (force)
         result += " --force";
     if (remove_pool_set)

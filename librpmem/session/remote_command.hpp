@@ -15,6 +15,9 @@ namespace rpmem::initiator {
 std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
                                        bool force_ipv4, const std::string& command);
 
+// For the remote shell, and for the grammar of forced commands.
+std::string quoted_word(std::string_view word);
+
 // COMMAND with the options that remove a pool. The name is quoted for the remote shell if needed.
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
                            bool remove_pool_set);

@@ -168,7 +168,8 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRul
         return path_failure("open", path, errno);
     PartFile part(std::move(fd), path);
     part.read_only_ = rules.read_only;
-    RPMEM_TRY(part.lock(place));
+    if (!rules.unlocked)
+        RPMEM_TRY(part.lock(place));
     RPMEM_TRY(part.examine(rules.mode));
     return part;
 }

@@ -33,6 +33,7 @@ struct PartRules {
     bool read_only = false;          // lock them shared with others who only read
     Cancelled cancelled;
     FailureLatch* failures = nullptr; // told of what the medium refuses
+    bool unlocked = false;            // only looked at, whoever has it
 };
 
 struct Unmap {

@@ -10,11 +10,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <span>
 #include <string>
 #include <system_error>
 
 namespace rpmem::target {
 namespace {
+
+constexpr std::chrono::seconds write_time(10); // of a pool set file
 
 Result<> check_name(std::string_view name) {
     if (name.empty())
@@ -95,6 +99,30 @@ Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name
     const std::string path(name);
     RPMEM_ASSIGN(const auto found, find_text(options, path));
     return parse_pool_set(found.text, path);
+}
+
+Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text) {
+    constexpr mode_t own_file = 0600;
+    const std::string path(name);
+    RPMEM_TRY(check_name(name));
+    RPMEM_TRY(parse_pool_set(text, name));
+    auto place = options.allow_outside ? find_place(options.poolset_dir / path)
+                                       : resolve_beneath(options.poolset_dir, path);
+    if (!place)
+        return cannot_open(options, path, std::move(place).error());
+    const Entry& named = place->named();
+    const UniqueFd file(::openat(named.directory.get(), named.name.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file));
+    if (!file)
+        return fail_errno(ErrorClass::caller_fault, errno, "cannot make pool set {} in {}", path,
+                          options.poolset_dir.native());
+    auto written = write_fully(file.get(), std::as_bytes(std::span(text)), Deadline(write_time));
+    if (written && ::fsync(file.get()) != 0)
+        written = fail_errno(ErrorClass::resource_limit, errno, "cannot make it durable");
+    if (written)
+        return sync_directory(named, options.poolset_dir / path);
+    static_cast<void>(::unlinkat(named.directory.get(), named.name.c_str(), 0));
+    return in_context(fmt::format("cannot write pool set {}", path), std::move(written));
 }
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {

@@ -13,6 +13,9 @@ namespace rpmem::target {
 // EBADF for an absolute name and for one that leads out of poolset_dir.
 Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name);
 
+// A new file, durable on return. EEXIST; EINVAL unless TEXT is that of a pool set file.
+Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text);
+
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name);
 
 } // namespace rpmem::target

@@ -66,6 +66,10 @@ Result<StateFile> make_pool_file(const StateDirectory& directory, const std::str
     return file;
 }
 
+std::vector<std::string> pool_file_names(const StateDirectory& directory) {
+    return directory.names(pool_prefix);
+}
+
 void remove_old_pool_files(const StateDirectory& directory) {
     for (const std::string& name : directory.names(pool_prefix))
         remove_if_old(directory, name);

@@ -27,6 +27,9 @@ inline constexpr std::chrono::hours closed_record_life(24);
 [[nodiscard]] Result<StateFile> make_pool_file(const StateDirectory& directory,
                                                const std::string& name);
 
+// Of all pools that have one.
+[[nodiscard]] std::vector<std::string> pool_file_names(const StateDirectory& directory);
+
 // Those of pools that were closed, and not seen for closed_record_life.
 void remove_old_pool_files(const StateDirectory& directory);
 

@@ -64,7 +64,7 @@ Result<> Registration::end_earlier() const {
     if (identity_.generation == 0)
         return {};
     std::vector<SessionRecord> earlier;
-    for (const auto& [other, last_seen] : live_sessions(*directory_, log_)) {
+    for (const auto& [id, other, last_seen] : live_sessions(*directory_, log_)) {
         if (other.owner != identity_.owner)
             continue;
         if (other.generation > identity_.generation)
@@ -135,7 +135,11 @@ Result<> Registration::compare(const std::optional<PoolRecord>& last, const Pool
     if (!last)
         return stale(now.pool_set, "state-dir has no record of the earlier session here");
     if (last->owner != now.owner)
-        return stale(now.pool_set, "another session has opened it for writing since");
+        return stale(now.pool_set,
+                     last->owner == Owner{}
+                         ? "an administrator has evicted its session (rpmemctl evict), or a client "
+                           "of protocol 0.1 has opened it for writing since"
+                         : "another session has opened it for writing since");
     if (last->generation > now.generation)
         return stale(now.pool_set, "a later session of the same initiator has opened it since");
     if (last->parts != now.parts)
@@ -198,7 +202,7 @@ Result<> Registration::take_up(const PoolUse& use) {
     become(State::holding);
     last_ = std::move(last);
     session_.pool_set = pool_.pool_set;
-    RPMEM_ASSIGN(session_.pool_set_key, hash(transport::bytes_of(use.pool_set.native())));
+    RPMEM_ASSIGN(session_.pool_set_key, key_of(use.pool_set));
     if (session_file_)
         if (const auto written = session_file_->write(session_); !written)
             log_.warning("others will not know who has the pool: {}", written.error().text);
@@ -250,10 +254,10 @@ void Registration::seen() {
 }
 
 std::optional<Holder> Registration::holder(const std::filesystem::path& pool_set) const {
-    const auto key = hash(transport::bytes_of(pool_set.native()));
+    const auto key = key_of(pool_set);
     if (!directory_ || !key)
         return std::nullopt;
-    for (const auto& [record, last_seen] : live_sessions(*directory_, log_))
+    for (const auto& [id, record, last_seen] : live_sessions(*directory_, log_))
         if (record.pool_set_key == *key)
             return Holder{.description =
                               fmt::format("{}, since {}, last seen {}", describe(record.initiator),

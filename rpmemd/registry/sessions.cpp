@@ -44,7 +44,9 @@ std::optional<LiveSession> look_at(const StateDirectory& directory, const std::s
         log.error("the file of a session is passed over: {}", record.error().text);
     if (!record || !*record) // or it is being made
         return std::nullopt;
-    return LiveSession{.record = std::move(**record), .last_seen = file->last_seen()};
+    return LiveSession{.id = name.substr(session_prefix.size()),
+                       .record = std::move(**record),
+                       .last_seen = file->last_seen()};
 }
 
 } // namespace
@@ -69,6 +71,13 @@ std::vector<LiveSession> live_sessions(const StateDirectory& directory, const Lo
         if (auto session = look_at(directory, name, log))
             sessions.push_back(std::move(*session));
     return sessions;
+}
+
+Result<transport::Digest> key_of(const std::filesystem::path& pool_set) {
+    transport::Digest digest;
+    if (!transport::sha256({transport::bytes_of(pool_set.native())}, digest))
+        return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
+    return digest;
 }
 
 std::string describe_time(std::int64_t seconds) {

@@ -9,11 +9,14 @@
 #include "rpmemd/registry/state_file.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 namespace rpmem::target {
 
 struct LiveSession {
+    std::string id; // that of its file: hexadecimal digits
     SessionRecord record;
     std::int64_t last_seen = 0; // seconds since the epoch
 };
@@ -26,6 +29,9 @@ struct LiveSession {
 // told, and passed over.
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
+
+// What SessionRecord::pool_set_key is for a pool set file, which is absolute.
+[[nodiscard]] Result<transport::Digest> key_of(const std::filesystem::path& pool_set);
 
 // Seconds since the epoch, for people: "2026-01-31 12:00:00 UTC".
 [[nodiscard]] std::string describe_time(std::int64_t seconds);

@@ -5,6 +5,7 @@
 
 #include "common/base/log.hpp"
 #include "common/base/shared_settings.hpp"
+#include "rpmemd/settings/action_request.hpp"
 
 #include <sys/types.h>
 
@@ -60,9 +61,11 @@ struct Configuration {
     std::optional<std::string> remove; // a pool set whose pool is to be removed: no session then
     bool force = false;
     bool remove_pool_set = false;
-    bool probe = false;        // tell what there is: no session either
+    bool probe = false;                    // tell what there is: no session either
+    std::optional<ActionRequest> action{}; // do this: no session either
     bool restricted = false;   // do what this command line says, whatever the peer asks for
     bool allow_remove = false; // a peer may delete pools although the command was given to it
+    bool allow_admin = false;  // likewise: it may see sessions, end them, and create pool sets
     bool read_only = false;    // nothing is written to any pool
     // Whether pools may be deleted that the session has not made; see
     // rpmemd/settings/forced_command.hpp.

@@ -2,6 +2,7 @@
 #include "rpmemd/settings/forced_command.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,11 +66,13 @@ Result<std::string> take_quoted(std::string_view& text) {
     return invalid("a quote is not closed");
 }
 
-Result<std::string> take_name(std::string_view& text) {
+// OPTION is what it follows.
+Result<std::string> take_name(std::string_view& text, std::string_view option) {
+    skip_blanks(text);
     auto name = text.starts_with('\'') ? take_quoted(text)
                                        : Result<std::string>(std::string(take_plain_word(text)));
     if (name && (name->empty() || name->front() == '-' || name->size() > most_name))
-        return invalid("what follows --remove is no name of a pool set");
+        return invalid("what follows {} is no name", option);
     return name;
 }
 
@@ -83,12 +86,55 @@ bool takes_option(std::string_view& text, std::string_view option) {
     return true;
 }
 
+Result<std::uint64_t> take_number(std::string_view& text, std::string_view option) {
+    skip_blanks(text);
+    const auto number = parse_number<std::uint64_t>(take_plain_word(text));
+    if (!number)
+        return invalid("what follows {} is no number", option);
+    return *number;
+}
+
+// Behind the verb, what may follow it: in the order of the tables.
+Result<> take_rest(std::string_view& text, ActionRequest& request) {
+    for (const ActionNumber& each : action_numbers())
+        if (each.verb == request.verb && takes_option(text, each.option)) {
+            RPMEM_ASSIGN(request.*each.member, take_number(text, each.option));
+        }
+    for (const ActionFlag& each : action_flags())
+        if (each.verb == request.verb && takes_option(text, each.option))
+            request.*each.member = true;
+    while (request.verb == ActionRequest::Verb::create && takes_option(text, part_option) &&
+           request.parts.size() <= most_requested_parts) {
+        RPMEM_ASSIGN(auto part, take_name(text, part_option));
+        request.parts.push_back(std::move(part));
+    }
+    return {};
+}
+
+// If one of the verbs comes next.
+Result<> take_action(std::string_view& text, ClientCommand& command) {
+    for (const ActionWord& word : action_words()) {
+        if (!takes_option(text, word.option))
+            continue;
+        command.action = ClientCommand::Action::act;
+        command.request.verb = word.verb;
+        if (!word.argument.empty()) {
+            RPMEM_ASSIGN(command.request.name, take_name(text, word.option));
+        }
+        RPMEM_TRY(take_rest(text, command.request));
+        return check_request(command.request);
+    }
+    return {};
+}
+
 Failure refused(std::string what) { return fail(ErrorClass::caller_fault, EACCES, "{}", what); }
 
 // What the client's command asks for, unless the forced command itself is no session.
 void take_over(const ClientCommand& command, Configuration& configuration) {
-    if (configuration.remove || configuration.probe)
+    if (configuration.remove || configuration.probe || configuration.action)
         return;
+    if (command.action == ClientCommand::Action::act)
+        configuration.action = command.request;
     configuration.probe = command.action == ClientCommand::Action::probe;
     if (command.action != ClientCommand::Action::remove)
         return;
@@ -118,6 +164,17 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
                     shown, command.error().text)};
 }
 
+Result<> check_may_act(const Configuration& configuration, bool forced) {
+    const ActionWord& word = word_of(configuration.action->verb);
+    if (word.needs_admin && forced && !configuration.allow_admin)
+        return refused(fmt::format("this key may not use {}; --allow-admin in the command of its "
+                                   "line in authorized_keys lets it",
+                                   word.option));
+    if (word.changes && configuration.read_only)
+        return refused(fmt::format("{} is refused: --read-only changes nothing", word.option));
+    return {};
+}
+
 } // namespace
 
 Result<ClientCommand> parse_client_command(std::string_view text) {
@@ -135,13 +192,15 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
         command.action = ClientCommand::Action::probe;
     } else if (takes_option(text, "--remove")) {
         command.action = ClientCommand::Action::remove;
-        skip_blanks(text);
-        RPMEM_ASSIGN(command.pool_set, take_name(text));
+        RPMEM_ASSIGN(command.pool_set, take_name(text, "--remove"));
         command.force = takes_option(text, "--force");
         command.remove_pool_set = takes_option(text, "--pool-set");
+    } else {
+        RPMEM_TRY(take_action(text, command));
     }
     if (!text.empty())
-        return invalid("only --remove NAME [--force] [--pool-set] or --probe may follow rpmemd");
+        return invalid("only --remove NAME [--force] [--pool-set], --probe or an action such as "
+                       "--list may follow rpmemd");
     return command;
 }
 
@@ -159,6 +218,8 @@ Result<AdmittedCommand> admit(const char* original, Configuration& configuration
     if (admitted && configuration.remove && !configuration.may_delete)
         return refused("this key may not delete pools; --allow-remove in the command of its line "
                        "in authorized_keys, without --read-only, lets it");
+    if (admitted && configuration.action)
+        RPMEM_TRY(check_may_act(configuration, forced));
     return admitted;
 }
 

@@ -13,16 +13,20 @@
 namespace rpmem::target {
 
 struct ClientCommand {
-    enum class Action { serve, remove, probe };
+    enum class Action { serve, remove, probe, act };
 
     bool knows_hello = false; // the client knows the hello
     Action action = Action::serve;
     std::string pool_set{}; // of `remove`, as are the next two
     bool force = false;
     bool remove_pool_set = false;
+    ActionRequest request{}; // of `act`
 };
 
-// [export RPMEMD_OFFER=1;] WORD [--remove NAME [--force] [--pool-set] | --probe]
+// [export RPMEMD_OFFER=1;] WORD [--remove NAME [--force] [--pool-set] | --probe | VERB]
+// VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
+//       | --digest NAME [--chunk N] [--length N]
+//       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
 // The last component of the path WORD is rpmemd. NAME may be quoted as librpmem does it, and does
 // not begin with "-". One or more blanks stand between two words. EINVAL for all else.
 [[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);

@@ -6,10 +6,12 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 // The header is heavy: nobody else includes it.
@@ -49,6 +51,8 @@ struct Options {
     Configuration outright{};                            // but the settings
     std::vector<std::string> settings;                   // as text, by the row of the table
     std::vector<const CLI::Option*> options_of_settings; // the same
+    ActionRequest request{};
+    std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
 // What it does, in place of serving a session.
@@ -82,12 +86,52 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
         ->excludes(probe);
 }
 
+// The verbs of the table, and what may follow each.
+void declare_verbs(CLI::App& app, Options& options) {
+    std::vector<CLI::Option*> declared;
+    const auto follows = [&](CLI::Option* option, ActionRequest::Verb verb) {
+        const auto words = action_words();
+        const auto place = std::ranges::find(words, verb, &ActionWord::verb) - words.begin();
+        option->needs(declared[static_cast<std::size_t>(place)]);
+    };
+    for (const ActionWord& word : action_words()) {
+        const std::string name(word.option);
+        const std::string help(word.help);
+        const std::string argument(word.argument);
+        auto* const option = argument.empty() ? app.add_flag(name, help)
+                                              : app.add_option(name, options.request.name, help)
+                                                    ->type_name(argument)
+                                                    ->option_text(argument);
+        for (const char* other : {"--remove", "--probe", "--check-config"})
+            option->excludes(app.get_option(other));
+        for (CLI::Option* other : declared)
+            option->excludes(other);
+        declared.push_back(option);
+        options.verbs.emplace_back(word.verb, option);
+    }
+    for (const ActionNumber& each : action_numbers())
+        follows(app.add_option(std::string(each.option), options.request.*each.member,
+                               std::string(each.help))
+                    ->option_text("N"),
+                each.verb);
+    for (const ActionFlag& each : action_flags())
+        follows(app.add_flag(std::string(each.option), options.request.*each.member,
+                             std::string(each.help)),
+                each.verb);
+    follows(app.add_option(std::string(part_option), options.request.parts,
+                           "path of a part; may be repeated")
+                ->option_text("PATH"),
+            ActionRequest::Verb::create);
+}
+
 // For the forced command of a key; no file can set them.
 void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--restricted", options.outright.restricted,
                  "refuse all that the peer asks for in its own command, but to serve a session");
     app.add_flag("--allow-remove", options.outright.allow_remove,
                  "let a peer that came by a forced command delete pools");
+    app.add_flag("--allow-admin", options.outright.allow_admin,
+                 "let a peer that came by a forced command see and end sessions, and create pools");
     app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only");
 }
 
@@ -123,6 +167,7 @@ void declare_settings(CLI::App& app, Options& options) {
 void declare(CLI::App& app, Options& options, const std::string& version) {
     app.name("rpmemd");
     declare_actions(app, options, version);
+    declare_verbs(app, options);
     declare_limits(app, options);
     declare_settings(app, options);
     app.footer(footer);
@@ -205,6 +250,12 @@ Result<CommandLine> configure(const Options& options, const Environment& environ
         return checked(layer, warnings);
     Configuration configuration = configuration_of(layer, options.outright);
     configuration.warnings = std::move(warnings);
+    for (const auto& [verb, option] : options.verbs)
+        if (option->count() > 0) {
+            configuration.action = options.request;
+            configuration.action->verb = verb;
+            RPMEM_TRY(in_context("command line", check_request(*configuration.action)));
+        }
     return configuration;
 }
 

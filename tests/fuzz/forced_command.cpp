@@ -16,6 +16,10 @@ using fuzz::require;
 
 // What librpmem sends for the same admitted is understood as the same.
 void check_sent(const ClientCommand& command) {
+    require(command.action == ClientCommand::Action::act || command.request == ActionRequest{},
+            "only an action has a request");
+    require(command.action != ClientCommand::Action::act || check_request(command.request),
+            "a request that is understood is one");
     if (command.action != ClientCommand::Action::remove)
         return;
     constexpr std::size_t most_name = 4095;
@@ -37,6 +41,7 @@ Configuration forced(unsigned flags) {
     configuration.read_only = (flags & 4) != 0;
     configuration.allow_outside = (flags & 8) != 0;
     configuration.probe = (flags & 16) != 0;
+    configuration.allow_admin = (flags & 32) != 0;
     return configuration;
 }
 
@@ -46,13 +51,18 @@ void check_obeyed(const std::string& original, const Configuration& before) {
     require(!after.may_delete || (before.allow_remove && !before.read_only),
             "only --allow-remove lets a client delete pools");
     require(after.restricted == before.restricted && after.allow_outside == before.allow_outside &&
-                after.read_only == before.read_only && after.allow_remove == before.allow_remove,
+                after.read_only == before.read_only && after.allow_remove == before.allow_remove &&
+                after.allow_admin == before.allow_admin,
             "a client changes nothing of what its key may do");
     if (!admitted) {
         fuzz::require_error(admitted.error(), {EACCES, EINVAL});
         require(!fuzz::has_control_character(admitted.error().text), "a message is printable");
         return;
     }
+    require(!after.action || before.allow_admin || !word_of(after.action->verb).needs_admin,
+            "only --allow-admin lets a client do what administrators do");
+    require(!after.action || !before.read_only || !word_of(after.action->verb).changes,
+            "a key that only reads changes nothing");
     require(!after.remove || after.may_delete, "nothing is removed that may not be deleted");
     require(admitted->warning.empty() || !before.restricted,
             "a restricted key ignores no command: it is refused");

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
-#include "common/base/version.hpp"
-#include "common/probe/node.hpp"
 #include "tools/ctl/options.hpp"
-#include "tools/ctl/remote.hpp"
-#include "tools/ctl/text.hpp"
-#include "tools/ctl/verdict.hpp"
+#include "tools/ctl/verbs.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -19,60 +14,16 @@
 namespace {
 
 using namespace rpmem;
-using nlohmann::json;
+using Verb = ctl::Command::Verb;
 
-std::vector<probe::ProviderSetting> providers_of(const initiator::Settings& settings) {
-    using wire::Provider;
-    return {
-        {Provider::verbs, settings.enable_verbs, "switched off (RPMEM_ENABLE_VERBS=0)"},
-        {Provider::tcp, settings.enable_tcp, "switched off (RPMEM_ENABLE_TCP=0)"},
-        {Provider::sockets, settings.enable_sockets,
-         "not switched on (RPMEM_ENABLE_SOCKETS=1 does)"},
-    };
+int run_with_target(const ctl::Context& context) {
+    return context.command.verb == Verb::remove ? ctl::remove_pool(context)
+                                                : ctl::run_action_verb(context);
 }
 
-json json_of(const ctl::Verdict& verdict) {
-    using Answer = ctl::Verdict::Answer;
-    json answer = nullptr; // not known
-    if (verdict.answer != Answer::unknown)
-        answer = verdict.answer == Answer::possible;
-    return {{"possible", answer},         {"provider", verdict.provider},
-            {"tls", verdict.tls},         {"problems", verdict.problems},
-            {"why_not", verdict.why_not}, {"notes", verdict.notes}};
-}
-
-int status_of(const ctl::Verdict& verdict) {
-    switch (verdict.answer) {
-    case ctl::Verdict::Answer::possible:
-        return ctl::status_possible;
-    case ctl::Verdict::Answer::unknown:
-        return ctl::status_unknown;
-    case ctl::Verdict::Answer::impossible:
-        break;
-    }
-    return ctl::status_impossible;
-}
-
-void print_json(const json& node, const std::string& target, const ctl::RemoteAnswer& answer,
-                const ctl::Verdict& verdict) {
-    json all = {{"format", probe::report_format}, {"node", node}, {"verdict", json_of(verdict)}};
-    if (!target.empty())
-        all["target"] = {{"name", target},
-                         {"report", answer.report ? *answer.report : json(nullptr)},
-                         {"version", answer.version},
-                         {"problem", answer.problem}};
-    fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
-}
-
-void print_text(const json& node, const std::string& target, const ctl::RemoteAnswer& answer,
-                const ctl::Verdict& verdict) {
-    fmt::print("{}", ctl::describe_node("This node", node));
-    if (answer.report)
-        fmt::print("\n{}", ctl::describe_node("Target " + target, *answer.report));
-    fmt::print("\n{}", ctl::describe(verdict, target));
-}
-
-int probe_nodes(const ctl::ProbeCommand& command) {
+int run_command(const ctl::Command& command) {
+    if (command.verb == Verb::settings)
+        return ctl::show_settings(command);
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", warning);
@@ -85,18 +36,9 @@ int probe_nodes(const ctl::ProbeCommand& command) {
         }
         target = std::move(*parsed);
     }
-    json node = probe::examine_node({"rpmemctl " + std::string(product_version()),
-                                     {"RPMEM_DEVICE", settings.device},
-                                     target ? ctl::lane_host(*target, settings) : "",
-                                     ""},
-                                    providers_of(settings));
-    node["tls"] = name_of(settings.tls);
-    ctl::RemoteAnswer answer;
-    if (target)
-        answer = ctl::ask_target(*target, settings);
-    const ctl::Verdict verdict = target ? ctl::judge(node, answer) : ctl::judge(node);
-    (command.json ? print_json : print_text)(node, command.target, answer, verdict);
-    return status_of(verdict);
+    if (command.verb == Verb::probe)
+        return ctl::probe_nodes(command, settings, target ? &*target : nullptr);
+    return run_with_target({command, settings, *target}); // the parser requires it
 }
 
 int run(int argc, char* argv[]) {
@@ -105,10 +47,7 @@ int run(int argc, char* argv[]) {
         fmt::print(exit->status == 0 ? stdout : stderr, "{}", exit->text);
         return exit->status;
     }
-    if (const auto* command = std::get_if<ctl::ProbeCommand>(&parsed))
-        return probe_nodes(*command);
-    fmt::print("{}", ctl::describe_settings());
-    return 0;
+    return run_command(std::get<ctl::Command>(parsed));
 }
 
 } // namespace
@@ -119,6 +58,6 @@ int main(int argc, char* argv[]) {
         return run(argc, argv);
     } catch (const std::exception& exception) {
         fmt::print(stderr, "rpmemctl: {}\n", exception.what());
-        return ctl::status_impossible;
+        return ctl::status_failed;
     }
 }

@@ -2,62 +2,99 @@
 #include "tools/ctl/options.hpp"
 
 #include "common/base/version.hpp"
+#include "tools/ctl/help.hpp"
 
 // The header is heavy: nobody else includes it.
 #include <CLI/CLI.hpp>
 
+#include <array>
+#include <string_view>
+
 namespace rpmem::ctl {
 namespace {
 
-constexpr const char* introduction =
-    R"(Looks at what librpmem and rpmemd have to work with, and changes nothing.)";
+using Verb = Command::Verb;
 
-constexpr const char* probe_text =
-    R"(Tells what this node, and through ssh the target, has for replication: providers, RDMA
-devices, limits, persistent memory; what a pool would use, and why not something better.
+struct Positional {
+    std::string_view word; // as VerbHelp::arguments has it
+    const char* name;
+    std::string Command::*member;
+    const char* help;
+};
+constexpr std::array positionals = {
+    Positional{"TARGET", "target", &Command::target, "[user@]host[:port]"},
+    Positional{"SET", "set", &Command::pool_set, "pool set file, relative to poolset-dir"},
+    Positional{"SESSION", "session", &Command::session, "its number, see rpmemctl sessions"},
+    Positional{"FILE", "file", &Command::file, "image of the pool on this machine"},
+};
 
-TARGET is written as for rpmem_create(): [user@]host[:port]. The login is the library's own, with
-RPMEM_SSH, RPMEM_SSH_TRANSPORT and RPMEM_CMD, and all other RPMEM_ variables count as they do for a
-program. On the target `rpmemd --probe` is run. No pool is made, and no port is tried.)";
+void declare_positionals(CLI::App& verb, std::string_view arguments, Command& command) {
+    while (!arguments.empty()) {
+        const std::string_view word = arguments.substr(0, arguments.find(' '));
+        arguments.remove_prefix(std::min(word.size() + 1, arguments.size()));
+        const bool optional = word.front() == '[';
+        const auto bare = optional ? word.substr(1, word.size() - 2) : word;
+        for (const Positional& each : positionals)
+            if (each.word == bare)
+                verb.add_option(each.name, command.*each.member, each.help)
+                    ->option_text(std::string(word))
+                    ->required(!optional);
+    }
+}
 
-constexpr const char* probe_footer = R"(
-Exit status:
-  0  a pool could be created: a provider that both ends have, a login, a daemon that answers, and a
-     pool set directory that it can read (without TARGET: a provider)
-  1  it could not; the reasons are the last lines
-  2  wrong usage
-  3  not known: the target's rpmemd is too old to be asked
-
-Examples:
-  rpmemctl probe                                this node alone
-  rpmemctl probe me@target                      both
-  RPMEM_ENABLE_TCP=0 rpmemctl probe target      would it be RDMA?
-  RPMEM_DEVICE=mlx5_0 rpmemctl probe target     over that device?
-  RPMEM_CMD='rpmemd --poolset-dir /srv/pools' rpmemctl probe target
-  rpmemctl probe target --json | jq .verdict    for programs)";
+void declare_options(CLI::App& app, Verb verb, Command& command) {
+    if (verb == Verb::remove) {
+        app.add_flag("--force", command.force, "pass over parts that are missing or in use");
+        app.add_flag("--keep-set", command.keep_set, "leave the pool set file");
+    }
+    if (verb == Verb::create) {
+        app.add_option("--size", command.size, "bytes of the pool: 10G, 512M, ...")
+            ->transform(CLI::AsSizeValue(false))
+            ->option_text("SIZE")
+            ->required();
+        app.add_option("--parts", command.parts,
+                       "paths of its parts on the target, which have equal shares")
+            ->option_text("PATH...");
+        app.add_flag("--no-headers", command.no_headers, "OPTION NOHDRS");
+        app.add_flag("--set-only", command.set_only, "write the pool set file, and create no pool");
+    }
+    if (verb == Verb::verify)
+        app.add_flag("--repair", command.repair, "move what differs to the pool");
+    if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
+        app.add_option("--lanes", command.lanes, "lanes at the same time, a thread for each")
+            ->check(CLI::Range(1, 64))
+            ->option_text("N")
+            ->capture_default_str();
+    if (verb != Verb::bench)
+        app.add_flag("--json", command.json, "print JSON, see rpmemctl(1)");
+    else
+        app.add_flag("--json", command.json, "print JSON, see rpmem-bench(1)");
+}
 
 } // namespace
 
 CommandLine parse_command_line(int argc, const char* const argv[]) {
-    CLI::App app(introduction);
+    CLI::App app("Sees to pools, sessions and targets of librpmem and rpmemd.");
     app.name("rpmemctl");
     app.set_help_flag("-h,--help", "print this and exit");
     app.set_version_flag("-V,--version", describe_version("rpmemctl"),
                          "print the version and exit");
     app.require_subcommand(1);
-    ProbeCommand command;
-    CLI::App* const probe =
-        app.add_subcommand("probe", "what this node, and a target, has for replication");
-    probe->description(probe_text);
-    probe->footer(probe_footer);
-    probe->add_option("target", command.target, "[user@]host[:port]")->option_text("TARGET");
-    probe->add_flag("--json", command.json, "print JSON, see rpmemctl(1)");
-    CLI::App* const settings =
-        app.add_subcommand("settings", "the RPMEM_ variables, their values and what they mean");
-    app.footer("`rpmemctl probe --help` tells more. See rpmemctl(1).");
+    app.footer("`rpmemctl VERB --help` tells more, with examples. See rpmemctl(1).");
+    Command command;
+    for (const VerbHelp& help : verb_helps()) {
+        CLI::App* const verb = app.add_subcommand(help.name, help.summary);
+        declare_positionals(*verb, help.arguments, command);
+        declare_options(*verb, help.verb, command);
+        verb->footer(help.footer);
+        verb->parse_complete_callback([&command, &help] { command.verb = help.verb; });
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
+        for (const VerbHelp& help : verb_helps()) // there it is one line, here it is all
+            if (CLI::App* const verb = app.get_subcommand(help.name); verb->parsed())
+                verb->description(help.description);
         return Exit{app.help(), 0};
     } catch (const CLI::CallForVersion& version) {
         return Exit{std::string(version.what()) + "\n", 0};
@@ -65,8 +102,6 @@ CommandLine parse_command_line(int argc, const char* const argv[]) {
         return Exit{std::string("rpmemctl: ") + error.what() + "; see rpmemctl --help\n",
                     status_usage};
     }
-    if (settings->parsed())
-        return SettingsCommand{};
     return command;
 }
 

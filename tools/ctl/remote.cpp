@@ -18,22 +18,36 @@ namespace {
 using nlohmann::json;
 
 // Of a report; what is longer is none.
-constexpr std::size_t largest_output = std::size_t{1} << 20;
+constexpr std::size_t largest_output = std::size_t{4} << 20;
 
-struct Output {
-    std::string text;
-    std::string error_text;
-    ExitStatus status{};
-};
+// A daemon that does not know --probe still knows --version. One that does has another reason to
+// fail, and names the option in its help.
+RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
+                            const initiator::Settings& settings, std::string problem) {
+    RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
+    const auto version = run_remote(target, command + " --version", settings);
+    // 1.12.1 prints it as an error.
+    std::string text = version ? version->text + version->error_text : "";
+    text = printable(text.substr(0, text.find('\n')));
+    if (!version || version->status.code != 0 || text.find("rpmemd") == std::string::npos)
+        return none;
+    const auto help = run_remote(target, command + " --help", settings);
+    if (!help || (help->text + help->error_text).find("--probe") != std::string::npos)
+        return none;
+    return {RemoteAnswer::Kind::too_old, nullptr, text,
+            text + " does not know --probe: what the target has is not known"};
+}
 
-// Runs COMMAND on the target, within the time that a login may take.
-Result<Output> run(const initiator::Target& target, const std::string& command,
-                   const initiator::Settings& settings) {
-    const Deadline deadline(settings.connect_timeout);
+} // namespace
+
+Result<RemoteOutput> run_remote(const initiator::Target& target, const std::string& command,
+                                const initiator::Settings& settings,
+                                std::chrono::milliseconds patience) {
+    const Deadline deadline(settings.connect_timeout + patience);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
-    Output output;
+    RemoteOutput output;
     std::array<std::byte, 4096> buffer;
     while (output.text.size() < largest_output) {
         const auto got = channel->receive(buffer, deadline);
@@ -50,8 +64,7 @@ Result<Output> run(const initiator::Target& target, const std::string& command,
     return output;
 }
 
-// Why OUTPUT is no report.
-std::string explain(const initiator::RemoteCommand& command, const Output& output) {
+std::string explain(const initiator::RemoteCommand& command, const RemoteOutput& output) {
     const bool succeeded = output.status.code == 0 && output.status.signal == 0;
     // A report that something stands before.
     if (succeeded && !output.text.empty())
@@ -61,29 +74,9 @@ std::string explain(const initiator::RemoteCommand& command, const Output& outpu
                                    {!output.text.empty(), output.error_text});
 }
 
-// A daemon that does not know --probe still knows --version. One that does has another reason to
-// fail, and names the option in its help.
-RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
-                            const initiator::Settings& settings, std::string problem) {
-    RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
-    const auto version = run(target, command + " --version", settings);
-    // 1.12.1 prints it as an error.
-    std::string text = version ? version->text + version->error_text : "";
-    text = printable(text.substr(0, text.find('\n')));
-    if (!version || version->status.code != 0 || text.find("rpmemd") == std::string::npos)
-        return none;
-    const auto help = run(target, command + " --help", settings);
-    if (!help || (help->text + help->error_text).find("--probe") != std::string::npos)
-        return none;
-    return {RemoteAnswer::Kind::too_old, nullptr, text,
-            text + " does not know --probe: what the target has is not known"};
-}
-
-} // namespace
-
 RemoteAnswer ask_target(const initiator::Target& target, const initiator::Settings& settings) {
     const std::string& command = settings.commands.front();
-    const auto output = run(target, command + " --probe", settings);
+    const auto output = run_remote(target, command + " --probe", settings);
     if (!output)
         return {RemoteAnswer::Kind::none, nullptr, {}, output.error().text};
     if (output->status.code == 0 && output->status.signal == 0) {

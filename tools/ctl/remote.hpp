@@ -2,15 +2,34 @@
 // Asking the target's daemon what it has.
 #pragma once
 
+#include "common/base/child_process.hpp"
+#include "librpmem/session/command_end.hpp"
 #include "librpmem/session/target.hpp"
 #include "librpmem/settings/settings.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
 namespace rpmem::ctl {
+
+struct RemoteOutput {
+    std::string text;
+    std::string error_text;
+    ExitStatus status{};
+};
+
+// Runs COMMAND on the target, within the time that a login may take, and PATIENCE.
+[[nodiscard]] Result<RemoteOutput> run_remote(const initiator::Target& target,
+                                              const std::string& command,
+                                              const initiator::Settings& settings,
+                                              std::chrono::milliseconds patience = {});
+
+// Why OUTPUT is not what it should be.
+[[nodiscard]] std::string explain(const initiator::RemoteCommand& command,
+                                  const RemoteOutput& output);
 
 struct RemoteAnswer {
     enum class Kind { report, too_old, none };

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/text.hpp"
 
-#include "librpmem/settings/settings.hpp"
 #include "tools/ctl/reading.hpp"
 
 #include <fmt/format.h>
-
-#include <cstdlib>
 
 namespace rpmem::ctl {
 namespace {
 
 using nlohmann::json;
-
-std::string size_text(std::uint64_t bytes) {
-    constexpr std::uint64_t kibi = 1024;
-    if (bytes >= kibi * kibi * kibi)
-        return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (kibi * kibi * kibi));
-    if (bytes >= kibi * kibi)
-        return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kibi * kibi));
-    return fmt::format("{} KiB", bytes / kibi);
-}
 
 std::string joined(const json& list) {
     std::string text;
@@ -138,6 +126,15 @@ std::string lines(const char* heading, const std::vector<std::string>& texts) {
 
 } // namespace
 
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::uint64_t kibi = 1024;
+    if (bytes >= kibi * kibi * kibi)
+        return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (kibi * kibi * kibi));
+    if (bytes >= kibi * kibi)
+        return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kibi * kibi));
+    return fmt::format("{} KiB", bytes / kibi);
+}
+
 std::string describe_node(const std::string& title, const json& report) {
     return fmt::format("{}: {} ({}, {}, libfabric {})\n", title, text_of(report, "host"),
                        text_of(report, "kernel"), text_of(report, "program"),
@@ -165,25 +162,6 @@ std::string describe(const Verdict& verdict, const std::string& target) {
     }
     return text + lines("", verdict.problems) + lines("not over ", verdict.why_not) +
            lines("note: ", verdict.notes);
-}
-
-std::string describe_settings() {
-    std::string text;
-    for (const auto& row : initiator::setting_table()) {
-        const Setting& setting = row.setting;
-        const std::string_view value = initiator::value_in(std::getenv, setting);
-        const bool wrong = !value.empty() && !parse_setting(setting, value);
-        text += fmt::format("{}={}{}\n    {}", setting.name,
-                            printable(value.empty() ? setting.default_value : value),
-                            value.empty() ? "   (default)" : "", setting.help);
-        if (const std::string allowed = allowed_values(setting); !allowed.empty())
-            text += "; " + allowed;
-        text += '\n';
-        if (wrong)
-            text += fmt::format("    WRONG: {}; {}\n", complaint_about(setting),
-                                initiator::used_instead(setting));
-    }
-    return text;
 }
 
 } // namespace rpmem::ctl

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace rpmem::ctl {
@@ -15,7 +16,7 @@ namespace rpmem::ctl {
 // TARGET: empty for this node alone.
 [[nodiscard]] std::string describe(const Verdict& verdict, const std::string& target);
 
-// All settings with the values that they have now.
-[[nodiscard]] std::string describe_settings();
+// "1.5 GiB".
+[[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 } // namespace rpmem::ctl

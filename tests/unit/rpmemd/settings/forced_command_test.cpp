@@ -6,11 +6,16 @@ namespace rpmem::target {
 namespace {
 
 using Action = ClientCommand::Action;
+using Verb = ActionRequest::Verb;
 
 struct Good {
     std::string text;
     ClientCommand command;
 };
+
+ClientCommand acts(ActionRequest request) {
+    return {.action = Action::act, .request = std::move(request)};
+}
 
 TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
     const std::vector<Good> cases = {
@@ -31,6 +36,22 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd --remove 'it'\\''s'", {.action = Action::remove, .pool_set = "it's"}},
         {"rpmemd --remove ''\\'''", {.action = Action::remove, .pool_set = "'"}},
         {"rpmemd --remove 'a;b$(c)`d`'", {.action = Action::remove, .pool_set = "a;b$(c)`d`"}},
+        {"rpmemd --list", acts({.verb = Verb::list})},
+        {"rpmemd --info a/b.set", acts({.verb = Verb::info, .name = "a/b.set"})},
+        {"rpmemd --check 'a b'", acts({.verb = Verb::check, .name = "a b"})},
+        {"rpmemd --sessions", acts({.verb = Verb::sessions})},
+        {"rpmemd --evict 0a1b", acts({.verb = Verb::evict, .name = "0a1b"})},
+        {"rpmemd --digest a", acts({.verb = Verb::digest, .name = "a"})},
+        {"rpmemd --digest a --chunk 4096 --length 9",
+         acts({.verb = Verb::digest, .name = "a", .chunk = 4096, .length = 9})},
+        {"rpmemd --create-set a --size 5", acts({.verb = Verb::create, .name = "a", .size = 5})},
+        {"rpmemd --create-set a --size 5 --no-headers --set-only --part /b --part '/c d'",
+         acts({.verb = Verb::create,
+               .name = "a",
+               .size = 5,
+               .parts = {"/b", "/c d"},
+               .no_headers = true,
+               .set_only = true})},
         {"rpmemd  --remove   pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
     };
     for (const auto& [text, command] : cases) {
@@ -41,10 +62,18 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         EXPECT_EQ(seen.pool_set, command.pool_set);
         EXPECT_EQ(seen.force, command.force);
         EXPECT_EQ(seen.remove_pool_set, command.remove_pool_set);
+        EXPECT_EQ(seen.request, command.request);
     }
 }
 
 std::vector<std::string> texts(const auto&... each) { return {each...}; }
+
+std::string repeated(const std::string& text, std::size_t times) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i)
+        all += text;
+    return all;
+}
 
 // Ways to ask for more than a client may have.
 const std::vector<std::string> refused_commands = texts(
@@ -65,6 +94,16 @@ const std::vector<std::string> refused_commands = texts(
     "rpmemd --remove a --probe", "export RPMEMD_OFFER=1;", "export RPMEMD_OFFER=2; rpmemd",
     "export RPMEMD_OFFER=1 LD_PRELOAD=x; rpmemd",
     "export RPMEMD_OFFER=1; export RPMEMD_OFFER=1; rpmemd", "export LD_PRELOAD=x; rpmemd",
+    "rpmemd --list a", "rpmemd --lists", "rpmemd --list --probe", "rpmemd --list --list",
+    "rpmemd --list;sh", "rpmemd --info", "rpmemd --info --chunk 4096", "rpmemd --info -a",
+    "rpmemd --info a b", "rpmemd --info a --chunk 4096", "rpmemd --info $(sh)", "rpmemd --evict",
+    "rpmemd --evict a; sh", "rpmemd --digest a --chunk", "rpmemd --chunk 4096",
+    "rpmemd --digest a --chunk -1", "rpmemd --digest a --chunk x", "rpmemd --digest a --chunk 1k",
+    "rpmemd --digest a --chunk 18446744073709551616", "rpmemd --digest a --part b",
+    "rpmemd --create-set a", "rpmemd --create-set a --size 0", "rpmemd --create-set --size 5",
+    "rpmemd --create-set a --size 5 --part", "rpmemd --create-set a --size 5 --allow-admin",
+    "rpmemd --create-set a --size 5 --part b;sh", "rpmemd --create-set a --part b --size 5",
+    "rpmemd --create-set a --size 5" + repeated(" --part b", most_requested_parts + 1),
     "export RPMEMD_OFFER=1 rpmemd", "rpmemd\x7f", "rpmemd --remove " + std::string(4096, 'a'));
 
 TEST(ClientCommand, AllElseIsRefused) {
@@ -146,6 +185,40 @@ TEST(ForcedCommand, SettlesWhatTheClientGets) {
             EXPECT_EQ(configuration.probe, each.probe);
         }
     }
+}
+
+// Which actions a key may ask for.
+TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
+    struct Key {
+        bool forced, restricted, allow_admin, read_only;
+        std::vector<Verb> refused;
+    };
+    const std::vector<Verb> of_admins = {Verb::sessions, Verb::evict, Verb::create};
+    const std::vector<Verb> changes = {Verb::evict, Verb::create};
+    const std::vector<Key> keys = {
+        {false, false, false, false, {}},       {false, false, false, true, changes},
+        {true, false, false, false, of_admins}, {true, true, false, false, of_admins},
+        {true, true, true, false, {}},          {true, true, true, true, changes},
+    };
+    for (const Key& key : keys)
+        for (const ActionWord& word : action_words()) {
+            SCOPED_TRACE(fmt::format("{} {} {} {}", word.option, key.forced, key.allow_admin,
+                                     key.read_only));
+            Configuration configuration{};
+            configuration.restricted = key.restricted;
+            configuration.allow_admin = key.allow_admin;
+            configuration.read_only = key.read_only;
+            std::string text = fmt::format("rpmemd {}", word.option);
+            text += word.argument.empty() ? "" : " a";
+            text += word.verb == Verb::create ? " --size 5" : "";
+            if (!key.forced)
+                configuration.action = ActionRequest{.verb = word.verb, .name = "a"};
+            const auto admitted = admit(key.forced ? text.c_str() : nullptr, configuration);
+            EXPECT_EQ(admitted ? 0 : admitted.error().code,
+                      std::ranges::find(key.refused, word.verb) == key.refused.end() ? 0 : EACCES);
+            ASSERT_TRUE(configuration.action);
+            EXPECT_EQ(configuration.action->verb, word.verb);
+        }
 }
 
 TEST(ForcedCommand, WhatItDoesItselfIsNotTheClientsToChange) {

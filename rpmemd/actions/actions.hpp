@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One function for each verb of run_action(), and what they have in common.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "common/base/result.hpp"
+#include "rpmemd/pools/store.hpp"
+#include "rpmemd/registry/sessions.hpp"
+#include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/settings/action_request.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// What an action may look at.
+struct ActionContext {
+    StoreOptions store;
+    std::optional<StateDirectory> state; // nothing: it cannot be used
+    std::string state_problem;           // why not
+    std::vector<LiveSession> sessions;   // as the action begins
+    Log log;
+};
+
+// Those that have the pool set NAME.
+[[nodiscard]] std::vector<LiveSession> sessions_of(const ActionContext& context,
+                                                   const std::string& name);
+
+// "used by SESSION, since ..." behind the text of an EBUSY, if it is known.
+[[nodiscard]] Failure with_holder(const ActionContext& context, const std::string& name,
+                                  Error error);
+
+using ActionResult = Result<nlohmann::json>; // the members of the document
+
+[[nodiscard]] ActionResult list_pool_sets(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult tell_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult check_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult list_sessions(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult evict_session(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult digest_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult create_set(ActionContext& context, const ActionRequest& request);
+
+} // namespace rpmem::target

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// create: the pool set file, and the pool that it describes.
+#include "rpmemd/actions/actions.hpp"
+#include "rpmemd/actions/document.hpp"
+#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace rpmem::target {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view signature = "RPMEMCTL"; // of pools that no other program has made
+
+std::string part_line(const ActionRequest& request, const std::string& path, std::size_t index,
+                      std::size_t count) {
+    if (path.starts_with("/dev/dax")) // a Device DAX has the size that it has
+        return fmt::format("AUTO {}\n", path);
+    const std::uint64_t share = request.size / count + (request.size % count != 0 ? 1 : 0);
+    std::uint64_t size = std::max<std::uint64_t>(share, RPMEM_MIN_PART);
+    size += layout_page - 1 - (size - 1) % layout_page;
+    if (index > 0 && !request.no_headers)
+        size += layout_page; // for its header
+    return fmt::format("{} {}\n", size, path);
+}
+
+Result<std::string> pool_set_text(const ActionContext& context, const ActionRequest& request) {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 62; // the sums stay in 64 bits
+    if (request.size > largest)
+        return invalid("--size {}: too large", request.size);
+    std::vector<std::string> parts = request.parts;
+    if (parts.empty())
+        parts.push_back(context.store.poolset_dir / (request.name + ".part0"));
+    std::string text = "PMEMPOOLSET\n";
+    if (request.no_headers)
+        text += "OPTION NOHDRS\n";
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        text += part_line(request, parts[i], i, parts.size());
+    RPMEM_ASSIGN(const auto parsed, parse_pool_set(text, request.name));
+    const bool same =
+        std::ranges::equal(parsed.parts, parts, {}, &PoolSetPart::path,
+                           [](const std::string& path) { return std::filesystem::path(path); });
+    if (!same)
+        return invalid("a path of a part cannot be written in a pool set file; it is absolute, and "
+                       "has no blank at its end and no control character");
+    return text;
+}
+
+rpmem_pool_attr attributes_for(const ActionRequest& request) {
+    rpmem_pool_attr attributes{};
+    if (request.no_headers)
+        return attributes;
+    std::memcpy(attributes.signature, signature.data(), sizeof(attributes.signature));
+    attributes.major = 1;
+    attributes.incompat_features = feature::incompat_checksum_2k | feature::incompat_shutdown_state;
+    const Uuid set = random_uuid();
+    const Uuid own = random_uuid();
+    std::ranges::copy(set, attributes.poolset_uuid);
+    // A replica alone is its own neighbour.
+    for (auto* uuid : {&attributes.uuid, &attributes.next_uuid, &attributes.prev_uuid})
+        std::ranges::copy(own, *uuid);
+    return attributes;
+}
+
+Result<std::uint64_t> create_pool_of(ActionContext& context, const ActionRequest& request) {
+    RPMEM_ASSIGN(auto pool, create_pool(context.store, request.name, request.size,
+                                        attributes_for(request), context.log));
+    const std::uint64_t size = pool.size();
+    RPMEM_TRY(pool.close());
+    return size;
+}
+
+} // namespace
+
+ActionResult create_set(ActionContext& context, const ActionRequest& request) {
+    RPMEM_ASSIGN(const auto text, pool_set_text(context, request));
+    RPMEM_TRY(write_pool_set(context.store, request.name, text));
+    std::uint64_t size = 0;
+    if (!request.set_only) {
+        const auto created = create_pool_of(context, request);
+        if (!created) {
+            static_cast<void>(unlink_pool_set(context.store, request.name));
+            return Failure(created.error());
+        }
+        size = *created;
+    }
+    return json{{"name", request.name},
+                {"created", !request.set_only},
+                {"size", size},
+                {"pool_set_file", text}};
+}
+
+} // namespace rpmem::target

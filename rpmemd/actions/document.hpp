@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From what the rooms of the daemon know to members of a JSON document.
+#pragma once
+
+#include "rpmemd/pools/examine_pool.hpp"
+#include "rpmemd/registry/sessions.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rpmem::target {
+
+// Of all documents. One that only gets more members keeps it.
+inline constexpr int document_format = 1;
+
+[[nodiscard]] std::string hex_of(std::span<const std::byte> bytes);
+[[nodiscard]] nlohmann::json json_of(const LiveSession& session);
+[[nodiscard]] nlohmann::json json_of(const std::vector<LiveSession>& sessions);
+[[nodiscard]] nlohmann::json json_of(const PartFacts& part);
+[[nodiscard]] nlohmann::json attributes_json(const PoolHeader& header);
+[[nodiscard]] nlohmann::json shutdown_json(const PoolHeader& header);
+[[nodiscard]] const char* name_of(HeaderLayout headers);
+
+} // namespace rpmem::target

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// list, info and check: what there is, without changing it.
+#include "rpmemd/actions/actions.hpp"
+#include "rpmemd/actions/document.hpp"
+#include "rpmemd/pools/examine_pool.hpp"
+#include "rpmemd/pools/pool_set_lookup.hpp"
+#include "rpmemd/registry/pool_files.hpp"
+#include "rpmemd/registry/state_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+namespace rpmem::target {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// The pool set directory may be a home directory: how many of its files are looked at, how deep,
+// and how many pool sets are listed.
+constexpr std::size_t most_examined = 65536;
+constexpr int deepest = 3;
+constexpr std::size_t most_listed = 4096;
+
+struct FoundNames {
+    std::vector<std::string> names; // relative to the directory
+    bool all = true;
+};
+
+bool may_be_pool_set(const fs::directory_entry& entry) {
+    std::error_code error;
+    if (!entry.is_regular_file(error) || entry.file_size(error) > max_pool_set_file_size || error)
+        return false;
+    std::ifstream file(entry.path());
+    std::string first_line(11, '\0'); // PMEMPOOLSET
+    file.read(first_line.data(), static_cast<std::streamsize>(first_line.size()));
+    return file && begins_as_pool_set(first_line + "\n");
+}
+
+FoundNames find_names(const fs::path& directory) {
+    FoundNames found;
+    std::error_code error;
+    std::size_t examined = 0;
+    fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied,
+                                           error);
+    for (const fs::recursive_directory_iterator end; !error && entry != end;
+         entry.increment(error)) {
+        const bool hidden = entry->path().filename().native().starts_with('.');
+        if (hidden || entry.depth() >= deepest)
+            entry.disable_recursion_pending();
+        if (++examined > most_examined || found.names.size() >= most_listed) {
+            found.all = false;
+            break;
+        }
+        if (may_be_pool_set(*entry))
+            found.names.push_back(entry->path().lexically_relative(directory).native());
+    }
+    std::ranges::sort(found.names);
+    return found;
+}
+
+bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions) {
+    return !sessions.empty() || std::ranges::any_of(pool.parts, &PartFacts::locked);
+}
+
+// In one word, the worst first.
+const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sessions) {
+    const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
+    if (std::ranges::all_of(pool.parts, is_missing))
+        return "absent"; // also a directory without files
+    if (is_in_use(pool, sessions))
+        return "in use";
+    if (std::ranges::any_of(pool.parts, [](const auto& part) { return part.code != 0; }) ||
+        !pool.header_problem.empty())
+        return "faulty";
+    return "closed";
+}
+
+json summary(const ActionContext& context, const std::string& name) {
+    json entry = {{"name", name}};
+    const auto pool = examine_pool(context.store, name);
+    const auto sessions = sessions_of(context, name);
+    entry["state"] = pool ? state_of(*pool, sessions) : "faulty";
+    entry["problem"] = pool ? "" : pool.error().text;
+    entry["size"] = pool ? pool->size : 0;
+    entry["parts"] = pool ? pool->parts.size() : 0;
+    entry["headers"] = pool ? name_of(pool->headers) : "";
+    entry["sessions"] = json_of(sessions);
+    return entry;
+}
+
+// Who wrote to the pool last, and whether that was ended by closing it.
+json last_writer(const ActionContext& context, const Pool& pool) {
+    const auto parts = pool.identify_parts();
+    if (!context.state || !parts)
+        return nullptr;
+    const auto name = pool_file_name(*parts);
+    auto file =
+        name ? StateFile::open(*context.state, *name) : Result<StateFile>(Failure(name.error()));
+    if (!file)
+        return nullptr;
+    const auto record = file->read<PoolRecord>();
+    if (!record || !*record)
+        return nullptr;
+    return {{"host", (*record)->initiator.host},
+            {"user", (*record)->initiator.user},
+            {"since", (*record)->since},
+            {"last_seen", file->last_seen()},
+            {"closed", (*record)->closed}};
+}
+
+} // namespace
+
+ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*request*/) {
+    const fs::path& directory = context.store.poolset_dir;
+    std::error_code error;
+    if (!fs::is_directory(directory, error))
+        return fail(ErrorClass::caller_fault, ENOENT,
+                    "the pool set directory {} is not there; make it, or name another one "
+                    "(poolset-dir)",
+                    directory.native());
+    const FoundNames found = find_names(directory);
+    json sets = json::array();
+    for (const std::string& name : found.names)
+        sets.push_back(summary(context, name));
+    return json{{"poolset_dir", directory.native()}, {"complete", found.all}, {"pool_sets", sets}};
+}
+
+ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
+    RPMEM_ASSIGN(const auto pool, examine_pool(context.store, request.name));
+    const auto sessions = sessions_of(context, request.name);
+    json parts = json::array();
+    std::uint64_t allocated = 0;
+    for (const PartFacts& part : pool.parts) {
+        parts.push_back(json_of(part));
+        allocated += part.allocated;
+    }
+    return json{{"name", request.name},
+                {"poolset_dir", context.store.poolset_dir.native()},
+                {"state", state_of(pool, sessions)},
+                {"headers", name_of(pool.headers)},
+                {"size", pool.size},
+                {"allocated", allocated},
+                {"parts", parts},
+                {"header_problem", pool.header_problem},
+                {"attributes", pool.header ? attributes_json(*pool.header) : json(nullptr)},
+                {"shutdown_state", pool.header ? shutdown_json(*pool.header) : json(nullptr)},
+                {"in_use", is_in_use(pool, sessions)},
+                {"sessions", json_of(sessions)},
+                {"sessions_problem", context.state_problem}};
+}
+
+ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
+    RPMEM_ASSIGN(const auto facts, examine_pool(context.store, request.name));
+    StoreOptions options = context.store;
+    options.read_only = true;
+    auto pool = open_pool(options, request.name, 0, context.log);
+    if (!pool && pool.error().code == EBUSY)
+        return with_holder(context, request.name, std::move(pool).error());
+    json report = {{"name", request.name},
+                   {"sound", pool.has_value()},
+                   {"problem", pool ? "" : pool.error().text},
+                   {"size", pool ? pool->size() : 0},
+                   {"headers", name_of(facts.headers)},
+                   {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)},
+                   {"last_writer", pool ? last_writer(context, *pool) : json(nullptr)}};
+    return report;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What rpmemd does in place of a session, for rpmemctl(1): each verb is answered by one JSON
+// document. docs/rpmemctl-json.md has its members.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "rpmemd/settings/configuration.hpp"
+
+#include <string>
+
+namespace rpmem::target {
+
+struct ActionOutcome {
+    std::string document; // JSON, and a line's end
+    int status = 0;       // 0, or an errno value: then the document has "error"
+};
+
+// CONFIGURATION.action is there.
+[[nodiscard]] ActionOutcome run_action(const Configuration& configuration, Log& log);
+
+} // namespace rpmem::target

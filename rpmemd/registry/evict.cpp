@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/registry/evict.hpp"
+
+#include "common/base/deadline.hpp"
+#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/pool_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+bool is_owners(StateFile& file, const Owner& owner) {
+    const auto record = file.read<PoolRecord>();
+    return record && *record && (*record)->owner == owner;
+}
+
+// A record that nobody owns lets nobody go on. ENOENT: somebody has removed it meanwhile.
+Result<> void_record(const StateDirectory& directory, const std::string& name, const Owner& owner) {
+    RPMEM_ASSIGN(auto file, open_pool_file(directory, name));
+    RPMEM_ASSIGN(auto record, file.read<PoolRecord>());
+    if (!record || record->owner != owner)
+        return {};
+    record->owner = Owner{};
+    return file.write(*record);
+}
+
+Result<> void_records(const StateDirectory& directory, const Owner& owner) {
+    for (const std::string& name : pool_file_names(directory)) {
+        auto file = StateFile::open(directory, name);
+        if (!file || !is_owners(*file, owner))
+            continue;
+        const auto voided = void_record(directory, name, owner);
+        if (!voided && voided.error().code != ENOENT)
+            return Result<>(Failure(voided.error()));
+    }
+    return {};
+}
+
+// Whether there was any.
+Result<bool> end_all(const StateDirectory& directory, const LiveSession& session, const Log& log) {
+    bool ended = false;
+    for (const LiveSession& each : live_sessions(directory, log)) {
+        const bool same_owner =
+            each.record.owner != Owner{} && each.record.owner == session.record.owner;
+        if (each.id != session.id && !same_owner)
+            continue;
+        RPMEM_TRY(fence(each.record.daemon));
+        log.notice("evicted session {} of {}", each.id, describe(each.record.initiator));
+        ended = true;
+    }
+    return ended;
+}
+
+} // namespace
+
+Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, const Log& log) {
+    auto sessions = live_sessions(directory, log);
+    const auto found = std::ranges::find(sessions, id, &LiveSession::id);
+    if (found == sessions.end())
+        return fail(ErrorClass::caller_fault, ENOENT, "there is no session {}",
+                    printable(id.substr(0, most_record_text)));
+    const Owner& owner = found->record.owner;
+    // The initiator may log in again as soon as its daemon has ended, and then has the record.
+    for (const Deadline deadline(evict_time); !deadline.passed();) {
+        RPMEM_TRY(end_all(directory, *found, log));
+        const auto voided = owner == Owner{} ? Result<>() : void_records(directory, owner);
+        if (!voided && voided.error().code != EBUSY)
+            return Failure(voided.error());
+        if (!voided)
+            continue;
+        RPMEM_ASSIGN(const bool came_back, end_all(directory, *found, log));
+        if (!came_back)
+            return std::move(*found);
+    }
+    return fail(ErrorClass::resource_limit, EBUSY,
+                "session {} was ended, and its initiator came back again and again", found->id);
+}
+
+} // namespace rpmem::target

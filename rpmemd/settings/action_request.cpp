@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/settings/action_request.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rpmem::target {
+namespace {
+
+using Verb = ActionRequest::Verb;
+
+constexpr std::array all_words = {
+    ActionWord{Verb::list, "--list", "", false, false, "print the pool sets and exit"},
+    ActionWord{Verb::info, "--info", "POOLSET", false, false,
+               "print what this pool set, its parts and its headers say, and who has it, and exit"},
+    ActionWord{Verb::check, "--check", "POOLSET", false, false,
+               "print whether this pool can be opened, and exit"},
+    ActionWord{Verb::sessions, "--sessions", "", true, false, "print the sessions and exit"},
+    ActionWord{Verb::evict, "--evict", "SESSION", true, true,
+               "end this session for good, and exit"},
+    ActionWord{Verb::digest, "--digest", "POOLSET", false, false,
+               "print the digests (XXH3-128) of this pool's chunks, and exit"},
+    ActionWord{Verb::create, "--create-set", "POOLSET", true, true,
+               "write this pool set file, create its pool, and exit"},
+};
+
+constexpr std::array all_numbers = {
+    ActionNumber{Verb::digest, "--chunk", &ActionRequest::chunk, "bytes under one digest"},
+    ActionNumber{Verb::digest, "--length", &ActionRequest::length, "bytes of the pool in all"},
+    ActionNumber{Verb::create, "--size", &ActionRequest::size, "bytes of the pool"},
+};
+
+constexpr std::array all_flags = {
+    ActionFlag{Verb::create, "--no-headers", &ActionRequest::no_headers, "OPTION NOHDRS"},
+    ActionFlag{Verb::create, "--set-only", &ActionRequest::set_only,
+               "write the pool set file, and create no pool"},
+};
+
+} // namespace
+
+std::span<const ActionWord> action_words() { return all_words; }
+std::span<const ActionNumber> action_numbers() { return all_numbers; }
+std::span<const ActionFlag> action_flags() { return all_flags; }
+
+const ActionWord& word_of(Verb verb) {
+    return *std::ranges::find(all_words, verb, &ActionWord::verb); // there is one for each
+}
+
+Result<> check_request(const ActionRequest& request) {
+    const std::string_view option = word_of(request.verb).option;
+    if (!word_of(request.verb).argument.empty() &&
+        (request.name.empty() || request.name.front() == '-'))
+        return invalid("what follows {} is no name", option);
+    if (request.verb == Verb::create && request.size == 0)
+        return invalid("{} needs the size of the pool (--size BYTES)", option);
+    if (request.parts.size() > most_requested_parts)
+        return invalid("{}: {} parts are wanted; {} may be", option, request.parts.size(),
+                       most_requested_parts);
+    return {};
+}
+
+} // namespace rpmem::target

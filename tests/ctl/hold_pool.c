@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hold_pool TARGET SET: opens the pool, says "open", and persists 64 bytes for each line of
+// standard input, until that ends. Exit status: 0, or the errno of the call that failed.
+#include <errno.h>
+#include <librpmem.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+int main(int argc, char** argv) {
+    const size_t size = 4 << 20;
+    unsigned lanes = 1;
+    if (argc != 3)
+        return 2;
+    char* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return errno;
+    RPMEMpool* pool = rpmem_open(argv[1], argv[2], memory, size, &lanes, NULL);
+    if (pool == NULL) {
+        printf("%s\n", rpmem_errormsg());
+        return errno;
+    }
+    printf("open\n");
+    fflush(stdout);
+    int code = 0;
+    for (int c = getchar(); c != EOF && code == 0; c = getchar()) {
+        memory[8192] = (char)c;
+        if (c == '\n' && rpmem_persist(pool, 8192, 64, 0, 0) != 0) {
+            code = errno;
+            printf("%s\n", rpmem_errormsg());
+        }
+    }
+    rpmem_close(pool);
+    return code;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/registry/evict.hpp"
+#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/pool_files.hpp"
+#include "tests/unit/rpmemd/registry/registry_fixture.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace rpmem::target {
+namespace {
+
+// A process that writes down a session of OWNER, with the record of a pool, and waits to be ended.
+class Daemon {
+public:
+    Daemon(const StateDirectory& directory, const Owner& owner, const std::string& pool) {
+        int ready[2];
+        EXPECT_EQ(::pipe(ready), 0);
+        pid_ = ::fork();
+        if (pid_ == 0)
+            serve(directory, owner, pool, ready[1]);
+        char byte = 0;
+        EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+        ::close(ready[0]);
+        ::close(ready[1]);
+    }
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
+    ~Daemon() {
+        if (pid_ > 0)
+            ::kill(pid_, SIGKILL);
+        ended_by();
+    }
+    // The signal that ended it; reaped.
+    int ended_by() {
+        int status = 0;
+        if (pid_ > 0)
+            ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
+    [[nodiscard]] bool lives() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
+    [[nodiscard]] auto pid() const { return static_cast<std::uint64_t>(pid_); }
+
+private:
+    [[noreturn]] static void serve(const StateDirectory& directory, const Owner& owner,
+                                   const std::string& pool, int ready) {
+        SessionRecord session = session_record();
+        session.daemon = value_of(own_identity());
+        session.owner = owner;
+        const auto file = value_of(make_session_file(directory, session));
+        auto pool_file = value_of(make_pool_file(directory, pool));
+        PoolRecord record = pool_record();
+        record.owner = owner;
+        const bool good = pool_file.write(record) && ::write(ready, "r", 1) == 1;
+        while (good)
+            ::pause();
+        ::_exit(1);
+    }
+    pid_t pid_;
+};
+
+class Evict : public StateDirectoryTest {
+protected:
+    [[nodiscard]] std::string id_of(const Daemon& daemon) const {
+        for (const LiveSession& each : live_sessions(directory_, log_))
+            if (each.record.daemon.pid == daemon.pid())
+                return each.id;
+        return "none";
+    }
+    [[nodiscard]] Owner owner_of(const std::string& pool) const {
+        auto file = value_of(StateFile::open(directory_, pool));
+        return value_of(file.read<PoolRecord>()).value_or(PoolRecord{}).owner;
+    }
+
+    const StateDirectory directory_ = directory();
+    const Log log_{};
+};
+
+TEST_F(Evict, EndsTheDaemonAndTakesItsPools) {
+    Daemon ours(directory_, digest_of(1), "pool-1");
+    Daemon again(directory_, digest_of(1), "pool-2"); // of the same initiator
+    Daemon other(directory_, digest_of(2), "pool-3");
+    const auto evicted = value_of(evict(directory_, id_of(ours), log_));
+    EXPECT_EQ(evicted.record.daemon.pid, ours.pid());
+    EXPECT_EQ(ours.ended_by(), SIGKILL);
+    EXPECT_EQ(again.ended_by(), SIGKILL);
+    EXPECT_TRUE(other.lives());
+    EXPECT_EQ(owner_of("pool-1"), Owner{});
+    EXPECT_EQ(owner_of("pool-2"), Owner{});
+    EXPECT_EQ(owner_of("pool-3"), digest_of(2));
+    EXPECT_TRUE(failed(evict(directory_, evicted.id, log_), ENOENT));
+}
+
+// Of protocol 0.1: all of them have the owner that nobody is.
+TEST_F(Evict, EndsOneSessionWithoutAnOwner) {
+    Daemon ours(directory_, Owner{}, "pool-1");
+    Daemon other(directory_, Owner{}, "pool-2");
+    EXPECT_TRUE(succeeded(evict(directory_, id_of(ours), log_)));
+    EXPECT_EQ(ours.ended_by(), SIGKILL);
+    EXPECT_TRUE(other.lives());
+}
+
+TEST_F(Evict, NobodyIsEndedForAWrongName) {
+    Daemon ours(directory_, digest_of(1), "pool-1");
+    for (const std::string& id : {std::string(), std::string("../pool-1"), std::string("pool-1"),
+                                  id_of(ours) + "0", std::string(100000, 'a')})
+        EXPECT_TRUE(failed(evict(directory_, id, log_), ENOENT));
+    EXPECT_TRUE(ours.lives());
+    EXPECT_EQ(owner_of("pool-1"), digest_of(1));
+}
+
+} // namespace
+} // namespace rpmem::target

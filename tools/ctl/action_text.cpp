@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ctl/action_text.hpp"
+
+#include "tools/ctl/reading.hpp"
+#include "tools/ctl/text.hpp"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+namespace rpmem::ctl {
+namespace {
+
+using nlohmann::json;
+
+std::string time_text(const json& object, const char* name) {
+    const auto seconds = number_of(object, name);
+    const auto time = static_cast<std::time_t>(seconds.value_or(0));
+    std::tm fields{};
+    char text[64];
+    if (!seconds || ::localtime_r(&time, &fields) == nullptr ||
+        std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &fields) == 0)
+        return "unknown";
+    return text;
+}
+
+std::string known(const json& object, const char* name) {
+    const std::string text = text_of(object, name);
+    return text.empty() ? "unknown" : text;
+}
+
+std::string client_text(const json& session) {
+    return fmt::format("{}@{} ({})", known(session, "user"), known(session, "host"),
+                       known(session, "address"));
+}
+
+std::string session_text(const json& session) {
+    return fmt::format(
+        "session {} of {}, process {}, since {}, last seen {}{}", text_of(session, "id"),
+        client_text(session), number_of(session, "pid").value_or(0), time_text(session, "since"),
+        time_text(session, "last_seen"), flag_of(session, "read_only") ? ", reads only" : "");
+}
+
+std::string size_of(const json& object, const char* name) {
+    return size_text(number_of(object, name).value_or(0));
+}
+
+std::string part_text(const json& part) {
+    std::string text = fmt::format("    {}  {}", text_of(part, "path"), size_of(part, "size"));
+    if (number_of(part, "allocated").value_or(0) < number_of(part, "size").value_or(0) &&
+        !flag_of(part, "device_dax"))
+        text += fmt::format(", {} allocated", size_of(part, "allocated"));
+    if (flag_of(part, "device_dax"))
+        text += ", Device DAX";
+    if (const auto system = text_of(part, "file_system"); !system.empty())
+        text += ", on " + system;
+    if (const auto medium = text_of(part, "medium"); !medium.empty())
+        text += ": " + medium;
+    if (flag_of(part, "locked"))
+        text += ", locked";
+    if (const auto problem = text_of(part, "problem"); !problem.empty())
+        text += "\n      " + problem;
+    return text + "\n";
+}
+
+std::string attributes_text(const json& attributes) {
+    if (!attributes.is_object())
+        return {};
+    std::string text =
+        fmt::format("  attributes\n    signature {}, version {}, features {:#x} {:#x} {:#x}\n",
+                    text_of(attributes, "signature"), number_of(attributes, "major").value_or(0),
+                    number_of(attributes, "compat_features").value_or(0),
+                    number_of(attributes, "incompat_features").value_or(0),
+                    number_of(attributes, "ro_compat_features").value_or(0));
+    for (const char* name : {"poolset_uuid", "uuid", "prev_uuid", "next_uuid", "user_flags"})
+        text += fmt::format("    {:<12} {}\n", name, text_of(attributes, name));
+    return text + fmt::format("    created      {}\n", time_text(attributes, "created"));
+}
+
+std::string shutdown_text(const json& document) {
+    const json& state = member(document, "shutdown_state");
+    if (!state.is_object())
+        return "";
+    return fmt::format("  shutdown state: {}, {} unsafe shutdowns of the devices\n",
+                       flag_of(state, "dirty") ? "open" : "closed",
+                       number_of(state, "unsafe_shutdowns").value_or(0));
+}
+
+} // namespace
+
+std::string describe_list(const json& document) {
+    std::string text = fmt::format("pool sets in {}\n", text_of(document, "poolset_dir"));
+    const json& sets = member(document, "pool_sets");
+    if (!sets.is_array() || sets.empty())
+        return text + "  none\n";
+    for (const json& set : sets) {
+        text += fmt::format("  {:<24} {:>10}  {}", text_of(set, "name"), size_of(set, "size"),
+                            text_of(set, "state"));
+        for (const json& session : member(set, "sessions"))
+            text += fmt::format(", {} since {}", client_text(session), time_text(session, "since"));
+        if (const auto problem = text_of(set, "problem"); !problem.empty())
+            text += ": " + problem;
+        text += '\n';
+    }
+    if (!flag_of(document, "complete"))
+        text += "  and more: the directory has too many files\n";
+    return text;
+}
+
+std::string describe_info(const json& document) {
+    std::string text = fmt::format("{}: {}, {}, headers: {}\n  parts\n", text_of(document, "name"),
+                                   size_of(document, "size"), text_of(document, "state"),
+                                   text_of(document, "headers"));
+    for (const json& part : member(document, "parts"))
+        text += part_text(part);
+    text += attributes_text(member(document, "attributes"));
+    if (const auto problem = text_of(document, "header_problem"); !problem.empty())
+        text += "  header: " + problem + "\n";
+    text += shutdown_text(document) + "  in use\n";
+    const json& sessions = member(document, "sessions");
+    for (const json& session : sessions)
+        text += "    by " + session_text(session) + "\n";
+    if (!sessions.is_array() || sessions.empty())
+        text +=
+            flag_of(document, "in_use") ? "    by a program that is no session here\n" : "    no\n";
+    if (const auto problem = text_of(document, "sessions_problem"); !problem.empty())
+        text += "    sessions are not known: " + problem + "\n";
+    return text;
+}
+
+std::string describe_check(const json& document) {
+    const bool sound = flag_of(document, "sound");
+    std::string text = fmt::format("{}: {}{}\n", text_of(document, "name"),
+                                   sound ? "sound" : "NOT SOUND: ", text_of(document, "problem"));
+    text += shutdown_text(document);
+    const json& writer = member(document, "last_writer");
+    if (writer.is_object())
+        text +=
+            fmt::format("  last written by {}@{}, last seen {}, {}\n", known(writer, "user"),
+                        known(writer, "host"), time_text(writer, "last_seen"),
+                        flag_of(writer, "closed") ? "and closed"
+                                                  : "and NOT closed: it may lack the last calls");
+    return text;
+}
+
+std::string describe_sessions(const json& document) {
+    const json& sessions = member(document, "sessions");
+    if (!sessions.is_array() || sessions.empty())
+        return "no sessions\n";
+    std::string text;
+    for (const json& session : sessions)
+        text += fmt::format("{}\n    {}\n", session_text(session),
+                            text_of(session, "pool_set").empty() ? "no pool yet"
+                                                                 : text_of(session, "pool_set"));
+    return text;
+}
+
+std::string describe_evicted(const json& document) {
+    return "evicted " + session_text(member(document, "evicted")) + "\n";
+}
+
+std::string describe_created(const json& document) {
+    return flag_of(document, "created")
+               ? fmt::format("created {}: {}\n", text_of(document, "name"),
+                             size_of(document, "size"))
+               : fmt::format("wrote {}; no pool was created\n", text_of(document, "name"));
+}
+
+} // namespace rpmem::ctl

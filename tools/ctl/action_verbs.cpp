@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Verbs that are one action of the target; and remove, which is one call of the library.
+#include "tools/ctl/action_text.hpp"
+#include "tools/ctl/help.hpp"
+#include "tools/ctl/reading.hpp"
+#include "tools/ctl/verbs.hpp"
+
+#include <fmt/format.h>
+#include <librpmem.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+namespace rpmem::ctl {
+namespace {
+
+using nlohmann::json;
+using Verb = Command::Verb;
+
+// How long evicting may take: the daemon's end, and that of what its client makes in its place.
+constexpr std::chrono::seconds time_to_evict(30);
+
+struct ActionVerb {
+    Verb verb;
+    const char* option; // of rpmemd
+    std::chrono::milliseconds patience;
+    std::string (*describe)(const json& document);
+};
+constexpr std::array action_verbs = {
+    ActionVerb{Verb::list, "--list", {}, describe_list},
+    ActionVerb{Verb::info, "--info", {}, describe_info},
+    ActionVerb{Verb::check, "--check", longest_work, describe_check},
+    ActionVerb{Verb::sessions, "--sessions", {}, describe_sessions},
+    ActionVerb{Verb::evict, "--evict", time_to_evict, describe_evicted},
+    ActionVerb{Verb::create, "--create-set", longest_work, describe_created},
+};
+
+// In the order of the grammar of forced commands.
+std::vector<std::string> words_of(const ActionVerb& verb, const Command& command) {
+    std::vector<std::string> words = {verb.option};
+    if (verb.verb == Verb::evict)
+        words.push_back(command.session);
+    else if (!command.pool_set.empty())
+        words.push_back(command.pool_set);
+    if (verb.verb != Verb::create)
+        return words;
+    words.insert(words.end(), {"--size", std::to_string(command.size)});
+    if (command.no_headers)
+        words.emplace_back("--no-headers");
+    if (command.set_only)
+        words.emplace_back("--set-only");
+    for (const std::string& part : command.parts)
+        words.insert(words.end(), {"--part", part});
+    return words;
+}
+
+} // namespace
+
+int print_answer(const Command& command, const ActionAnswer& answer,
+                 std::string (*describe)(const json& document)) {
+    const json& error = member(answer.document, "error");
+    if (command.json) {
+        json document = answer.document;
+        document["action"] = help_of(command.verb).name;
+        if (!command.target.empty())
+            document["target"] = command.target;
+        fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+    } else if (!error.is_object()) {
+        fmt::print("{}", describe(answer.document));
+    }
+    if (error.is_object())
+        fmt::print(stderr, "rpmemctl: {}\n", text_of(error, "text"));
+    return answer.status;
+}
+
+int run_action_verb(const Context& context) {
+    for (const ActionVerb& verb : action_verbs) {
+        if (verb.verb != context.command.verb)
+            continue;
+        ActionAnswer answer = ask_action(context.target, words_of(verb, context.command),
+                                         context.settings, verb.patience);
+        if (answer.status == status_done && verb.verb == Verb::check &&
+            !flag_of(answer.document, "sound"))
+            answer.status = status_differs;
+        return print_answer(context.command, answer, verb.describe);
+    }
+    return status_usage; // there is one for each
+}
+
+int remove_pool(const Context& context) {
+    const Command& command = context.command;
+    const int flags =
+        (command.force ? RPMEM_REMOVE_FORCE : 0) | (command.keep_set ? 0 : RPMEM_REMOVE_POOL_SET);
+    if (::rpmem_remove(command.target.c_str(), command.pool_set.c_str(), flags) == 0)
+        return print_answer(command,
+                            {json{{"format", 1}, {"name", command.pool_set}, {"removed", true}}},
+                            [](const json& document) {
+                                return fmt::format("removed {}\n", text_of(document, "name"));
+                            });
+    const int code = errno == EAGAIN ? EBUSY : errno;
+    return print_answer(command, failed_answer(code, ::rpmem_errormsg()), describe_created);
+}
+
+} // namespace rpmem::ctl

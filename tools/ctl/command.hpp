@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What rpmemctl is told to do, and how it ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rpmem::ctl {
+
+struct Command {
+    enum class Verb {
+        probe,
+        settings,
+        doctor,
+        list,
+        info,
+        check,
+        create,
+        remove,
+        sessions,
+        evict,
+        push,
+        pull,
+        verify,
+        bench,
+    };
+
+    Verb verb = Verb::probe;
+    std::string target{}; // empty: this node only
+    std::string pool_set{};
+    std::string session{};
+    std::string file{};
+    bool json = false;
+    bool force = false;     // remove: pass over what is missing or in use
+    bool keep_set = false;  // remove: leave the pool set file
+    bool repair = false;    // verify: move what differs
+    unsigned lanes = 4;     // push, pull, verify --repair
+    std::uint64_t size = 0; // create
+    std::vector<std::string> parts{};
+    bool no_headers = false;
+    bool set_only = false;
+};
+
+// Exit statuses of all verbs.
+inline constexpr int status_done = 0;
+inline constexpr int status_failed = 1;
+inline constexpr int status_usage = 2;
+inline constexpr int status_unknown = 3; // the target's rpmemd is too old to be asked
+inline constexpr int status_differs = 4; // the pool is not what it should be
+inline constexpr int status_in_use = 5;
+
+} // namespace rpmem::ctl

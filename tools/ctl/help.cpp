@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ctl/help.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rpmem::ctl {
+namespace {
+
+using Verb = Command::Verb;
+
+constexpr const char* probe_text =
+    R"(Tells what this node, and through ssh the target, has for replication: providers, RDMA
+devices, limits, persistent memory; what a pool would use, and why not something better.
+
+TARGET is written as for rpmem_create(): [user@]host[:port]. The login is the library's own, with
+RPMEM_SSH, RPMEM_SSH_TRANSPORT and RPMEM_CMD, and all other RPMEM_ variables count as they do for a
+program. On the target `rpmemd --probe` is run. No pool is made, and no port is tried.)";
+
+constexpr const char* probe_footer = R"(
+Exit status:
+  0  a pool could be created: a provider that both ends have, a login, a daemon that answers, and a
+     pool set directory that it can read (without TARGET: a provider)
+  1  it could not; the reasons are the last lines
+  2  wrong usage
+  3  not known: the target's rpmemd is too old to be asked
+
+Examples:
+  rpmemctl probe                                this node alone
+  rpmemctl probe me@target                      both
+  RPMEM_ENABLE_TCP=0 rpmemctl probe target      would it be RDMA?
+  RPMEM_DEVICE=mlx5_0 rpmemctl probe target     over that device?
+  RPMEM_CMD='rpmemd --poolset-dir /srv/pools' rpmemctl probe target
+  rpmemctl probe target --json | jq .verdict    for programs)";
+
+// Exit statuses of the other verbs.
+#define STATUSES                                                                                   \
+    "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 the target's rpmemd is too old,\n"          \
+    "4 the pool is not as it should be, 5 the pool is in use\n\nExamples:\n"
+
+constexpr std::array helps = {
+    VerbHelp{Verb::probe, "probe", "[TARGET]", "what this node, and a target, has for replication",
+             probe_text, probe_footer},
+    VerbHelp{Verb::settings, "settings", "",
+             "the RPMEM_ variables, their values and what they mean",
+             "Prints each variable of librpmem(7): its value, where that comes from, its default,\n"
+             "its bounds and what it means.",
+             "\nExamples:\n"
+             "  rpmemctl settings\n"
+             "  rpmemctl settings --json | jq '.settings[] | select(.origin != \"default\")'"},
+    VerbHelp{Verb::list, "list", "TARGET", "the pool sets of a target",
+             "Prints the pool sets in the target's directory of pool sets, with size and state.",
+             STATUSES "  rpmemctl list target\n"
+                      "  rpmemctl list target --json | jq -r '.pool_sets[].name'"},
+    VerbHelp{Verb::info, "info", "TARGET SET", "one pool: attributes, parts, medium, who has it",
+             "Prints what a pool set, its parts and its headers say, and who has the pool since\n"
+             "when. The pool may be in use.",
+             STATUSES "  rpmemctl info target database.set"},
+    VerbHelp{Verb::check, "check", "TARGET SET", "whether a pool is sound",
+             "Lets the target open the pool for reading: parts, headers, shutdown state, bad\n"
+             "blocks. Also tells whether the last program that wrote to it has closed it.",
+             STATUSES "  rpmemctl check target database.set && echo sound"},
+    VerbHelp{Verb::remove, "remove", "TARGET SET", "delete a pool, and its pool set file",
+             "Deletes the parts of the pool and the pool set file, as rpmem_remove() does.",
+             STATUSES "  rpmemctl remove target database.set\n"
+                      "  rpmemctl remove target database.set --keep-set    the pool alone"},
+    VerbHelp{Verb::sessions, "sessions", "TARGET", "who has which pool of a target",
+             "Prints the sessions of the target's user: who, from where, since when, which pool.",
+             STATUSES "  rpmemctl sessions target"},
+    VerbHelp{
+        Verb::evict, "evict", "TARGET SESSION", "end a session for good",
+        "Ends the daemon of the session (its number is that of `rpmemctl sessions`), and takes\n"
+        "the right from its client to reconnect: its calls fail with ESTALE.",
+        STATUSES "  rpmemctl evict target 0123456789abcdef"},
+    VerbHelp{Verb::create, "create", "TARGET SET", "write a pool set file, and create its pool",
+             "Writes the pool set file on the target, and creates the pool that it describes.",
+             STATUSES "  rpmemctl create target database.set --size 10G\n"
+                      "  rpmemctl create target database.set --size 20G --parts /mnt/pmem0/p "
+                      "/mnt/pmem1/p\n"
+                      "  rpmemctl create target database.set --size 10G --set-only    for "
+                      "libpmemobj,\n"
+                      "                                         which creates the pool itself"},
+};
+
+} // namespace
+
+std::span<const VerbHelp> verb_helps() { return helps; }
+
+const VerbHelp& help_of(Verb verb) {
+    return *std::ranges::find(helps, verb, &VerbHelp::verb); // there is one for each
+}
+
+} // namespace rpmem::ctl

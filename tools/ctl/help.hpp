@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --help says of each verb.
+#pragma once
+
+#include "tools/ctl/command.hpp"
+
+#include <span>
+
+namespace rpmem::ctl {
+
+struct VerbHelp {
+    Command::Verb verb;
+    const char* name;
+    const char* arguments;   // the positional ones, as parse_command_line() declares them
+    const char* summary;     // one line
+    const char* description; // of `rpmemctl VERB --help`
+    const char* footer;      // exit statuses and examples
+};
+
+// In the order of --help.
+[[nodiscard]] std::span<const VerbHelp> verb_helps();
+[[nodiscard]] const VerbHelp& help_of(Command::Verb verb);
+
+} // namespace rpmem::ctl

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each verb does. All print, and return the exit status.
+#pragma once
+
+#include "librpmem/session/target.hpp"
+#include "librpmem/settings/settings.hpp"
+#include "tools/ctl/ask.hpp"
+#include "tools/ctl/command.hpp"
+
+namespace rpmem::ctl {
+
+// What a command with a target needs.
+struct Context {
+    Command command;
+    initiator::Settings settings;
+    initiator::Target target;
+};
+
+int probe_nodes(const Command& command, const initiator::Settings& settings,
+                const initiator::Target* target);
+// What this node has, as the target's rpmemd --probe says it there.
+[[nodiscard]] nlohmann::json own_report(const initiator::Settings& settings,
+                                        const initiator::Target* target);
+int show_settings(const Command& command);
+// list, info, check, sessions, evict and create: one action of the target.
+int run_action_verb(const Context& context);
+int remove_pool(const Context& context);
+// push, pull and verify.
+int transfer_pool(const Context& context);
+int examine_target(const Context& context); // doctor
+int run_benchmark(const Context& context);  // bench
+
+// As JSON, or by DESCRIBE; a failure goes to standard error. Returns the status of ANSWER.
+int print_answer(const Command& command, const ActionAnswer& answer,
+                 std::string (*describe)(const nlohmann::json& document));
+
+} // namespace rpmem::ctl
