@@ -68,6 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 END
 python3 "$RPMEM_TEST_DIR/serve.py" "$stats" "$files" &
+helpers=("$!")
 cat >"$RPMEM_TEST_DIR/prometheus.yml" <<END
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: ["$contrib/prometheus/rpmem-rules.yml"]
@@ -75,6 +76,7 @@ scrape_configs: [{job_name: rpmem, static_configs: [{targets: ["127.0.0.1:$files
 END
 prometheus --config.file="$RPMEM_TEST_DIR/prometheus.yml" --storage.tsdb.path="$RPMEM_TEST_DIR/tsdb" \
     --web.listen-address="127.0.0.1:$port" >"$RPMEM_TEST_DIR/prometheus.log" 2>&1 &
+helpers+=("$!")
 eventually 60 is_positive 'rpmem_pool_call_duration_seconds_count{call="persist"}'
 eventually 60 is_positive 'rpmem_pool_state{state="connected"}'
 eventually 60 is_positive 'rpmem:pool_call_seconds:p99{call="persist"}'
@@ -96,6 +98,8 @@ must kill_daemon
 eventually 40 is_positive 'ALERTS{alertname="RpmemPoolReconnecting"}'
 must mv "$RPMEM_TEST_DIR/target1/away" "$RPMEM_TEST_DIR/target1/rpmemd"
 eventually 40 is_positive 'rpmem_pool_reconnects_total'
+
+must kill "${helpers[@]}"
 
 step "what does not count any more is gone"
 end_work
