@@ -41,9 +41,10 @@ own_instructions() {
 # Runs below with-sshd.
 measure() {
     printf 'PMEMPOOLSET\n16M %s\n' "$RPMEM_TEST_DIR/counted.part0" >"$RPMEM_TEST_DIR/counted.set"
+    # Valgrind runs one thread at a time: that of the heartbeats may have to wait for long.
     RPMEM_CMD=$(printf '%q ' env PMEM_IS_PMEM_FORCE=1 "$build_dir/rpmemd/rpmemd" \
         --poolset-dir "$RPMEM_TEST_DIR" --state-dir "$RPMEM_TEST_DIR/state" \
-        --log-file "$RPMEM_TEST_DIR/log")
+        --log-file "$RPMEM_TEST_DIR/log" --peer-timeout 300000)
     # Valgrind knows no pidfd_open(2), so the session is the library's own.
     export RPMEM_SSH_TRANSPORT=libssh2 RPMEM_SSH_KEY=$RPMEM_TEST_SSHD_DIR/user_key
     export RPMEM_SSH_KNOWN_HOSTS=$RPMEM_TEST_DIR/known_hosts

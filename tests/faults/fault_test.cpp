@@ -316,7 +316,9 @@ TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
             ++next;
     std::cout << faults_ << " faults of " << faults.size() << ", " << findings_ << " findings"
               << std::endl;
-    EXPECT_EQ(faults_ > 0, !faults.empty());
+    // Some depend on what came first, as a wait that was not needed.
+    EXPECT_GE(2 * faults_, faults.size());
+    EXPECT_FALSE(faults.empty());
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<ScenarioRow, Side>>& test) {
