@@ -17,7 +17,7 @@ threads=2 times=$1
 shift
 media=("$@")
 [ $# -gt 0 ] || media=(disk pmem)
-longest_absence=400 # seconds from a reset until both programs have gone on
+longest_absence=1200 # seconds from a reset until both programs have gone on: an emulated machine starts slowly
 declare -A programs
 ulimit -c unlimited
 echo /dev/shm/core.%p >/proc/sys/kernel/core_pattern
