@@ -51,9 +51,9 @@ explain() {
 
 make_pool() {
     mkdir -p $dir/replica
-    write_set $pool '' "24M:$dir/part0"
+    write_set $pool '' "40M:$dir/part0"
     echo "REPLICA $RPMEM_TEST_TARGET pool.set" >>$pool
-    on_target "printf 'PMEMPOOLSET\n24M /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
+    on_target "printf 'PMEMPOOLSET\n40M /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
     client pmempool create obj --layout=rpmem_workload $pool
 }
 
@@ -118,7 +118,7 @@ end_work() {
 
 # What the program counted is there, and the replica is equal.
 compare() {
-    write_set $dir/replica/pool.set '' "24M:$dir/replica/part0"
+    write_set $dir/replica/pool.set '' "40M:$dir/replica/part0"
     client $RPMEM_WORKLOAD verify $pool --counts $dir/counts --extents $dir/extents &&
         on_target "cat /mnt/$medium/part0" >$dir/replica/part0 &&
         rm -f $LOCAL/heap_offset &&
