@@ -80,6 +80,24 @@ constexpr std::array helps = {
                       "  rpmemctl create target database.set --size 10G --set-only    for "
                       "libpmemobj,\n"
                       "                                         which creates the pool itself"},
+    VerbHelp{
+        Verb::verify, "verify", "FILE TARGET SET", "compare a file with a pool, and repair that",
+        "Compares FILE, an image of the pool, with the pool. The target computes digests\n"
+        "(XXH3-128) of its chunks, so that only what differs has to move, with --repair: from\n"
+        "FILE to the pool. The first page of a pool with headers is the target's own: it is\n"
+        "neither compared nor written.",
+        STATUSES "  rpmemctl verify /pools/database target database.set\n"
+                 "  rpmemctl verify /pools/database target database.set --repair"},
+    VerbHelp{Verb::push, "push", "FILE TARGET SET", "copy a file into a pool",
+             "Makes the pool equal to FILE, an image of it, as far as that goes. Chunks that are\n"
+             "equal already do not move, so a push that was interrupted goes on where it was, and\n"
+             "holes of the file move only where the pool has other bytes than zeros. The first\n"
+             "page of a pool with headers is the target's own, and stays.",
+             STATUSES "  rpmemctl push /pools/database target database.set --lanes 8"},
+    VerbHelp{Verb::pull, "pull", "TARGET SET FILE", "copy a pool into a file",
+             "Makes FILE an image of the pool, headers included. Chunks that are equal already do\n"
+             "not move, so a pull that was interrupted goes on where it was; zeros become holes.",
+             STATUSES "  rpmemctl pull target database.set /backup/database"},
 };
 
 } // namespace

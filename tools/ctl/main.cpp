@@ -17,8 +17,16 @@ using namespace rpmem;
 using Verb = ctl::Command::Verb;
 
 int run_with_target(const ctl::Context& context) {
-    return context.command.verb == Verb::remove ? ctl::remove_pool(context)
-                                                : ctl::run_action_verb(context);
+    switch (context.command.verb) {
+    case Verb::remove:
+        return ctl::remove_pool(context);
+    case Verb::push:
+    case Verb::pull:
+    case Verb::verify:
+        return ctl::transfer_pool(context);
+    default:
+        return ctl::run_action_verb(context);
+    }
 }
 
 int run_command(const ctl::Command& command) {

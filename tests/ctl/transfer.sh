@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# transfer.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: push, pull and verify, over a real
+# login and real lanes.
+set -u
+# shellcheck source=tests/ctl/lib.sh
+. "$(dirname "$0")/lib.sh"
+hold_pool=$4
+
+size=$((24 << 20))
+image=$dir/image
+back=$dir/back
+
+# same FILE FILE FIRST: from byte FIRST on.
+same() {
+    cmp -s -i "$3" "$1" "$2" || fault "$1 and $2 differ" "$(cmp -i "$3" "$1" "$2")"
+}
+
+# same_image PART FILE: the same pool; FILE has no shutdown state.
+same_image() {
+    same "$1" "$2" 4096
+    cmp -s -n 4024 "$1" "$2" || fault "the headers differ"
+    cmp -s -n 64 -i 4024:0 "$2" /dev/zero || fault "the image has a shutdown state"
+}
+
+# A file with data, a hole of 8 MiB, and data.
+make_image() {
+    rm -f "$image"
+    truncate -s $size "$image"
+    head -c $((6 << 20)) /dev/urandom | dd of="$image" conv=notrunc status=none
+    head -c $((2 << 20)) /dev/urandom | dd of="$image" bs=1M seek=16 conv=notrunc status=none
+}
+
+pushed() {
+    make_image
+    run 0 create "$target" p.set --size 24M
+    run 4 verify "$image" "$target" p.set --json
+    has '/action="verify"' /equal=false /differing=$(((8 << 20) - 4096)) /first=4096 \
+        /ranges/0/offset=4096 /ranges/1/offset=$((16 << 20)) /ranges/1/length=$((2 << 20)) \
+        /repaired=false /all_ranges=true
+    run 0 push "$image" "$target" p.set --json
+    has '/action="push"' /moved=$(((8 << 20) - 4096)) /lanes=4 /size=$size
+    same "$image" "$sets/p.set.part0" 4096
+    run 0 verify "$image" "$target" p.set
+    says 'equal: 24.0 MiB'
+    run 0 push "$image" "$target" p.set --lanes 2 --json
+    has /moved=0
+    run 0 check "$target" p.set
+}
+
+repaired() {
+    printf 'x' | dd of="$image" bs=1 seek=$((7 << 20)) conv=notrunc status=none
+    dd if=/dev/zero of="$image" bs=1M seek=17 count=1 conv=notrunc status=none
+    run 4 verify "$image" "$target" p.set
+    says '2.0 MiB of 24.0 MiB differ' 'offset 0x700000, 1.0 MiB' 'offset 0x1100000, 1.0 MiB'
+    run 0 verify "$image" "$target" p.set --repair --json
+    has /equal=false /repaired=true /moved=$((2 << 20)) /lanes=4
+    same "$image" "$sets/p.set.part0" 4096
+    run 0 verify "$image" "$target" p.set --json
+    has /equal=true '/ranges=[]'
+}
+
+pulled() {
+    run 0 pull "$target" p.set "$back" --json
+    has '/action="pull"' /size=$size /lanes=4
+    same_image "$sets/p.set.part0" "$back"
+    [ "$(stat -c %b "$back")" -lt $((10 << 11)) ] || fault "no holes: $(stat "$back")"
+    # A pull that was interrupted, or an old image: what is equal stays, what is not moves.
+    truncate -s 9M "$back"
+    printf 'xyz' | dd of="$back" bs=1 seek=$((12 << 10)) conv=notrunc status=none
+    run 0 pull "$target" p.set "$back" --lanes 1 --json
+    has /moved=$(((2 << 20))) # the first chunk without its header, the header, and one that was cut off
+    same_image "$sets/p.set.part0" "$back"
+    printf 'xyz' | dd of="$back" bs=1 seek=$((20 << 20)) conv=notrunc status=none
+    truncate -s 30M "$back"
+    run 0 pull "$target" p.set "$back"
+    says 'moved 4 KiB'
+    same_image "$sets/p.set.part0" "$back"
+}
+
+# A file that ends within a page, of a pool without headers, in two parts.
+odd_sizes() {
+    run 0 create "$target" odd.set --size 12M --no-headers --parts "$dir/o0" "$dir/o1"
+    head -c 7345679 /dev/urandom >"$image"
+    run 0 push "$image" "$target" odd.set --json
+    has /moved=7345679 /first=0
+    cat "$dir/o0" "$dir/o1" 2>/dev/null | head -c 7345679 | cmp -s - "$image" || fault "the pool is another one"
+    run 0 verify "$image" "$target" odd.set --json
+    has /equal=true /compared=7345679
+    head -c 100 "$image" >"$dir/short"
+    run 0 verify "$dir/short" "$target" odd.set
+    run 0 verify "$dir/short" "$target" p.set --json
+    has /compared=0
+}
+
+# What is restricted to reading reads.
+restricted() {
+    force --restricted
+    run 4 verify "$image" "$target" p.set
+    run 0 pull "$target" p.set "$dir/again"
+    same_image "$sets/p.set.part0" "$dir/again"
+    force --restricted --read-only
+    run 0 pull "$target" p.set "$dir/again"
+    run 1 push "$image" "$target" p.set --json
+    has '/error/name="EACCES"'
+    run 1 verify "$image" "$target" p.set --repair
+    says 'read-only'
+    same_image "$sets/p.set.part0" "$dir/again"
+    unforce
+}
+
+refused() {
+    local verb
+    hold p.set
+    run 5 verify "$image" "$target" p.set --json
+    has '/error/name="EBUSY"' "/sessions/0/user=\"$(id -un)\""
+    run 5 pull "$target" p.set "$dir/other"
+    says 'has it, since'
+    run 5 push "$image" "$target" p.set
+    [ ! -e "$dir/other" ] || fault "a file was made"
+    release || fault "the session was disturbed"
+    for verb in verify push; do
+        run 1 $verb "$dir/missing" "$target" p.set --json
+        has '/error/name="ENOENT"'
+        run 1 $verb "$dir" "$target" p.set
+        says 'no regular file'
+        : >"$dir/empty"
+        run 1 $verb "$dir/empty" "$target" p.set
+        says 'is empty'
+        truncate -s 25M "$dir/large"
+        run 1 $verb "$dir/large" "$target" p.set --json
+        has '/error/name="EFBIG"'
+        run 1 $verb "$image" "$target" none.set
+        run 2 $verb "$image" "$target"
+        run 2 $verb "$image" "$target" p.set --lanes 0
+    done
+    run 1 pull "$target" p.set "$dir"
+    run 1 pull "$target" p.set "$dir/missing/file"
+    run 1 pull "$target" p.set /dev/null
+    says 'no regular file'
+}
+
+# The target's digests are not trusted.
+target_lies() {
+    local lie
+    for lie in '"size":4096' '"size":4096,"first":0,"length":4096,"chunk":0,"digests":[]' \
+        '"size":4096,"first":0,"length":9223372036854775807,"chunk":4096,"digests":["a"]' \
+        '"size":8192,"first":0,"length":8192,"chunk":4096,"digests":[7,{}]' \
+        '"size":8192,"first":1,"length":8192,"chunk":8192,"digests":["00000000000000000000000000000000"]'; do
+        RPMEM_CMD="echo '{\"format\":1,\"algorithm\":\"xxh3-128\",$lie}'; true"
+        export RPMEM_CMD
+        run 1 verify "$image" "$target" p.set
+        says 'make no sense'
+        run 1 pull "$target" p.set "$dir/none"
+        [ ! -e "$dir/none" ] || fault "a file was made"
+    done
+    unforce
+}
+
+usage() {
+    local verb
+    for verb in verify push pull; do
+        run 2 $verb
+        run 0 $verb --help
+        says 'Examples:' 'Exit status' --json --lanes
+    done
+}
+
+run_parts pushed repaired pulled odd_sizes restricted refused target_lies usage

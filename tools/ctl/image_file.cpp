@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ctl/image_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace rpmem::ctl {
+namespace {
+
+constexpr mode_t own_file = 0600;         // whose pools are so, too
+constexpr std::size_t hole_block = 65536; // bytes that are looked at for zeros together
+
+Failure cannot(const char* what, const std::string& path) {
+    return fail_errno(ErrorClass::caller_fault, errno, "cannot {} {}", what, path);
+}
+
+bool is_zero(std::span<const std::byte> data) {
+    return std::ranges::all_of(data, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+} // namespace
+
+Result<ImageFile> ImageFile::open(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+        return cannot("open", path);
+    if (!S_ISREG(status.st_mode) || status.st_size == 0)
+        return invalid("{} is {}; name a file that is an image of the pool", path,
+                       S_ISREG(status.st_mode) ? "empty" : "no regular file");
+    return ImageFile(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+}
+
+Result<ImageFile> ImageFile::make(const std::string& path, std::uint64_t size) {
+    UniqueFd fd(
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, own_file));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+        return cannot("make", path);
+    if (!S_ISREG(status.st_mode))
+        return invalid("{} is no regular file", path);
+    if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
+        return cannot("set the size of", path);
+    return ImageFile(std::move(fd), path, size);
+}
+
+bool ImageFile::is_hole(std::uint64_t begin, std::uint64_t end) const {
+    const off_t data = ::lseek(fd(), static_cast<off_t>(begin), SEEK_DATA);
+    return data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= end;
+}
+
+Result<> ImageFile::read(std::uint64_t offset, std::span<std::byte> buffer) const {
+    while (!buffer.empty()) {
+        const ssize_t got = ::pread(fd(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cannot("read", path_);
+        if (got == 0)
+            return invalid("{} has become shorter while it was read", path_);
+        offset += static_cast<std::uint64_t>(got);
+        buffer = buffer.subspan(static_cast<std::size_t>(got));
+    }
+    return {};
+}
+
+Result<> ImageFile::write_data(std::uint64_t offset, std::span<const std::byte> data) const {
+    while (!data.empty()) {
+        const ssize_t put = ::pwrite(fd(), data.data(), data.size(), static_cast<off_t>(offset));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return cannot("write to", path_);
+        offset += static_cast<std::uint64_t>(put);
+        data = data.subspan(static_cast<std::size_t>(put));
+    }
+    return {};
+}
+
+Result<> ImageFile::write(std::uint64_t offset, std::span<const std::byte> data) const {
+    while (!data.empty()) {
+        const auto block = data.first(std::min(data.size(), hole_block));
+        RPMEM_TRY(is_zero(block) ? clear(offset, offset + block.size())
+                                 : write_data(offset, block));
+        offset += block.size();
+        data = data.subspan(block.size());
+    }
+    return {};
+}
+
+Result<> ImageFile::clear(std::uint64_t begin, std::uint64_t end) const {
+    static constexpr std::array<std::byte, hole_block> zeros{};
+    if (begin >= end || is_hole(begin, end))
+        return {};
+    if (::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                    static_cast<off_t>(end - begin)) == 0)
+        return {};
+    for (; begin < end; begin += std::min<std::uint64_t>(end - begin, zeros.size()))
+        RPMEM_TRY(write_data(
+            begin, std::span(zeros).first(std::min<std::uint64_t>(end - begin, zeros.size()))));
+    return {};
+}
+
+Result<> ImageFile::make_durable() const {
+    return ::fsync(fd()) == 0 ? Result<>() : cannot("make durable", path_);
+}
+
+} // namespace rpmem::ctl

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moving what differs between a file here and a pool on the target: over the public interface of
+// the library, with a thread for each lane.
+#pragma once
+
+#include "tools/ctl/digests.hpp"
+#include "tools/ctl/image_file.hpp"
+#include "tools/ctl/progress.hpp"
+
+#include <librpmem.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rpmem::ctl {
+
+// CALL(thread, index) for each index below COUNT, in THREADS threads; the first failure ends all.
+[[nodiscard]] Result<> in_threads(unsigned threads, std::size_t count,
+                                  const std::function<Result<>(unsigned, std::size_t)>& call);
+
+// Chunks of FILE that are not as in the pool.
+[[nodiscard]] Result<std::vector<std::size_t>>
+differing_chunks(const ImageFile& file, const PoolDigests& pool, unsigned threads);
+
+// A session that has the pool. One thread uses a lane at a time.
+class PoolSession {
+public:
+    // The pool's local memory is FILE, mapped; nothing: memory that nobody uses.
+    [[nodiscard]] static Result<PoolSession> open(const std::string& target,
+                                                  const std::string& pool_set,
+                                                  const ImageFile* file, std::uint64_t size,
+                                                  unsigned lanes);
+    PoolSession(PoolSession&&) noexcept = default;
+    PoolSession& operator=(PoolSession&&) = delete;
+    ~PoolSession();
+
+    [[nodiscard]] unsigned lanes() const { return lanes_; }
+    // RANGE of the local memory is durable on the target on return.
+    [[nodiscard]] Result<> push(Range range, unsigned lane) const;
+    [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer,
+                                unsigned lane) const;
+    // Reports what the end of the session has to say.
+    [[nodiscard]] Result<> close();
+
+private:
+    struct Unmap {
+        std::size_t size;
+        void operator()(std::byte* memory) const;
+    };
+    PoolSession(std::unique_ptr<std::byte, Unmap> memory, RPMEMpool* pool, unsigned lanes)
+        : memory_(std::move(memory)), pool_(pool), lanes_(lanes) {}
+
+    std::unique_ptr<std::byte, Unmap> memory_;
+    struct Close {
+        void operator()(RPMEMpool* pool) const { static_cast<void>(::rpmem_close(pool)); }
+    };
+    std::unique_ptr<RPMEMpool, Close> pool_;
+    unsigned lanes_;
+};
+
+// Moves CHUNKS of POOL from the local memory of SESSION to the target.
+[[nodiscard]] Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
+                                   const std::vector<std::size_t>& chunks, Progress& progress);
+// From the target to FILE; the header, too. Returns the bytes that moved.
+[[nodiscard]] Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
+                                                const std::vector<std::size_t>& chunks,
+                                                const ImageFile& file, Progress& progress);
+
+} // namespace rpmem::ctl
