@@ -47,7 +47,7 @@ struct CallSummary {
 
 // A text of PoolFacts, which another process may have written.
 template <std::size_t size>
-[[nodiscard]] std::string text_of(const std::array<char, size>& place) {
+[[nodiscard]] std::string text_in(const std::array<char, size>& place) {
     return {place.begin(), std::find(place.begin(), place.end(), '\0')};
 }
 

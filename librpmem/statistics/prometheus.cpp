@@ -10,7 +10,7 @@ using statistics::Exposition;
 using statistics::Labels;
 
 Labels labels_of(const PoolSnapshot& pool) {
-    const std::string name = text_of(pool.facts.name);
+    const std::string name = text_in(pool.facts.name);
     const std::size_t colon = std::min(name.rfind(':'), name.size());
     return {{"target", name.substr(0, colon)},
             {"pool_set", name.substr(std::min(colon + 1, name.size()))},

@@ -22,6 +22,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         fuzz::require(summary.p50 <= summary.p99 && summary.p99 <= summary.longest,
                       "quantiles grow");
     }
-    fuzz::require(text_of(seen->facts.name).size() <= seen->facts.name.size(), "a name ends");
+    fuzz::require(text_in(seen->facts.name).size() <= seen->facts.name.size(), "a name ends");
     return 0;
 }

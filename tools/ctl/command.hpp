@@ -24,6 +24,8 @@ struct Command {
         pull,
         verify,
         bench,
+        status,
+        watch,
     };
 
     Verb verb = Verb::probe;
@@ -31,6 +33,8 @@ struct Command {
     std::string pool_set{};
     std::string session{};
     std::string file{};
+    std::string whom{}; // status, watch: a process id or a file; empty: all
+    unsigned count = 0; // watch: views; 0: without end
     bool json = false;
     bool force = false;     // remove: pass over what is missing or in use
     bool keep_set = false;  // remove: leave the pool set file

@@ -98,6 +98,22 @@ constexpr std::array helps = {
              "Makes FILE an image of the pool, headers included. Chunks that are equal already do\n"
              "not move, so a pull that was interrupted goes on where it was; zeros become holes.",
              STATUSES "  rpmemctl pull target database.set /backup/database"},
+    VerbHelp{
+        Verb::status, "status", "[PID|FILE]", "the open pools of programs on this machine",
+        "Prints what the pools of running programs count: state, lanes, calls and how long\n"
+        "they took, what is not confirmed, the last loss. Of the programs of other users only\n"
+        "root sees them.",
+        "\nExit status: 0 done, 1 no such pool, 2 wrong usage\n\nExamples:\n"
+        "  rpmemctl status\n"
+        "  rpmemctl status /pools/database\n"
+        "  rpmemctl status --json | jq '.pools[] | select(.state != \"connected\")'"},
+    VerbHelp{
+        Verb::watch, "watch", "[PID|FILE]", "the same, once a second: what happens now",
+        "Prints once a second what the pools of running programs counted since the last view:\n"
+        "calls and bytes per second, and latencies. With --json each view is one line.",
+        "\nExit status: 0 done, 2 wrong usage\n\nExamples:\n"
+        "  rpmemctl watch\n"
+        "  rpmemctl watch 4711 --count 60 --json >minute.json"},
 };
 
 } // namespace

@@ -32,6 +32,10 @@ int run_with_target(const ctl::Context& context) {
 int run_command(const ctl::Command& command) {
     if (command.verb == Verb::settings)
         return ctl::show_settings(command);
+    if (command.verb == Verb::status)
+        return ctl::show_status(command);
+    if (command.verb == Verb::watch)
+        return ctl::watch_status(command);
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", warning);

@@ -25,6 +25,8 @@ constexpr std::array positionals = {
     Positional{"TARGET", "target", &Command::target, "[user@]host[:port]"},
     Positional{"SET", "set", &Command::pool_set, "pool set file, relative to poolset-dir"},
     Positional{"SESSION", "session", &Command::session, "its number, see rpmemctl sessions"},
+    Positional{"PID|FILE", "whom", &Command::whom,
+               "of that process, or of those that have the file open; all without it"},
     Positional{"FILE", "file", &Command::file, "image of the pool on this machine"},
 };
 
@@ -65,6 +67,9 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
             ->check(CLI::Range(1, 64))
             ->option_text("N")
             ->capture_default_str();
+    if (verb == Verb::watch)
+        app.add_option("--count", command.count, "views, one a second; without end without it")
+            ->option_text("N");
     if (verb != Verb::bench)
         app.add_flag("--json", command.json, "print JSON, see rpmemctl(1)");
     else

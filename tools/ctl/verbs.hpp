@@ -28,7 +28,9 @@ int remove_pool(const Context& context);
 // push, pull and verify.
 int transfer_pool(const Context& context);
 int examine_target(const Context& context); // doctor
-int run_benchmark(const Context& context);  // bench
+int show_status(const Command& command);
+int watch_status(const Command& command);
+int run_benchmark(const Context& context); // bench
 
 // As JSON, or by DESCRIBE; a failure goes to standard error. Returns the status of ANSWER.
 int print_answer(const Command& command, const ActionAnswer& answer,

@@ -32,7 +32,7 @@ TEST(PoolSnapshot, HasTheSumOfTheLanes) {
     counters.lane(2).unconfirmed = 6;
     counters.lane(0).waits = 8;
     const PoolSnapshot seen = read_counters(counters.fd()).value();
-    EXPECT_EQ(text_of(seen.facts.name), "host:pool.set");
+    EXPECT_EQ(text_in(seen.facts.name), "host:pool.set");
     EXPECT_EQ(seen.process, ::getpid());
     EXPECT_EQ(seen.facts.generation, 4);
     EXPECT_EQ(seen.facts.lane_count, 3);

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# status.sh RPMEMCTL RPMEMD JSON_HAS HOLD_POOL, below with-sshd: what the pools of running programs count.
+set -u
+# shellcheck source=tests/ctl/lib.sh
+. "$(dirname "$0")/lib.sh"
+hold_pool=$4
+
+tells_of_a_pool() {
+    run 0 create "$target" a.set --size 4M
+    hold a.set
+    run 0 status "$holder" --json
+    has /format=1 "/pools/0/pid=$holder" '/pools/0/state="connected"' "/pools/0/pool=\"$target:a.set\"" \
+        /pools/0/calls/persist/calls=0 /pools/0/lanes=1 /pools/0/size=4194304 /pools/0/generation=0
+    printf '\n\n\n' >&9
+    persisted() {
+        "$ctl" status "$holder" --json >"$dir/output" && "$json_has" "$dir/output" \
+            /pools/0/calls/persist/calls=3 /pools/0/calls/persist/bytes=192 >/dev/null
+    }
+    local deadline=$((SECONDS + 30))
+    until persisted; do
+        [ $SECONDS -lt $deadline ] || { fault "not 3 calls" "$(cat "$dir/output")"; break; }
+        sleep 0.1
+    done
+    run 0 status
+    says "$holder (" 'connected, generation 0' 'persist' '1 lanes over'
+    run 0 status "/proc/$holder/exe"
+    says "$holder ("
+    run 1 status /dev/full
+    says 'no pool is open'
+    run 1 status 1
+}
+
+# The calls between two views, and no others.
+watches() {
+    (sleep 0.5 && printf '\n\n' >&9) &
+    run 0 watch "$holder" --count 3 --json
+    awk -F'"persist":{' '{ split($2, part, /"calls":/); split(part[2], number, /[,}]/); sum += number[1] }
+        END { exit !(NR == 3 && sum == 2) }' "$dir/output" || fault "not 2 calls in 3 views" "$(cat "$dir/output")"
+    run 0 watch --count 1
+    says 'calls/s'
+}
+
+# A program whose session is lost is seen to wait, with the reason; and to go on.
+tells_of_a_loss() {
+    pkill -KILL -f "^$daemon .*$dir" || fault "no daemon"
+    printf '\n' >&9
+    reconnected() {
+        "$ctl" status "$holder" --json >"$dir/output" && "$json_has" "$dir/output" \
+            '/pools/0/state="connected"' /pools/0/generation=1 /pools/0/reconnects=1 >/dev/null
+    }
+    local deadline=$((SECONDS + 30))
+    until reconnected; do
+        [ $SECONDS -lt $deadline ] || { fault "no reconnect" "$(cat "$dir/output")"; break; }
+        sleep 0.1
+    done
+    run 0 status "$holder"
+    says 'last loss: ' 'reconnects 1'
+    release
+    run 1 status "$holder"
+}
+
+run_parts tells_of_a_pool watches tells_of_a_loss

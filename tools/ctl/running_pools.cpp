@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ctl/running_pools.hpp"
+
+#include "common/base/log.hpp"
+#include "common/base/text.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace rpmem::ctl {
+namespace {
+
+namespace files = std::filesystem;
+
+// Programs may end while they are looked at: what is not there any more is passed over.
+std::vector<files::path> entries_of(const files::path& directory, std::error_code& error) {
+    std::vector<files::path> entries;
+    for (files::directory_iterator each(directory, error), end; !error && each != end;
+         each.increment(error))
+        entries.push_back(each->path());
+    return entries;
+}
+
+bool has_open_or_mapped(const files::path& process, const std::string& file) {
+    std::error_code ignored;
+    for (const auto& each : entries_of(process / "fd", ignored))
+        if (files::read_symlink(each, ignored) == file)
+            return true;
+    std::ifstream maps(process / "maps");
+    for (std::string line; std::getline(maps, line);)
+        if (line.ends_with(" " + file))
+            return true;
+    return false;
+}
+
+std::string name_of(const files::path& process) {
+    std::string name;
+    std::getline(std::ifstream(process / "comm"), name);
+    return printable(name);
+}
+
+void add_pools_of(const files::path& process, RunningPools& found) {
+    std::error_code error;
+    const std::string wanted = std::string("/memfd:") + initiator::counter_file_name + " (deleted)";
+    for (const auto& each : entries_of(process / "fd", error)) {
+        std::error_code gone;
+        if (files::read_symlink(each, gone) != wanted)
+            continue;
+        const UniqueFd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (!file)
+            continue;
+        auto counts = initiator::read_counters(file.get());
+        if (counts)
+            found.pools.push_back({name_of(process), std::move(*counts)});
+        else
+            found.problems.push_back(
+                fmt::format("{}: {}", process.filename().string(), counts.error().text));
+    }
+    if (error == std::errc::permission_denied)
+        ++found.hidden;
+}
+
+} // namespace
+
+RunningPools find_running_pools(const std::string& whom) {
+    std::error_code error;
+    const bool is_process = parse_number<unsigned>(whom).has_value();
+    const std::string file =
+        whom.empty() || is_process ? "" : files::weakly_canonical(whom, error).string();
+    RunningPools found;
+    for (const auto& process : entries_of("/proc", error)) {
+        const std::string name = process.filename();
+        if (!parse_number<unsigned>(name) || (is_process && name != whom) ||
+            (!file.empty() && !has_open_or_mapped(process, file)))
+            continue;
+        add_pools_of(process, found);
+    }
+    std::ranges::stable_sort(found.pools, {},
+                             [](const RunningPool& pool) { return pool.counts.process; });
+    return found;
+}
+
+} // namespace rpmem::ctl

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// status and watch: what the pools of running programs count.
+#include "common/base/log.hpp"
+#include "tools/ctl/running_pools.hpp"
+#include "tools/ctl/text.hpp"
+#include "tools/ctl/verbs.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+namespace rpmem::ctl {
+namespace {
+
+using initiator::CallKind;
+using initiator::CallSummary;
+using initiator::PoolSnapshot;
+using nlohmann::json;
+
+constexpr std::chrono::seconds between_views(1);
+constexpr const char* clear_screen = "\033[H\033[J";
+
+std::string state_of(const PoolSnapshot& pool) {
+    const auto state = static_cast<std::size_t>(pool.facts.state);
+    return state < initiator::link_state_names.size()
+               ? std::string(initiator::link_state_names[state])
+               : "unknown";
+}
+
+std::string time_text(std::uint64_t nanoseconds) {
+    constexpr double micro = 1e3;
+    constexpr double milli = 1e6;
+    constexpr double second = 1e9;
+    const auto time = static_cast<double>(nanoseconds);
+    if (time >= second)
+        return fmt::format("{:.2f} s", time / second);
+    if (time >= milli)
+        return fmt::format("{:.2f} ms", time / milli);
+    return fmt::format("{:.1f} us", time / micro);
+}
+
+json json_of(const CallSummary& calls) {
+    return {{"calls", calls.calls},       {"bytes", calls.bytes}, {"total_ns", calls.total},
+            {"p50_ns", calls.p50},        {"p99_ns", calls.p99},  {"p999_ns", calls.p999},
+            {"longest_ns", calls.longest}};
+}
+
+json json_of(const RunningPool& running) {
+    const PoolSnapshot& pool = running.counts;
+    json calls = json::object();
+    for (unsigned kind = 0; kind < initiator::call_kinds; ++kind)
+        calls[std::string(initiator::call_names[kind])] =
+            json_of(summarize(pool, static_cast<CallKind>(kind)));
+    return {{"pid", pool.process},
+            {"program", running.program},
+            {"pool", printable(initiator::text_in(pool.facts.name))},
+            {"transport", printable(initiator::text_in(pool.facts.lanes_by))},
+            {"state", state_of(pool)},
+            {"size", pool.facts.size},
+            {"lanes", pool.facts.lane_count},
+            {"generation", pool.facts.generation},
+            {"opened", pool.facts.opened},
+            {"reconnects", pool.facts.reconnects},
+            {"replayed_bytes", pool.facts.replayed_bytes},
+            {"unconfirmed_bytes", pool.unconfirmed_bytes},
+            {"waits", pool.waits},
+            {"last_loss", printable(initiator::text_in(pool.facts.last_loss))},
+            {"calls", std::move(calls)}};
+}
+
+// SECONDS: what was counted in them; 0: since the pool was opened.
+std::string describe(const RunningPool& running, double seconds) {
+    const PoolSnapshot& pool = running.counts;
+    const auto age = static_cast<std::uint64_t>(std::time(nullptr)) - pool.facts.opened;
+    std::string text = fmt::format(
+        "{} ({}): {}, {}, generation {}\n  {} lanes over {}, {}, open for {} s\n", pool.process,
+        running.program, printable(initiator::text_in(pool.facts.name)), state_of(pool),
+        pool.facts.generation, pool.facts.lane_count,
+        printable(initiator::text_in(pool.facts.lanes_by)), size_text(pool.facts.size), age);
+    text += fmt::format("  {:<14}{:>12}{:>12}{:>11}{:>11}{:>11}{:>11}\n", "call",
+                        seconds > 0 ? "calls/s" : "calls", seconds > 0 ? "bytes/s" : "bytes", "p50",
+                        "p99", "p99.9", "longest");
+    for (unsigned kind = 0; kind < initiator::call_kinds; ++kind) {
+        const CallSummary calls = summarize(pool, static_cast<CallKind>(kind));
+        if (calls.calls == 0)
+            continue;
+        const double share = seconds > 0 ? seconds : 1;
+        text += fmt::format(
+            "  {:<14}{:>12.0f}{:>12}{:>11}{:>11}{:>11}{:>11}\n", initiator::call_names[kind],
+            static_cast<double>(calls.calls) / share,
+            size_text(static_cast<std::uint64_t>(static_cast<double>(calls.bytes) / share)),
+            time_text(calls.p50), time_text(calls.p99), time_text(calls.p999),
+            time_text(calls.longest));
+    }
+    text += fmt::format("  unconfirmed {}; reconnects {}, replayed {}; waits for the target {}\n",
+                        size_text(pool.unconfirmed_bytes), pool.facts.reconnects,
+                        size_text(pool.facts.replayed_bytes), pool.waits);
+    if (const std::string loss = initiator::text_in(pool.facts.last_loss); !loss.empty())
+        text += fmt::format("  last loss: {}\n", printable(loss));
+    return text;
+}
+
+void print(const Command& command, const RunningPools& found, double seconds) {
+    if (command.json) {
+        json pools = json::array();
+        for (const RunningPool& pool : found.pools)
+            pools.push_back(json_of(pool));
+        const json all = {{"format", 1},
+                          {"seconds", seconds},
+                          {"pools", std::move(pools)},
+                          {"hidden_processes", found.hidden},
+                          {"problems", found.problems}};
+        fmt::print("{}\n",
+                   all.dump(seconds > 0 ? -1 : 2, ' ', false, json::error_handler_t::replace));
+        return;
+    }
+    for (const RunningPool& pool : found.pools)
+        fmt::print("{}", describe(pool, seconds));
+    for (const std::string& problem : found.problems)
+        fmt::print(stderr, "rpmemctl: {}\n", problem);
+    if (found.pools.empty())
+        fmt::print(
+            "no pool is open{}\n",
+            found.hidden > 0
+                ? fmt::format(" ({} processes are not this user's: try as root)", found.hidden)
+                : "");
+}
+
+bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
+    return one.process == other.process && one.facts.then.ticks == other.facts.then.ticks &&
+           one.facts.name == other.facts.name;
+}
+
+// What NOW has more than BEFORE, for each pool that is in both.
+RunningPools difference(const RunningPools& before, RunningPools now) {
+    for (RunningPool& pool : now.pools)
+        for (const RunningPool& earlier : before.pools)
+            if (is_same(earlier.counts, pool.counts)) {
+                pool.counts = since(earlier.counts, pool.counts);
+                break;
+            }
+    return now;
+}
+
+} // namespace
+
+int show_status(const Command& command) {
+    const RunningPools found = find_running_pools(command.whom);
+    print(command, found, 0);
+    return found.pools.empty() && !command.whom.empty() ? status_failed : status_done;
+}
+
+int watch_status(const Command& command) {
+    RunningPools before = find_running_pools(command.whom);
+    for (unsigned view = 0; command.count == 0 || view < command.count; ++view) {
+        const auto began = std::chrono::steady_clock::now();
+        std::this_thread::sleep_for(between_views);
+        RunningPools now = find_running_pools(command.whom);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+        if (::isatty(STDOUT_FILENO) == 1 && !command.json)
+            fmt::print("{}", clear_screen);
+        print(command, difference(before, now), took.count());
+        if (std::fflush(stdout) != 0)
+            return status_failed; // whoever read it has gone
+        before = std::move(now);
+    }
+    return status_done;
+}
+
+} // namespace rpmem::ctl
