@@ -9,8 +9,7 @@
 //   --until FILE       (run) instead of --steps: until there is such a file; nothing goes wrong
 //                      meanwhile, whatever happens to the target
 //   --counts FILE      (run) how many steps each thread has made, a number of 64 bits each, kept
-//   while
-//                      it runs; (verify) instead of --threads and --steps
+//                      while it runs; (verify) instead of --threads and --steps
 //   --librpmem DIR     fail unless librpmem was loaded from DIR
 //   --extents FILE     (verify) writes offset and size of all live objects, one a line
 #include "tests/clients/workload.h"
@@ -43,7 +42,7 @@ struct options {
 struct worker {
     pthread_t thread;
     PMEMobjpool* pool;
-    struct slot* slot;
+    struct root* root;
     unsigned number;
     uint64_t steps;
     const char* until; // instead of steps, if not null
@@ -149,7 +148,7 @@ static void note_step(struct worker* worker, uint64_t began) {
     if (took > worker->longest)
         worker->longest = took;
     if (worker->count != NULL)
-        *worker->count = worker->slot->steps;
+        *worker->count = worker->root->slots[worker->number].steps;
 }
 
 static void* work(void* argument) {
@@ -157,9 +156,9 @@ static void* work(void* argument) {
     for (uint64_t i = 0; goes_on(worker, i) && !worker->failed; ++i) {
         const int crash = worker->crash && i + 1 == worker->steps;
         const uint64_t began = milliseconds();
-        if (step_perform(worker->pool, worker->slot, worker->number, crash) != 0) {
+        if (step_perform(worker->pool, worker->root, worker->number, crash) != 0) {
             fprintf(stderr, "workload: thread %u, step %llu: %s\n", worker->number,
-                    (unsigned long long)worker->slot->steps, pmemobj_errormsg());
+                    (unsigned long long)worker->root->slots[worker->number].steps, pmemobj_errormsg());
             worker->failed = 1;
         }
         note_step(worker, began);
@@ -173,7 +172,7 @@ static int run(PMEMobjpool* pool, struct root* root, const struct options* optio
     for (unsigned i = 0; i < options->threads; ++i) {
         struct worker* worker = &workers[i];
         worker->pool = pool;
-        worker->slot = &root->slots[i];
+        worker->root = root;
         worker->number = i;
         worker->steps = options->steps;
         worker->until = options->until;
@@ -203,9 +202,9 @@ static int write_extents(struct root* root, const struct options* options) {
         fprintf(stderr, "workload: %s: %s\n", options->extents, strerror(errno));
         return 1;
     }
-    fprintf(file, "%llu %zu\n", (unsigned long long)pmemobj_oid(root).off, sizeof(*root));
+    fprintf(file, "%llu %zu\n", (unsigned long long)pmemobj_oid(root).off, sizeof(root->slots));
     for (unsigned i = 0; i < options->threads; ++i)
-        slot_print_extents(&root->slots[i], file);
+        slot_print_extents(root, i, file);
     return fclose(file) != 0;
 }
 
@@ -216,7 +215,7 @@ static int verify(struct root* root, const struct options* options) {
         const uint64_t given = i < options->threads ? options->steps : 0;
         const uint64_t expected = options->counts != NULL ? options->counts[i] : given;
         all += expected;
-        if (slot_verify(&root->slots[i], i, expected) != 0)
+        if (slot_verify(root, i, expected) != 0)
             failed = 1;
     }
     if (!failed && options->extents != NULL)

@@ -35,8 +35,22 @@ struct slot {
     unsigned char tail[3 << 12]; // filled with one byte value, outside transactions
 };
 
+// A list as libpmemobj's pmemobj_list_*() know it, one for each thread.
+struct list {
+    PMEMoid first;
+    PMEMmutex lock; // differs between replicas: nobody makes it durable
+};
+
+struct item {
+    PMEMoid next;
+    PMEMoid prev;
+    uint64_t step;
+    unsigned char payload[200];
+};
+
 struct root {
     struct slot slots[MAX_SLOTS];
+    struct list lists[MAX_SLOTS];
 };
 
 // What a step does, known from its number and the slot's.
@@ -65,8 +79,21 @@ size_t spare_size(unsigned slot, uint64_t step);
 void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t step);
 
 // 0, or an errno. CRASH: the process is killed inside the transaction.
-int step_perform(PMEMobjpool* pool, struct slot* slot, unsigned number, int crash);
-// 0 if SLOT holds what EXPECTED steps make; says what does not fit.
-int slot_verify(const struct slot* slot, unsigned number, uint64_t expected);
-// Offset and size in the pool of every object that hangs on SLOT.
-void slot_print_extents(const struct slot* slot, FILE* file);
+int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int crash);
+int list_change(PMEMobjpool* pool, struct list* list, unsigned number, uint64_t step);
+// These return 0 if the slot or the list holds what that many steps make; and say what does not fit.
+int slot_verify(const struct root* root, unsigned number, uint64_t steps);
+int list_verify(const struct list* list, unsigned number, uint64_t steps);
+// What was cut off at any moment: LEAST steps were made, MOST were at least begun, and of the last one
+// that has committed a part of what follows the transaction may be there.
+int slot_verify_cut(const struct root* root, unsigned number, uint64_t least, uint64_t most);
+// The stack and the table.
+int slot_verify_objects(const struct slot* slot, unsigned number);
+int list_has(const struct list* list, unsigned number, uint64_t steps); // says nothing
+int wrong(unsigned number, const char* what, uint64_t where);
+uint64_t list_length(const struct list* list);
+// Objects that hang on the slot and its list.
+uint64_t slot_count_objects(const struct root* root, unsigned number);
+// Their offsets and sizes in the pool, and what else of the list is durable.
+void slot_print_extents(const struct root* root, unsigned number, FILE* file);
+void list_print_extents(const struct list* list, FILE* file);

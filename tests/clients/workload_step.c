@@ -174,7 +174,8 @@ static void write_outside(PMEMobjpool* pool, struct slot* slot, uint64_t step,
                            plan->tail_size);
 }
 
-int step_perform(PMEMobjpool* pool, struct slot* slot, unsigned number, int crash) {
+int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int crash) {
+    struct slot* slot = &root->slots[number];
     const uint64_t step = slot->steps;
     const struct plan plan = plan_step(number, step, slot->depth);
     if (plan.abort_first) {
@@ -182,9 +183,10 @@ int step_perform(PMEMobjpool* pool, struct slot* slot, unsigned number, int cras
         if (error != 0)
             return error;
     }
-    const int error = transact(pool, slot, number, &plan, crash ? die : commit);
+    int error = transact(pool, slot, number, &plan, crash ? die : commit);
     if (error != 0)
         return error;
     write_outside(pool, slot, step, &plan);
-    return change_spare(pool, slot, number, step);
+    error = change_spare(pool, slot, number, step);
+    return error != 0 ? error : list_change(pool, &root->lists[number], number, step);
 }

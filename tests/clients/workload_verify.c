@@ -13,7 +13,7 @@ struct model {
     struct slot expected; // values, journal and tail
 };
 
-static int wrong(unsigned number, const char* what, uint64_t where) {
+int wrong(unsigned number, const char* what, uint64_t where) {
     fprintf(stderr, "workload: slot %u: %s %llu is wrong\n", number, what,
             (unsigned long long)where);
     return 1;
@@ -75,10 +75,10 @@ static uint64_t table_entries(const struct slot* slot) {
     return all == 0 ? 0 : (all - 1) % TABLE_ENTRIES + 1;
 }
 
-static int verify_spare(const struct slot* slot, unsigned number) {
-    if (slot->steps % 2 == 0)
-        return OID_IS_NULL(slot->spare) ? 0 : wrong(number, "the spare after step", slot->steps);
-    const uint64_t step = slot->steps - 1;
+static int verify_spare(const struct slot* slot, unsigned number, uint64_t steps) {
+    if (steps % 2 == 0)
+        return OID_IS_NULL(slot->spare) ? 0 : wrong(number, "the spare after step", steps);
+    const uint64_t step = steps - 1;
     const size_t size = spare_size(number, step);
     const struct spare* spare = pmemobj_direct(slot->spare);
     if (spare == NULL || spare->step != step || spare->size != size)
@@ -106,40 +106,130 @@ static int verify_table(const struct slot* slot, unsigned number) {
     return 0;
 }
 
-static int verify_arrays(const struct slot* slot, const struct slot* expected, unsigned number) {
+static int verify_values(const struct slot* slot, const struct model* model, unsigned number) {
     for (unsigned i = 0; i < VALUES; ++i) {
-        if (slot->values[i] != expected->values[i])
+        if (slot->values[i] != model->expected.values[i])
             return wrong(number, "value", i);
     }
+    return 0;
+}
+
+static int verify_journal(const struct slot* slot, const struct model* model, unsigned number) {
     for (unsigned i = 0; i < JOURNAL; ++i) {
-        if (slot->journal[i] != expected->journal[i])
+        if (slot->journal[i] != model->expected.journal[i])
             return wrong(number, "journal word", i);
     }
+    return 0;
+}
+
+static int verify_tail(const struct slot* slot, const struct model* model, unsigned number) {
     for (unsigned i = 0; i < sizeof(slot->tail); ++i) {
-        if (slot->tail[i] != expected->tail[i])
+        if (slot->tail[i] != model->expected.tail[i])
             return wrong(number, "tail byte", i);
     }
     return 0;
 }
 
-int slot_verify(const struct slot* slot, unsigned number, uint64_t expected) {
-    if (slot->steps != expected) {
+static int verify_transactions(const struct slot* slot, const struct model* model,
+                               unsigned number) {
+    return verify_stack(slot, model, number) != 0 || verify_table(slot, number) != 0 ||
+           verify_values(slot, model, number) != 0;
+}
+
+static struct model* make_model(unsigned number, uint64_t steps) {
+    struct model* model = calloc(1, sizeof(*model));
+    if (model == NULL) {
+        perror("workload: memory to check steps");
+        exit(1);
+    }
+    replay(model, number, steps);
+    return model;
+}
+
+int slot_verify(const struct root* root, unsigned number, uint64_t steps) {
+    const struct slot* slot = &root->slots[number];
+    if (slot->steps != steps) {
         fprintf(stderr, "workload: slot %u: %llu steps found, %llu expected\n", number,
-                (unsigned long long)slot->steps, (unsigned long long)expected);
+                (unsigned long long)slot->steps, (unsigned long long)steps);
         return 1;
     }
-    struct model* model = calloc(1, sizeof(*model));
-    if (model == NULL)
-        return wrong(number, "memory to check steps", expected);
-    replay(model, number, expected);
-    const int failed = verify_stack(slot, model, number) != 0 || verify_table(slot, number) != 0 ||
-                       verify_arrays(slot, &model->expected, number) != 0 ||
-                       verify_spare(slot, number) != 0;
+    struct model* model = make_model(number, steps);
+    const int failed =
+        verify_transactions(slot, model, number) != 0 || verify_journal(slot, model, number) != 0 ||
+        verify_tail(slot, model, number) != 0 || verify_spare(slot, number, steps) != 0 ||
+        list_verify(&root->lists[number], number, steps) != 0;
     free(model);
     return failed;
 }
 
-void slot_print_extents(const struct slot* slot, FILE* file) {
+int slot_verify_objects(const struct slot* slot, unsigned number) {
+    struct model* model = make_model(number, slot->steps);
+    const int failed = verify_transactions(slot, model, number);
+    free(model);
+    return failed;
+}
+
+// Of what STEP does outside of transactions, in this order. OLDER: before it.
+static int verify_last_step(const struct root* root, unsigned number, uint64_t step,
+                            const struct model* older, const struct model* newer) {
+    const struct slot* slot = &root->slots[number];
+    const struct list* list = &root->lists[number];
+    const unsigned at = (unsigned)(step % JOURNAL);
+    struct model* seen = malloc(sizeof(*seen)); // with what is there of both
+    if (seen == NULL)
+        return wrong(number, "memory to check step", step);
+    *seen = *older;
+    if (slot->journal[at] == newer->expected.journal[at])
+        seen->expected.journal[at] = slot->journal[at];
+    int in_tail = 0;
+    for (unsigned i = 0; i < sizeof(slot->tail); ++i) {
+        if (slot->tail[i] != newer->expected.tail[i] || slot->tail[i] == older->expected.tail[i])
+            continue;
+        seen->expected.tail[i] = slot->tail[i];
+        in_tail = 1;
+    }
+    const int in_spare = OID_IS_NULL(slot->spare) == (step % 2 == 1);
+    const int in_list = !list_has(list, number, step);
+    int failed = 0;
+    if (in_tail || in_spare || in_list)
+        failed |= verify_journal(slot, newer, number);
+    if (in_spare || in_list)
+        failed |= verify_tail(slot, newer, number);
+    if (!failed)
+        failed = verify_journal(slot, seen, number) != 0 || verify_tail(slot, seen, number) != 0 ||
+                 verify_spare(slot, number, in_spare || in_list ? step + 1 : step) != 0 ||
+                 list_verify(list, number, in_list ? step + 1 : step) != 0;
+    free(seen);
+    return failed;
+}
+
+int slot_verify_cut(const struct root* root, unsigned number, uint64_t least, uint64_t most) {
+    const struct slot* slot = &root->slots[number];
+    const uint64_t steps = slot->steps;
+    if (steps < least || steps > most) {
+        fprintf(stderr, "workload: slot %u: %llu steps found, %llu to %llu expected\n", number,
+                (unsigned long long)steps, (unsigned long long)least, (unsigned long long)most);
+        return 1;
+    }
+    if (steps == least)
+        return slot_verify(root, number, steps);
+    struct model* older = make_model(number, steps - 1);
+    struct model* newer = make_model(number, steps);
+    const int failed = verify_transactions(slot, newer, number) != 0 ||
+                       verify_last_step(root, number, steps - 1, older, newer) != 0;
+    free(older);
+    free(newer);
+    return failed;
+}
+
+uint64_t slot_count_objects(const struct root* root, unsigned number) {
+    const struct slot* slot = &root->slots[number];
+    return slot->depth + !OID_IS_NULL(slot->table) + !OID_IS_NULL(slot->spare) +
+           list_length(&root->lists[number]);
+}
+
+void slot_print_extents(const struct root* root, unsigned number, FILE* file) {
+    const struct slot* slot = &root->slots[number];
     if (table_entries(slot) > 0)
         fprintf(file, "%llu %llu\n", (unsigned long long)slot->table.off,
                 (unsigned long long)(table_entries(slot) * sizeof(uint64_t)));
@@ -154,4 +244,5 @@ void slot_print_extents(const struct slot* slot, FILE* file) {
                 (unsigned long long)(sizeof(*node) + node->size));
         oid = node->next;
     }
+    list_print_extents(&root->lists[number], file);
 }

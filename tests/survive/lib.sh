@@ -156,6 +156,7 @@ kill_sshd_session() {
     pid=$(daemon_pid "${1:-1}")
     while [ "$(cat "/proc/$pid/comm")" != sshd ]; do
         pid=$(awk '$1 == "PPid:" { print $2 }' "/proc/$pid/status")
+        [ "${pid:-0}" -gt 1 ] || fail "the daemon of target ${1:-1} has no sshd"
     done
     must kill -KILL "$pid"
 }

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# prefixes.sh METHOD STEPS FAULT_EVERY: libpmemobj's own logs, while sessions are lost. Two threads make
+# so many steps each. Daemons die at random places of what they make durable, a third of them while
+# ranges are repeated; ssh and lanes are cut off at random moments. What was on the medium is then
+# opened as it was after each range, and within it. See prefixes/check_prefixes.c.
+#   METHOD       msync or pmem: how the target makes data durable
+#   FAULT_EVERY  ranges that a daemon makes durable on average, until it dies
+#   RPMEM_CHECK_PREFIXES, RPMEM_LOG_MEDIUM  what was built
+#   RPMEM_TEST_SEED                         where daemons die; else random
+# Run below tests/support/with-sshd; connections are reset also below two_networks.sh.
+# shellcheck source=tests/survive/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+method=$1 steps=$2 fault_every=$3
+threads=2
+seed=${RPMEM_TEST_SEED:-$RANDOM}
+log=$LOCAL/log image=$LOCAL/image
+part=$RPMEM_TEST_DIR/target1/parts/part0
+counts_file=$LOCAL/counts
+
+make_pool_of_two_replicas() {
+    RPMEM_CMD=$(target_make 1)
+    export RPMEM_CMD
+    pool=$LOCAL/pool.set
+    write_set "$pool" '' "24M:$LOCAL/part0"
+    add_remote "$pool" "$pool"
+    write_set "$(target_set 1)" '' "24M:$part"
+    must client pmempool create obj --layout=rpmem_workload "$pool"
+}
+
+# The target's part alone, as the only one of its pool.
+make_image() {
+    local both=$LOCAL/both.set
+    cp --sparse=always "$part" "$image"
+    cp --sparse=always "$part" "$LOCAL/durable"
+    cp --sparse=always "$LOCAL/part0" "$LOCAL/other"
+    write_set "$LOCAL/image.set" '' "24M:$image"
+    write_set "$both" '' "24M:$image"
+    printf 'REPLICA\n24M %s\n' "$LOCAL/other" >>"$both"
+    must offline pmempool transform "$both" "$LOCAL/image.set"
+}
+
+make_target_that_logs() {
+    local dir=$RPMEM_TEST_DIR/target1 words=() command
+    truncate -s 256 "$counts_file"
+    must "$RPMEM_CHECK_PREFIXES" begin "$log" 1024 "$fault_every" "$seed"
+    [ "$method" = msync ] || words=(PMEM_IS_PMEM_FORCE=1)
+    command=$(target_make 1 "${words[@]}" LD_PRELOAD="$RPMEM_LOG_MEDIUM" RPMEM_MEDIUM_LOG="$log" \
+        RPMEM_MEDIUM_PART="$part" RPMEM_MEDIUM_DURABLE="$LOCAL/durable" \
+        RPMEM_MEDIUM_COUNTS="$counts_file" -- --peer-timeout "${peer_timeout}000")
+    printf '#!/bin/sh\necho $$ >%s/pid\nexec env %s "$@"\n' "$dir" "$command" >"$dir/rpmemd"
+    chmod 755 "$dir/rpmemd"
+    RPMEM_CMD=$dir/rpmemd
+}
+
+# There may be none at this moment.
+cut_off() {
+    local ways=(kill_ssh kill_sshd_session)
+    [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || ways+=("reset_connections lanes" "reset_connections ssh")
+    # shellcheck disable=SC2086 # words
+    (${ways[RANDOM % ${#ways[@]}]}) >/dev/null 2>&1 && cuts=$((cuts + 1))
+}
+
+run_program() {
+    local status=0
+    cuts=0
+    workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" &
+    program=$!
+    while kill -0 "$program" 2>/dev/null; do
+        sleep "$((RANDOM % 3)).$((RANDOM % 10))"
+        cut_off
+    done
+    wait "$program" || status=$?
+    [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/library.log")"
+}
+
+# check_prefixes IMAGE_FILE LEAVE_OUT
+check() {
+    cp --sparse=always "$LOCAL/first" "$image"
+    offline "$RPMEM_CHECK_PREFIXES" check "$log" "$image" "$LOCAL/image.set" "$counts_file" \
+        "$threads" "$1"
+}
+
+step "a pool, and what its replica is at first"
+make_pool_of_two_replicas
+make_image
+cp --sparse=always "$image" "$LOCAL/first"
+make_target_that_logs
+step "$steps steps by $threads threads, seed $seed"
+run_program
+[ "$cuts" -gt 0 ] || fail "nothing was cut off"
+step "each moment of the medium; ssh or lanes were cut off $cuts times"
+check 0 || fail "seed $seed"
+# What is looked for would be found, or libpmemobj does not come to an end with it.
+step "a medium that loses each 50th range"
+! check 50 || fail "nobody noticed that ranges are missing"
