@@ -158,7 +158,8 @@ static void* work(void* argument) {
         const uint64_t began = milliseconds();
         if (step_perform(worker->pool, worker->root, worker->number, crash) != 0) {
             fprintf(stderr, "workload: thread %u, step %llu: %s\n", worker->number,
-                    (unsigned long long)worker->root->slots[worker->number].steps, pmemobj_errormsg());
+                    (unsigned long long)worker->root->slots[worker->number].steps,
+                    pmemobj_errormsg());
             worker->failed = 1;
         }
         note_step(worker, began);

@@ -81,11 +81,12 @@ void fill_payload(unsigned char* bytes, size_t size, unsigned slot, uint64_t ste
 // 0, or an errno. CRASH: the process is killed inside the transaction.
 int step_perform(PMEMobjpool* pool, struct root* root, unsigned number, int crash);
 int list_change(PMEMobjpool* pool, struct list* list, unsigned number, uint64_t step);
-// These return 0 if the slot or the list holds what that many steps make; and say what does not fit.
+// These return 0 if the slot or the list holds what that many steps make; and say what does not
+// fit.
 int slot_verify(const struct root* root, unsigned number, uint64_t steps);
 int list_verify(const struct list* list, unsigned number, uint64_t steps);
-// What was cut off at any moment: LEAST steps were made, MOST were at least begun, and of the last one
-// that has committed a part of what follows the transaction may be there.
+// What was cut off at any moment: LEAST steps were made, MOST were at least begun, and of the last
+// one that has committed a part of what follows the transaction may be there.
 int slot_verify_cut(const struct root* root, unsigned number, uint64_t least, uint64_t most);
 // The stack and the table.
 int slot_verify_objects(const struct slot* slot, unsigned number);

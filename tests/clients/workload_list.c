@@ -49,8 +49,9 @@ int list_change(PMEMobjpool* pool, struct list* list, unsigned number, uint64_t 
     case insert_last: {
         const int before = plan_change(number, step, list_length(list)) == insert_first;
         fill_payload(item.payload, sizeof(item.payload), number, step);
-        return OID_IS_NULL(pmemobj_list_insert_new(pool, offsetof(struct item, next), list, OID_NULL,
-                                                   before, sizeof(item), 4, construct_item, &item))
+        return OID_IS_NULL(pmemobj_list_insert_new(pool, offsetof(struct item, next), list,
+                                                   OID_NULL, before, sizeof(item), 4,
+                                                   construct_item, &item))
                    ? errno
                    : 0;
     }

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# prefixes.sh METHOD STEPS FAULT_EVERY: libpmemobj's own logs, while sessions are lost. Two threads make
+# prefixes.sh METHOD CALLS STEPS FAULT_EVERY: libpmemobj's own logs, while sessions are lost. Two threads make
 # so many steps each. Daemons die at random places of what they make durable, a third of them while
 # ranges are repeated; ssh and lanes are cut off at random moments. What was on the medium is then
 # opened as it was after each range, and within it. See prefixes/check_prefixes.c.
 #   METHOD       msync or pmem: how the target makes data durable
+#   CALLS        persists: as 1.12.1 calls; flushes: see prefixes/flush_client.c
 #   FAULT_EVERY  ranges that a daemon makes durable on average, until it dies
-#   RPMEM_CHECK_PREFIXES, RPMEM_LOG_MEDIUM  what was built
+#   RPMEM_CHECK_PREFIXES, RPMEM_LOG_MEDIUM, RPMEM_FLUSH_CLIENT  what was built
 #   RPMEM_TEST_SEED                         where daemons die; else random
 # Run below tests/support/with-sshd; connections are reset also below two_networks.sh.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-method=$1 steps=$2 fault_every=$3
+method=$1 calls=$2 steps=$3 fault_every=$4
 threads=2
 seed=${RPMEM_TEST_SEED:-$RANDOM}
 log=$LOCAL/log image=$LOCAL/image
@@ -65,6 +66,8 @@ cut_off() {
 run_program() {
     local status=0
     cuts=0
+    [ "$calls" = persists ] || RPMEM_CLIENT_PRELOAD=$RPMEM_FLUSH_CLIENT
+    RPMEM_CLIENT_ENV+=" RPMEM_FLUSH_CLIENT_LOG=$LOCAL/calls"
     workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" &
     program=$!
     while kill -0 "$program" 2>/dev/null; do
@@ -72,6 +75,7 @@ run_program() {
         cut_off
     done
     wait "$program" || status=$?
+    RPMEM_CLIENT_PRELOAD=
     [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/library.log")"
 }
 
@@ -90,6 +94,10 @@ make_target_that_logs
 step "$steps steps by $threads threads, seed $seed"
 run_program
 [ "$cuts" -gt 0 ] || fail "nothing was cut off"
+if [ "$calls" = flushes ]; then
+    cat "$LOCAL/calls"
+    ! grep -q ' 0 [fd]' "$LOCAL/calls" || fail "nothing was flushed"
+fi
 step "each moment of the medium; ssh or lanes were cut off $cuts times"
 check 0 || fail "seed $seed"
 # What is looked for would be found, or libpmemobj does not come to an end with it.

@@ -5,10 +5,10 @@
 //   check_prefixes begin LOG MIB FAULT_EVERY SEED
 //       A log for log_medium.c. A daemon dies after so many records on average; 0: none does.
 //   check_prefixes check LOG IMAGE POOL_SET COUNTS THREADS LEAVE_OUT
-//       IMAGE is what was on the medium at first, the only part of POOL_SET. Each record is put there in
-//       turn, and the pool is opened and compared with the steps of the program; so it is with some
-//       of the next record. Nothing of what libpmemobj writes reaches IMAGE.
-//       LEAVE_OUT: each record of this number is not put there; 0: all are. COUNTS: the steps in the end.
+//       IMAGE is what was on the medium at first, the only part of POOL_SET. Each record is put
+//       there in turn, and the pool is opened and compared with the steps of the program; so it is
+//       with some of the next record. Nothing of what libpmemobj writes reaches IMAGE. LEAVE_OUT:
+//       each record of this number is not put there; 0: all are. COUNTS: the steps in the end.
 #include "tests/clients/workload.h"
 #include "tests/survive/prefixes/medium_log.h"
 
@@ -68,7 +68,8 @@ static int begin(char** arguments) {
     return 0;
 }
 
-// --- one pool --------------------------------------------------------------------------------------
+// --- one pool
+// --------------------------------------------------------------------------------------
 
 // What was allocated by a transaction that has not committed is gone.
 static int verify_objects(PMEMobjpool* pool, const struct root* root) {
@@ -120,7 +121,8 @@ static int check_record(struct check* check, const struct record* record) {
     return check_pool(check, record->before, most);
 }
 
-// --- all records -----------------------------------------------------------------------------------
+// --- all records
+// -----------------------------------------------------------------------------------
 
 // Some of its cache lines are durable, others are not.
 static int check_part_of(struct check* check, const struct record* record, uint64_t number) {
@@ -185,12 +187,13 @@ static int check_all(struct check* check, const uint64_t* counts) {
         of_session = record->session == session ? of_session + 1 : 1;
         session = record->session;
         if (put(check, record, ++number) != 0) {
-            fprintf(stderr,
-                    "check_prefixes: after record %llu, the %llu. of daemon %llu: %s [%llu, %llu)\n",
-                    (unsigned long long)number, (unsigned long long)of_session,
-                    (unsigned long long)session, kinds[record->kind],
-                    (unsigned long long)record->offset,
-                    (unsigned long long)(record->offset + record->size));
+            fprintf(
+                stderr,
+                "check_prefixes: after record %llu, the %llu. of daemon %llu: %s [%llu, %llu)\n",
+                (unsigned long long)number, (unsigned long long)of_session,
+                (unsigned long long)session, kinds[record->kind],
+                (unsigned long long)record->offset,
+                (unsigned long long)(record->offset + record->size));
             return 1;
         }
         at = next_record(at, record->size);
@@ -210,8 +213,9 @@ int main(int argc, char** argv) {
     if (argc == 6 && strcmp(argv[1], "begin") == 0)
         return begin(argv + 2);
     if (argc != 8 || strcmp(argv[1], "check") != 0 || atoi(argv[6]) > LOGGED_THREADS) {
-        fprintf(stderr, "usage: check_prefixes begin LOG MIB FAULT_EVERY SEED\n"
-                        "       check_prefixes check LOG IMAGE POOL_SET COUNTS THREADS LEAVE_OUT\n");
+        fprintf(stderr,
+                "usage: check_prefixes begin LOG MIB FAULT_EVERY SEED\n"
+                "       check_prefixes check LOG IMAGE POOL_SET COUNTS THREADS LEAVE_OUT\n");
         return 2;
     }
     int yes = 1;

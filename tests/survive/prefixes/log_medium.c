@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// LD_PRELOAD for rpmemd: writes the log of the medium, and ends the daemon at random places: before a
-// range is durable, after that and before it is acknowledged, or in between. All is done before the
-// daemon is confined, except for writing to memory.
+// LD_PRELOAD for rpmemd: writes the log of the medium, and ends the daemon at random places: before
+// a range is durable, after that and before it is acknowledged, or in between. All is done before
+// the daemon is confined, except for writing to memory.
 //   RPMEM_MEDIUM_LOG      the log, as check_prefixes has begun it
 //   RPMEM_MEDIUM_PART     the part, the only one of the pool
 //   RPMEM_MEDIUM_DURABLE  what is durable of it, as a file of the same size
@@ -71,7 +71,8 @@ static uint64_t random_below(uint64_t limit) {
 // A third of the daemons die soon: while ranges are repeated.
 static void plan_fault(void) {
     const uint64_t mean = state.log->fault_every;
-    state.log->records_left = random_below(3) == 0 ? 1 + random_below(8) : 1 + random_below(2 * mean);
+    state.log->records_left =
+        random_below(3) == 0 ? 1 + random_below(8) : 1 + random_below(2 * mean);
 }
 
 static void begin_session(void) {
@@ -149,8 +150,7 @@ static void log_only_stored(const uint64_t* before) {
     for (uint64_t at = HEADER_SIZE; at < state.size; at += PIECE_SIZE)
         count += memcmp(state.part + at, state.durable + at, PIECE_SIZE) != 0;
     const uint64_t most = count;
-    struct record* const record =
-        begin_record(only_stored, 0, most * sizeof(struct piece), before);
+    struct record* const record = begin_record(only_stored, 0, most * sizeof(struct piece), before);
     struct piece* const pieces = (struct piece*)bytes_of(record);
     count = 0;
     for (uint64_t at = HEADER_SIZE; at < state.size && count < most; at += PIECE_SIZE) {
@@ -204,7 +204,8 @@ static int log_persist(const void* address, size_t size, int (*persist)(const vo
     return status;
 }
 
-// --- what stands for libpmem's functions -----------------------------------------------------------
+// --- what stands for libpmem's functions
+// -----------------------------------------------------------
 
 // A daemon drains after a message at the latest, which is a few ranges.
 enum { most_flushed = 4096 };

@@ -15,8 +15,8 @@
 enum kind {
     made_durable, // these bytes, exactly the range that the daemon wanted durable
     cut_short,    // the first of them: the power failed meanwhile
-    only_stored,  // pieces that are in the daemon's memory and not durable: the kernel, or the caches,
-                  // may write them at any time
+    only_stored,  // pieces that are in the daemon's memory and not durable: the kernel, or the
+                  // caches, may write them at any time
 };
 
 // Bytes follow: of the range, or pieces. The next record begins at a multiple of 8.
