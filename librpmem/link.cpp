@@ -44,10 +44,10 @@ milliseconds with_jitter(milliseconds pause) {
     return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
-// Whether another try may find it otherwise: the network, and an own session that has not ended
-// yet.
+// Whether another try may find it otherwise: the network, an own session that has not ended yet,
+// and a provider. There was one: while the target is away, no device resolves its address.
 bool may_try_again(const Error& error) {
-    return error.kind == ErrorClass::link_lost ||
+    return error.kind == ErrorClass::link_lost || error.code == ENOMEDIUM ||
            (error.kind == ErrorClass::target_refused && error.code == EBUSY);
 }
 
