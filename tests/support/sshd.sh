@@ -3,6 +3,9 @@
 # Sourced by with-sshd; needs bash. Everything lives below the directory given to sshd_start.
 # shellcheck shell=bash
 
+# What a login may take at most: where a processor is emulated on a busy machine, longer.
+sshd_login_seconds=${RPMEM_TEST_LOGIN_SECONDS:-20}
+
 sshd_say() {
     printf 'with-sshd: %s\n' "$*" >&2
 }
@@ -75,7 +78,7 @@ X11Forwarding no
 AllowTcpForwarding ${RPMEM_TEST_FORWARDING:-no}
 PrintMotd no
 UseDNS no
-LoginGraceTime 20
+LoginGraceTime $sshd_login_seconds
 MaxStartups 200
 MaxSessions 200
 LogLevel VERBOSE
@@ -106,7 +109,7 @@ Host *
     ControlMaster ${control/yes/auto}
     ControlPath ${RPMEM_TEST_CONTROL_PATH:-none}
     ControlPersist $control
-    ConnectTimeout 10
+    ConnectTimeout $sshd_login_seconds
     LogLevel ERROR
     KexAlgorithms curve25519-sha256
     SendEnv ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS LLVM_PROFILE_FILE FI_*
@@ -120,11 +123,11 @@ EOF
     chmod +x "$dir/ssh"
 }
 
-# sshd_listens DIR: 0 when sshd listens on every address, 1 when it never will, after <= 10 s.
+# sshd_listens DIR: 0 when sshd listens on every address, 1 when it never will, after <= 60 s.
 sshd_listens() {
     local dir=$1 wanted listening attempt
     wanted=$(grep -c '^ListenAddress' "$dir/sshd_config")
-    for ((attempt = 0; attempt < 200; attempt++)); do
+    for ((attempt = 0; attempt < 1200; attempt++)); do
         listening=$(grep -c '^Server listening on' "$dir/sshd.log" 2>/dev/null)
         [ "${listening:-0}" -eq "$wanted" ] && return 0
         kill -0 "$SSHD_PID" 2>/dev/null || return 1
@@ -164,11 +167,22 @@ sshd_start() {
     return 1
 }
 
+# sshd_start_again DIR: with the keys, the port and the files that sshd_start has made there.
+sshd_start_again() {
+    local dir=$1 program
+    program=$(sshd_find) || return 1
+    [ "$(id -u)" -ne 0 ] || install -d -m 0755 /run/sshd || return 1
+    : >"$dir/sshd.log"
+    setpriv --pdeathsig TERM "$program" -D -e -f "$dir/sshd_config" >>"$dir/sshd.log" 2>&1 </dev/null &
+    SSHD_PID=$!
+    sshd_listens "$dir"
+}
+
 # sshd_try DIR TARGET_USER ADDRESS: one login, so that a broken set-up is told apart from a broken
 # test.
 sshd_try() {
     local dir=$1 user=$2 address=$3
-    if timeout 60 "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@$address" true \
+    if timeout $((3 * sshd_login_seconds)) "$dir/ssh" -p "$SSHD_PORT" -T -oBatchMode=yes "$user@$address" true \
         </dev/null >"$dir/try.log" 2>&1; then
         return 0
     fi

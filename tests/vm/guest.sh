@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Machines: started, waited for, and killed. Sourced by run, whose variables it uses; needs bash.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # the variables of run
+# shellcheck disable=SC2154,SC2086 # the variables of run; an option or none
 
 guest_pids=()
 
@@ -61,12 +61,13 @@ guest_disks() {
 
 # guest_start NAME COMMAND...: NAME is single, or initiator or target of two.
 guest_start() {
-    local name=$1 arguments quiet=quiet
+    local name=$1 arguments quiet=quiet reset=-no-reboot
     shift
     guest_parameters "$@" >"$share/$name.parameters"
     cp "$here/start" "$share/start"
     : >"$share/$name.output"
     [ "$verbose" = no ] || quiet=ignore_loglevel
+    [ "$name $resets" != "target yes" ] || reset=
     mapfile -t arguments < <(guest_wire "$name"
         case $name in
         initiator) guest_memory ;;
@@ -74,7 +75,7 @@ guest_start() {
         esac)
     # The machine dies with this script, also when that is killed and cannot clean up.
     setpriv --pdeathsig KILL qemu-system-x86_64 "${arguments[@]}" \
-        -name "rpmem-$name" -nodefaults -display none -no-reboot -smp "$processors" \
+        -name "rpmem-$name" -nodefaults -display none $reset -smp "$processors" \
         -accel tcg,thread=multi,tb-size=256 -cpu max \
         -kernel "$kernel_directory/vmlinuz" -initrd "$kernel_directory/initrd" \
         -append "console=ttyS0 $quiet panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable rpmem_guest=$name" \
@@ -88,13 +89,16 @@ guest_start() {
     [ "$name" != target ] || guest_await_wire
 }
 
-# QEMU connects to the other end at once or never.
+# QEMU connects to the other end at once or never. A busy machine takes long to start one.
 guest_await_wire() {
     local attempt
-    for ((attempt = 0; attempt < 200; attempt++)); do
+    for ((attempt = 0; attempt < 2400; attempt++)); do
         [ ! -S "$share/wire" ] || return 0
+        kill -0 "${guest_pids[-1]}" 2>/dev/null || break
         sleep 0.05
     done
+    guest_explain target.qemu >&2
+    die "the second machine does not start"
 }
 
 guest_kill() {
