@@ -17,6 +17,7 @@ fault() {
 while read -r name; do
     rows=$((rows + 1))
     case $name in
+    vm.*) grep -qE "^rpmem_add_vm_test\(${name#vm.} " tests/vm/CMakeLists.txt ;;
     survive.*) grep -qE "^rpmem_add_survive_test\(${name#survive.} " tests/survive/CMakeLists.txt ;;
     *) grep -qrF "TEST_F(${name%.*}, ${name#*.})" tests/integration ;;
     esac || fault "$table: there is no test $name"

@@ -24,9 +24,9 @@ make_pool_of_two_replicas() {
     RPMEM_CMD=$(target_make 1)
     export RPMEM_CMD
     pool=$LOCAL/pool.set
-    write_set "$pool" '' "24M:$LOCAL/part0"
+    write_set "$pool" '' "40M:$LOCAL/part0"
     add_remote "$pool" "$pool"
-    write_set "$(target_set 1)" '' "24M:$part"
+    write_set "$(target_set 1)" '' "40M:$part"
     must client pmempool create obj --layout=rpmem_workload "$pool"
 }
 
@@ -36,9 +36,9 @@ make_image() {
     cp --sparse=always "$part" "$image"
     cp --sparse=always "$part" "$LOCAL/durable"
     cp --sparse=always "$LOCAL/part0" "$LOCAL/other"
-    write_set "$LOCAL/image.set" '' "24M:$image"
-    write_set "$both" '' "24M:$image"
-    printf 'REPLICA\n24M %s\n' "$LOCAL/other" >>"$both"
+    write_set "$LOCAL/image.set" '' "40M:$image"
+    write_set "$both" '' "40M:$image"
+    printf 'REPLICA\n40M %s\n' "$LOCAL/other" >>"$both"
     must offline pmempool transform "$both" "$LOCAL/image.set"
 }
 

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# target_resets.sh TIMES [MEDIUM...]: in the first of two machines. Two programs make transactions, one on a pool
+# whose replica is on the target's disk, over verbs, one with the replica on its NVDIMM (a file system
+# with DAX), over TCP. So many times the target is reset at a random moment. The programs must see no
+# error; in the end each replica must be equal.
+#   MEDIUM  disk or pmem; without: both
+#   RPMEM_WORKLOAD, RPMEM_CLIENT_LIBDIR, RPMEM_TEST_DAEMON  what was built
+# shellcheck disable=SC2046,SC2086 # words
+export RPMEM_DAEMON=$RPMEM_TEST_DAEMON RPMEM_CLIENT_SECONDS=3600 RPMEM_PROVIDER=
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/../clients/lib.sh"
+trap - EXIT
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+threads=2 times=$1
+shift
+media=("$@")
+[ $# -gt 0 ] || media=(disk pmem)
+longest_absence=1200 # seconds from a reset until both programs have gone on: an emulated machine starts slowly
+declare -A programs
+ulimit -c unlimited
+echo /dev/shm/core.%p >/proc/sys/kernel/core_pattern
+cd /dev/shm || exit 1
+
+# use_medium NAME: what follows is about its pool.
+use_medium() {
+    medium=$1 dir=/dev/shm/$1 pool=/dev/shm/$1/pool.set
+    unset FI_PROVIDER
+    case $medium in
+    disk) export RPMEM_ENABLE_VERBS=1 RPMEM_ENABLE_TCP=0 FI_PROVIDER=verbs ;;
+    pmem) export RPMEM_ENABLE_VERBS=0 RPMEM_ENABLE_TCP=1 ;; # the kernel registers no files there
+    esac
+    RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir /mnt/$medium --state-dir /mnt/$medium/state"
+    RPMEM_CMD+=" --log-file /mnt/$medium/log --log-level info"
+    export RPMEM_CMD
+    RPMEM_CLIENT_ENV="RPMEM_RECONNECT_TIMEOUT=$((longest_absence * 1000)) RPMEM_PEER_TIMEOUT=10000"
+    RPMEM_CLIENT_ENV+=" RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$dir/log"
+}
+
+explain() {
+    local name
+    for name in /dev/shm/core*; do
+        [ ! -e $name ] || gdb -batch -ex 'thread apply all backtrace' $RPMEM_WORKLOAD $name 2>&1 | tail -n 150
+    done
+    for name in "${media[@]}"; do
+        tail -v -n 20 /dev/shm/$name/log /dev/shm/$name/output
+        on_target "tail -v -n 20 /mnt/$name/log"
+    done
+}
+
+make_pool() {
+    mkdir -p $dir/replica
+    write_set $pool '' "40M:$dir/part0"
+    echo "REPLICA $RPMEM_TEST_TARGET pool.set" >>$pool
+    on_target "printf 'PMEMPOOLSET\n40M /mnt/$medium/part0\n' >/mnt/$medium/pool.set"
+    client pmempool create obj --layout=rpmem_workload $pool
+}
+
+begin_work() {
+    workload run $pool --threads $threads --until $dir/done --counts $dir/counts >$dir/output 2>&1 &
+    programs[$medium]=$!
+}
+
+counts() {
+    cat "${media[@]/%//counts}" 2>/dev/null |
+        od -An -v -tu8 -w256 | cut -c 1-$((21 * threads))
+}
+
+# Each thread of both programs makes two steps, the first of which may have been under way.
+expect_progress() {
+    local before after i name waits end=$((SECONDS + longest_absence))
+    read -d '' -ra before < <(counts)
+    while [ $SECONDS -lt $end ]; do
+        for name in "${media[@]}"; do
+            kill -0 ${programs[$name]} 2>/dev/null || { echo "the program on $name has ended" && return 1; }
+        done
+        read -d '' -ra after < <(counts)
+        waits=
+        for ((i = 0; i < ${#media[@]} * threads; i++)); do
+            [ "${after[i]:-0}" -ge $((${before[i]:-0} + 2)) ] || waits=yes
+        done
+        [ -n "$waits" ] || return 0
+        sleep 0.2
+    done
+    echo "no progress within $longest_absence s"
+    return 1
+}
+
+starts() {
+    wc -l </vm/starts
+}
+
+# The target is reset at a random moment, and both programs go on when it is there again.
+reset_target() {
+    local before began
+    before=$(starts)
+    sleep "$((RANDOM % 3)).$((RANDOM % 10))"
+    began=$SECONDS
+    touch /vm/reset
+    while [ "$(starts)" -eq "$before" ]; do
+        [ $((SECONDS - began)) -lt $longest_absence ] || { echo "the target does not start" && return 1; }
+        sleep 0.2
+    done
+    printf 'the target was away for %s s' $((SECONDS - began))
+    expect_progress || return 1
+    printf ', and the programs went on after %s s\n' $((SECONDS - began))
+}
+
+end_work() {
+    local status=0
+    touch $dir/done
+    wait ${programs[$medium]} || status=$?
+    cat $dir/output
+    grep -c reconnected $dir/log | sed 's/$/ sessions were made again/'
+    return $status
+}
+
+# What the program counted is there, and the replica is equal.
+compare() {
+    write_set $dir/replica/pool.set '' "40M:$dir/replica/part0"
+    client $RPMEM_WORKLOAD verify $pool --counts $dir/counts --extents $dir/extents &&
+        on_target "cat /mnt/$medium/part0" >$dir/replica/part0 &&
+        rm -f $LOCAL/heap_offset &&
+        (expect_same_objects $pool $dir/replica/pool.set $dir/extents)
+}
+
+for name in "${media[@]}"; do
+    use_medium $name
+    step "a pool on $name" make_pool
+done
+for name in "${media[@]}"; do
+    use_medium $name
+    begin_work
+done
+step "both programs work" expect_progress
+for ((reset = 1; reset <= times && failed == 0; reset++)); do
+    step "reset $reset" reset_target
+done
+for name in "${media[@]}"; do
+    use_medium $name
+    step "the program on $name" end_work
+    step "the replica on $name" compare
+done
+[ $failed -eq 0 ] || explain
+finish
