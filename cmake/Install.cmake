@@ -94,11 +94,13 @@ function(rpmem_install_text file up directory)
 endfunction()
 
 rpmem_install_text(README.md "" "")
-foreach(name architecture confinement durability operations performance reliability transport virtual-machines)
+foreach(name architecture confinement durability installation operations performance reliability transport
+        virtual-machines)
     rpmem_install_text(docs/${name}.md "../" docs)
 endforeach()
-rpmem_install_text(CHANGELOG.md "" "")
-rpmem_install_text(SECURITY.md "" "")
+foreach(name CHANGELOG CONTRIBUTING SECURITY)
+    rpmem_install_text(${name}.md "" "")
+endforeach()
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(RPMEM_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING

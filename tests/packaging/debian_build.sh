@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# debian_build.sh SOURCES DIRECTORY: the Debian packages of the sources, for the tests that look at them.
+set -eu
+sources=$1
+rm -f "$2"/*.deb
+# shellcheck source=tests/packaging/build_needs.sh
+. "${0%/*}/build_needs.sh"
+"$sources/tools/package" "$2"

@@ -1,0 +1,174 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# debian_install.sh PACKAGES WORKLOAD SOURCES: the Debian packages in the directory PACKAGES, in a Debian
+# that has nothing else of ours. Stock PMDK programs replicate to localhost there, through sshd, with no
+# variable set; what is compiled against the packages runs with both builds of the library; and after a
+# purge all files are gone. WORKLOAD is that of tests/clients. As root; debootstrap takes its mirror
+# from apt.
+set -eu -o pipefail
+
+packages=$1 workload=$2 sources=$3
+names="librpmem1 librpmem-dev librpmem1-debug rpmemd rpmem-tools"
+stock="openssh-server openssh-client pmdk-tools libpmemobj1"
+
+skip() {
+    printf 'skipped: %s\n' "$*"
+    exit 77
+}
+
+fault() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+[ "$(id -u)" -eq 0 ] || skip "only root can install packages"
+compgen -G "$packages/*.deb" >/dev/null || skip "there are no packages in $packages"
+command -v debootstrap >/dev/null || skip "debootstrap is missing: apt-get install debootstrap"
+unshare --net --mount --pid --fork true 2>/dev/null || skip "this machine lets nobody make namespaces"
+# shellcheck source=/dev/null
+. /etc/os-release
+work=$(mktemp -d "${TMPDIR:-/tmp}/rpmem-debian.XXXXXX")
+root=$work/root
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+# in_root [--net] COMMAND...: in the other Debian; with --net it has a network of its own, with loopback
+# alone. All that it starts ends with it.
+in_root() {
+    local net=
+    [ "$1" != --net ] || { net=$1 && shift; }
+    # shellcheck disable=SC2016 # for the other shell
+    unshare $net --mount --pid --fork --kill-child env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 ${proxy:+http_proxy="$proxy"} bash -eu -c '
+            root=$1 net=$2
+            shift 2
+            mount -t proc proc "$root/proc"
+            [ -z "$net" ] || ip link set lo up
+            exec chroot "$root" "$@"' bash "$root" "$net" "$@" </dev/null
+}
+
+# Where apt of this machine finds Debian's own packages, as lines of sources.list(5).
+sources_of_apt() {
+    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+        'Created-By: Packages' 'Origin: Debian' | sort -u
+}
+
+make_root() {
+    local list mirror
+    list=$(sources_of_apt) || true
+    mirror=$(awk -v suite="$VERSION_CODENAME" '$3 == suite && $4 == "main" { print $2; exit }' <<<"$list")
+    [ -n "$mirror" ] || skip "apt knows no mirror of Debian $VERSION_CODENAME (apt-get update)"
+    proxy=
+    eval "$(apt-config shell proxy Acquire::http::Proxy)"
+    ${proxy:+env http_proxy="$proxy"} debootstrap --variant=minbase "$VERSION_CODENAME" "$root" \
+        "$mirror" >"$work/log" 2>&1 || skip "debootstrap failed: $(tail -n 3 "$work/log" | tr '\n' ' ')"
+    printf '%s\n' "$list" >"$root/etc/apt/sources.list"
+    cp /etc/hosts "$root/etc/hosts"
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # starts no service
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    apt_get update
+    # shellcheck disable=SC2086 # a list
+    apt_get install --yes --no-install-recommends $stock
+    # No password will do, but the account is not locked.
+    in_root useradd --create-home --shell /bin/bash --password '*' user
+}
+
+apt_get() {
+    in_root apt-get -qq "$@" >"$work/log" 2>&1 ||
+        { cat "$work/log" >&2; fault "apt-get $* failed"; }
+}
+
+# All files but those of users and what apt and dpkg keep of what they did.
+list_files() {
+    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./home -o -path ./tmp -o -path ./run \
+        -o -path ./root -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/log/apt \) -prune \
+        -o -not -path './var/lib/dpkg/*-old' -print) | sort
+}
+
+install_ours() {
+    mkdir "$root/root/packages"
+    cp "$packages"/*.deb "$root/root/packages"
+    rm -f "$root"/root/packages/*-dbgsym_*
+    [ "$(find "$root/root/packages" -name '*.deb' | wc -l)" -eq "$(wc -w <<<"$names")" ] ||
+        fault "not these packages: $names, but: $(ls "$root/root/packages")"
+    in_root bash -c 'apt-get -qq install --yes --no-install-recommends /root/packages/*.deb' \
+        >"$work/log" 2>&1 || { cat "$work/log" >&2; fault "the packages cannot be installed"; }
+    ! in_root dpkg -l libfabric1 libibverbs1 2>/dev/null | grep '^ii' ||
+        fault "something depends on what is loaded only where it is used"
+}
+
+# What is loaded when it is used is named by no program and no library.
+check_files() {
+    local file library name version
+    library=$(find "$root/usr/lib" -path '*/pmdk_dbg/*' -prune -o -name librpmem.so.1 -print)
+    [ "$(readelf -d "$library" | sed -nE 's/.*SONAME.*\[(.*)\]/\1/p')" = librpmem.so.1 ] || fault "another soname"
+    for file in "$library" "${library%/*}/pmdk_dbg/librpmem.so.1" "$root"/usr/bin/{rpmemd,rpmemctl,rpmem-bench}; do
+        ! readelf -d "$file" | grep -E 'NEEDED.*(fabric|ibverbs|rdmacm)|R(UN)?PATH' ||
+            fault "$file names a library that is loaded only when it is used, or a place of its own"
+    done
+    for name in librpmem.7 rpmem_create.3 rpmem-protocol.7 rpmemd.1 rpmemd.conf.5 rpmemctl.1 rpmem-bench.1; do
+        [ -e "$root/usr/share/man/man${name##*.}/$name.gz" ] || fault "there is no page $name"
+    done
+    for name in bash-completion/completions/rpmem{d,ctl} zsh/vendor-completions/_rpmem{d,ctl}; do
+        [ -e "$root/usr/share/$name" ] || fault "there is no completion $name"
+    done
+    ! zcat "$root/usr/share/man/man1/rpmemd.1.gz" | grep -q 'PMDK Programmer' && [ -e "$root/usr/share/man/man1/rpmemd.pmdk.1.gz" ] ||
+        fault "rpmemd.1 is not ours, or that of pmdk-tools is not kept"
+    in_root dpkg-query -W -f '${Conffiles}' rpmemd | grep -q '^ /etc/rpmemd/rpmemd.conf ' ||
+        fault "/etc/rpmemd/rpmemd.conf is no conffile"
+    version=$(in_root dpkg-query -W -f '${Version}' librpmem1)
+    dpkg --compare-versions "$version" gt 1.12.1-2 || fault "$version does not replace 1.12.1"
+}
+
+# A user who may log in to localhost, and the programs that were built elsewhere.
+prepare_user() {
+    local home=$root/home/user
+    in_root su user -c 'cd && mkdir -m 700 .ssh && ssh-keygen -q -t ed25519 -N "" -f .ssh/id_ed25519 &&
+        cp .ssh/id_ed25519.pub .ssh/authorized_keys'
+    sed 's/^/localhost /' "$root"/etc/ssh/ssh_host_*_key.pub >"$home/.ssh/known_hosts"
+    cp "$workload" "$home/workload"
+    build_example "$home/replicate"
+    printf 'PMEMPOOLSET\n32M /home/user/local.part\nREPLICA localhost remote.set\n' >"$home/local.set"
+    printf 'PMEMPOOLSET\n32M /home/user/remote.part\n' >"$home/remote.set"
+    printf 'PMEMPOOLSET\n32M /home/user/example.part\n' >"$home/example.set"
+    cp "${0%/*}/debian_session.sh" "$home/session.sh"
+}
+
+# With what librpmem-dev has for CMake and pkg-config, not with that of this machine.
+build_example() {
+    local pc
+    cmake -S "$sources/examples" -B "$work/example" -DCMAKE_PREFIX_PATH="$root/usr" >"$work/log" 2>&1 &&
+        cmake --build "$work/example" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fault "the example does not build"; }
+    grep -qF "librpmem_DIR:PATH=$root/" "$work/example/CMakeCache.txt" || fault "another librpmem was found"
+    cp "$work/example/replicate" "$1"
+    pc=$(dirname "$(find "$root/usr/lib" -name librpmem.pc)")
+    [ "$(PKG_CONFIG_LIBDIR=$pc pkg-config --modversion librpmem)" = \
+        "$(sed -nE 's/^project\(librpmem VERSION ([0-9.]+) .*/\1/p' "$sources/CMakeLists.txt")" ] ||
+        fault "librpmem.pc has another version"
+}
+
+use_it() {
+    mkdir -p "$root/run/sshd"
+    # shellcheck disable=SC2016 # for the other shell
+    in_root --net bash -eu -c '/usr/sbin/sshd -o UsePAM=no -E /run/sshd/log
+        su - user -c "bash -eu session.sh" || { cat /run/sshd/log; exit 1; }' ||
+        fault "the session in the other Debian failed"
+}
+
+purge_ours() {
+    echo "# changed" >>"$root/etc/rpmemd/rpmemd.conf"
+    touch "$root/var/log/rpmemd.log"
+    # shellcheck disable=SC2086 # a list
+    apt_get purge --yes $names
+    apt_get autoremove --purge --yes
+}
+
+make_root
+list_files >"$work/before"
+install_ours
+check_files
+prepare_user
+use_it
+purge_ours
+list_files >"$work/after"
+diff "$work/before" "$work/after" >&2 || fault "apt purge does not leave what was there before: > is left, < is gone"
+echo "installed, used and purged in $SECONDS s"
