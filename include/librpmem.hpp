@@ -302,6 +302,15 @@ public:
         return detail::checked(rpmem_set_attr(session_->pool(), &attributes));
     }
 
+    // rpmem_stats(3). From any thread.
+    [[nodiscard]] Expected<rpmem_pool_stats> statistics() const {
+        rpmem_pool_stats stats{};
+        stats.version = RPMEM_STATS_VERSION;
+        if (rpmem_stats(session_->pool(), &stats) != 0)
+            return detail::last_error();
+        return stats;
+    }
+
     // rpmem_close(3), for those who want to know how it went; the destructor does it as well.
     // EBUSY, and the pool stays as it is, while somebody has a lane.
     Expected<void> close() {

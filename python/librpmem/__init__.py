@@ -18,7 +18,7 @@ import errno
 import threading
 import weakref
 
-from librpmem._library import REMOVE_FORCE, REMOVE_POOL_SET, RELAXED, ffi, lib
+from librpmem._library import REMOVE_FORCE, REMOVE_POOL_SET, RELAXED, STATS_VERSION, ffi, lib
 
 __all__ = ["Attributes", "Error", "Lane", "Pool", "remove"]
 
@@ -76,6 +76,13 @@ class Attributes:
             return getattr(attributes, field.name)
 
         return cls(**{field.name: value_of(field) for field in dataclasses.fields(cls)})
+
+
+def _as_dict(value):
+    """Numbers of a structure, and of those in it."""
+    if not isinstance(value, ffi.CData):
+        return value
+    return {name: _as_dict(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
 
 
 class _Session:
@@ -234,6 +241,12 @@ class Pool:
         given = ffi.NULL if attributes is None else attributes._to_c()
         self._session.call(0, lib.rpmem_set_attr, given)
         self._attributes = attributes
+
+    def statistics(self):
+        """rpmem_stats(3), as a dict: its members, and a dict for each kind of call."""
+        stats = ffi.new("struct rpmem_pool_stats*", {"version": STATS_VERSION})
+        self._session.call(0, lib.rpmem_stats, stats)
+        return _as_dict(stats[0])
 
     def close(self):
         """Waits for calls under way, then ends the session. Its lanes are of no use any more."""

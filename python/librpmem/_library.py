@@ -22,6 +22,32 @@ struct rpmem_pool_attr {
     unsigned char user_flags[16];
 };
 
+struct rpmem_call_stats {
+    uint64_t calls;
+    uint64_t bytes;
+    uint64_t total_ns;
+    uint64_t p50_ns;
+    uint64_t p99_ns;
+    uint64_t p999_ns;
+    uint64_t longest_ns;
+};
+
+struct rpmem_pool_stats {
+    uint32_t version;
+    uint32_t state;
+    uint64_t lanes;
+    uint64_t generation;
+    uint64_t reconnects;
+    uint64_t replayed_bytes;
+    uint64_t unconfirmed_bytes;
+    uint64_t waits;
+    struct rpmem_call_stats persist;
+    struct rpmem_call_stats flush;
+    struct rpmem_call_stats drain;
+    struct rpmem_call_stats deep_persist;
+    struct rpmem_call_stats read;
+};
+
 RPMEMpool* rpmem_create(const char* target, const char* pool_set_name, void* pool_addr,
                         size_t pool_size, unsigned* nlanes,
                         const struct rpmem_pool_attr* create_attr);
@@ -37,9 +63,11 @@ int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length, unsigne
 int rpmem_remove(const char* target, const char* pool_set, int flags);
 const char* rpmem_check_version(unsigned major_required, unsigned minor_required);
 const char* rpmem_errormsg(void);
+int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats);
 """)
 
 RELAXED = 1  # of rpmem_persist() and rpmem_flush()
+STATS_VERSION = 1
 REMOVE_FORCE = 1
 REMOVE_POOL_SET = 2
 

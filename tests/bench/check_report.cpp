@@ -43,7 +43,13 @@ void check_operation(const Json& row) {
     expect(number(row, "cpu_time") > 0, "no processor time of ours", row);
     const double rate = number(row, "gigabytes_per_second");
     expect(rate > 0, "no rate", row);
-    expect(number(row, "p99_us") > 0, "no quantile", row);
+    double last = 0;
+    for (const char* const name :
+         {"least_us", "p25_us", "p50_us", "p75_us", "p90_us", "p99_us", "p999_us"}) {
+        const double quantile = number(row, name);
+        expect(quantile > 0 && quantile >= last, "quantiles do not rise", row);
+        last = quantile;
+    }
 }
 
 // How many times the time of raw TCP ours is.

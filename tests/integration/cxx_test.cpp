@@ -48,6 +48,9 @@ TEST_F(Cxx, EveryCallReachesTheTarget) {
     std::array<std::uint64_t, 8> seen{};
     EXPECT_TRUE(lane.read(std::span(seen), 16384));
     EXPECT_TRUE(std::ranges::equal(seen, words));
+    const rpmem_pool_stats stats = pool.statistics().value();
+    EXPECT_EQ(stats.lanes, 2U);
+    EXPECT_EQ(stats.persist.calls, 2U);
     rpmem_pool_attr attributes = librpmem::attributes("LONGER_THAN_8", 7);
     EXPECT_EQ(std::string_view(attributes.signature, 8), "LONGER_T");
     EXPECT_TRUE(pool.set_attributes(attributes));

@@ -30,8 +30,8 @@ cp -r "$sources/python" "$work/python"
     cat "$work/wheel.log"
     fault "the wheel cannot be made"
 }
-wheel=$work/dist/librpmem-1.3.0-py3-none-any.whl
-[ -s "$wheel" ] || fault "there is no $wheel, but: $(ls "$work/dist")"
+wheel=$(echo "$work"/dist/librpmem-*-py3-none-any.whl)
+[ -s "$wheel" ] || fault "there is no wheel, but: $(ls "$work/dist")"
 cd "$work" # the sources are out of reach
 
 # The dynamic linker finds this first, and cannot load it.

@@ -60,6 +60,10 @@ def test_every_call_reaches_the_target(part, memory):
             assert replica[offset : offset + 100] == memory[offset : offset + 100]
         assert replica[24576:24676] == bytes(100)
         assert lane.read(16384, 100) == memory[16384:16484]
+        statistics = pool.statistics()
+        assert statistics["lanes"] == 2 and statistics["unconfirmed_bytes"] == 0
+        assert statistics["persist"]["calls"] == 2 and statistics["persist"]["bytes"] == 200
+        assert statistics["read"]["longest_ns"] > 0
 
 
 def test_attributes_come_back(part, memory):
@@ -178,12 +182,14 @@ def test_declarations_are_those_of_the_header():
     wanted = re.sub("|".join(sizes), lambda name: sizes[name[0]], plain(header))
     declared = plain("".join(_library.ffi._cdefsources))
     functions = re.findall(r"[^;{}]*\brpmem_\w+\([^;]*;", declared)
-    assert len(functions) == len(re.findall(r"\brpmem_\w+\([^;]*;", wanted)) == 12
-    structure = re.search(r"struct rpmem_pool_attr \{[^}]*\};", declared)[0]
-    for declaration in [*functions, structure]:
+    assert len(functions) == len(re.findall(r"\brpmem_\w+\([^;]*;", wanted)) == 13
+    structures = re.findall(r"struct rpmem_\w+ \{[^}]*\};", declared)
+    assert len(structures) == 3
+    for declaration in [*functions, *structures]:
         assert declaration.strip() in wanted
     for name, value in [
         ("RPMEM_PERSIST_RELAXED (1U << 0)", _library.RELAXED),
+        ("RPMEM_STATS_VERSION 1U", _library.STATS_VERSION),
         ("RPMEM_REMOVE_FORCE 0x1", _library.REMOVE_FORCE),
         ("RPMEM_REMOVE_POOL_SET 0x2", _library.REMOVE_POOL_SET),
     ]:

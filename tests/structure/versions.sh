@@ -17,6 +17,8 @@ is "$(sed -nE '1s/^librpmem \(([^)]+)\).*/\1/p' debian/changelog)" debian/change
 is "$(sed -nE 's/^Version: *//p' packaging/librpmem.spec)" packaging/librpmem.spec
 is "$(sed -nE 's/^## \[([0-9.]+)\].*/\1/p' CHANGELOG.md | head -n 1)" CHANGELOG.md
 
+is "$(sed -nE 's/^version = "(.*)"$/\1/p' python/pyproject.toml)" python/pyproject.toml
+
 named=$(grep -rlF "$version" common librpmem rpmemd tools man cmake --include='*' |
     grep -vE '^common/(base/version|probe/node)\.hpp$' || true) # examples in comments
 [ -z "$named" ] || { printf 'these name the version, too:\n%s\n' "$named"; faults=1; }

@@ -72,10 +72,13 @@ class Cases {
 public:
     Cases(const Options& options, int limits) : options_(options), limits_(limits) {}
 
-    Result<> run() {
+    // The report, if options want it as a page.
+    Result<Json> run() {
         register_wanted();
-        benchmark::RunSpecifiedBenchmarks(make_report(options_).get());
-        return outcome_;
+        Json report;
+        benchmark::RunSpecifiedBenchmarks(make_report(options_, report).get());
+        RPMEM_TRY(std::move(outcome_));
+        return report;
     }
 
 private:
@@ -147,7 +150,8 @@ private:
 
     static void tell(State& state, const Round& ours, std::size_t bytes) {
         state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
-        state.counters["p99_us"] = ours.p99;
+        for (std::size_t i = 0; i < quantiles.size(); ++i)
+            state.counters[quantiles[i].name] = ours.quantiles[i];
         state.counters["cpu_us"] = ours.cpu;
     }
 
@@ -254,6 +258,6 @@ private:
 
 } // namespace
 
-Result<> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
+Result<Json> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
 
 } // namespace rpmem::bench

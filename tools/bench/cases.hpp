@@ -4,13 +4,14 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "tools/bench/messages.hpp"
 #include "tools/bench/options.hpp"
 
 namespace rpmem::bench {
 
 // Measures and reports the wanted cases. LIMITS: the socket to those of the network; -1 if there
-// are none. The first error ends the run.
-[[nodiscard]] Result<> run_cases(const Options& options, int limits);
+// are none. The first error ends the run. The report, if options want a page of it.
+[[nodiscard]] Result<Json> run_cases(const Options& options, int limits);
 
 // The preset --table: what is to be within which limit, and whether it is. Runs this program once
 // for each group of rows, because settings are read once. The exit status.

@@ -2,6 +2,8 @@
 // rpmem-bench: see rpmem-bench(1).
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"
+#include "tools/bench/measured.hpp"
+#include "tools/bench/page.hpp"
 #include "tools/bench/processes.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +47,19 @@ Result<> run(const Options& options, char** argv) {
     if (!limits)
         fmt::print(stderr, "rpmem-bench: note: no limits of the network to {}: {}\n",
                    options.target, limits.error().text);
-    return run_cases(options, limits ? limits->socket.get() : -1);
+    RPMEM_ASSIGN(const Json report, run_cases(options, limits ? limits->socket.get() : -1));
+    return options.report.empty() ? Result<>() : write_page(options, report);
+}
+
+// What would spoil the page after all has been measured is told before.
+Result<> run_or_convert(const Options& options, char** argv) {
+    if (options.report.empty())
+        return run(options, argv);
+    RPMEM_TRY(prepare_page(options));
+    if (options.from.empty())
+        return run(options, argv);
+    RPMEM_ASSIGN(const Json report, read_report(options.from));
+    return write_page(options, report);
 }
 
 int start(int argc, char** argv) {
@@ -62,7 +76,7 @@ int start(int argc, char** argv) {
     }
     if (options.table)
         return run_table(options);
-    const Result<> done = run(options, argv);
+    const Result<> done = run_or_convert(options, argv);
     if (done)
         return EXIT_SUCCESS;
     fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);

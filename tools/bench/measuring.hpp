@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <chrono>
 #include <cmath>
@@ -29,13 +30,27 @@ struct Pace {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, nanoseconds, least)
 
+// This part of the operations took no longer.
+struct Quantile {
+    const char* name; // in a report
+    double part;
+};
+inline constexpr std::array<Quantile, 7> quantiles{{{"least_us", 0},
+                                                    {"p25_us", 0.25},
+                                                    {"p50_us", 0.5},
+                                                    {"p75_us", 0.75},
+                                                    {"p90_us", 0.9},
+                                                    {"p99_us", 0.99},
+                                                    {"p999_us", 0.999}}};
+using Quantiles = std::array<double, quantiles.size()>;
+
 // One round, in microseconds of one operation.
 struct Round {
     double time = 0; // the median; with several threads the time of all by the number of all
-    double p99 = 0;  // 99 of a hundred took no longer
     double cpu = 0;  // of this process
+    Quantiles quantiles{};
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Round, time, p99, cpu)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Round, time, cpu, quantiles)
 
 struct Samples {
     std::vector<std::uint64_t> nanoseconds; // of one operation each
@@ -66,13 +81,15 @@ struct Samples {
     std::sort(all.begin(), all.end());
     const auto count = static_cast<double>(all.size());
     const auto quantile = [&](double part) {
-        return static_cast<double>(all[static_cast<std::size_t>(std::ceil(part * count)) - 1]);
+        const double rank = std::max(std::ceil(part * count), 1.0);
+        return static_cast<double>(all[static_cast<std::size_t>(rank) - 1]);
     };
     const double time =
         of_each.size() == 1 ? quantile(0.5) : static_cast<double>(elapsed.count()) / count;
-    return {.time = time / 1e3,
-            .p99 = quantile(0.99) / 1e3,
-            .cpu = static_cast<double>(cpu.count()) / count / 1e3};
+    Round round{.time = time / 1e3, .cpu = static_cast<double>(cpu.count()) / count / 1e3};
+    std::ranges::transform(quantiles, round.quantiles.begin(),
+                           [&](const Quantile& wanted) { return quantile(wanted.part) / 1e3; });
+    return round;
 }
 
 // One operation after the other. OPERATION returns a Result<>.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/report.hpp"
 
+#include "tools/bench/measuring.hpp"
+
 #include <dlfcn.h>
 #include <librpmem.h>
 #include <unistd.h>
 
 #include <iostream>
+#include <sstream>
 #include <string_view>
 
 namespace rpmem::bench {
@@ -44,15 +47,30 @@ void complete(Run& run, const std::vector<Run>& runs) {
         }
 }
 
+// People get one of the quantiles: a line has no room for more.
+void narrow(Run& run) {
+    for (const Quantile& quantile : quantiles)
+        if (quantile.name != std::string_view("p99_us"))
+            run.counters.erase(quantile.name);
+}
+
 class Report : public benchmark::BenchmarkReporter {
 public:
-    explicit Report(std::unique_ptr<BenchmarkReporter> inner) : inner_(std::move(inner)) {}
+    Report(const Options& options, Json& report) : options_(options), report_(report) {
+        if (options.json)
+            inner_ = std::make_unique<benchmark::JSONReporter>();
+        else
+            inner_ = std::make_unique<benchmark::ConsoleReporter>(
+                benchmark::ConsoleReporter::OO_Tabular);
+        for_page_.SetOutputStream(&json_);
+        for_page_.SetErrorStream(&std::cerr);
+    }
 
     bool ReportContext(const Context& context) override {
-        Context narrow = context;
-        narrow.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
+        Context narrower = context;
+        narrower.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
         inner_->SetErrorStream(&std::cout); // what is said of the machine
-        return inner_->ReportContext(narrow);
+        return inner_->ReportContext(narrower) && for_page_.ReportContext(context);
     }
 
     void ReportRuns(const std::vector<Run>& runs) override {
@@ -62,28 +80,34 @@ public:
                 (run.repetitions == 1 || run.aggregate_name == "median")) {
                 Run completed = run;
                 complete(completed, runs);
+                for_page_.ReportRuns({completed});
+                if (!options_.json)
+                    narrow(completed);
                 inner_->ReportRuns({completed});
             }
         inner_->GetOutputStream().flush();
     }
 
-    void Finalize() override { inner_->Finalize(); }
+    void Finalize() override {
+        inner_->Finalize();
+        for_page_.Finalize();
+        if (!options_.report.empty())
+            report_ = Json::parse(json_.str(), nullptr, false);
+    }
 
 private:
+    const Options& options_;
+    Json& report_;
     std::unique_ptr<BenchmarkReporter> inner_;
+    std::ostringstream json_;
+    benchmark::JSONReporter for_page_;
 };
 
 } // namespace
 
-std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options) {
-    using Console = benchmark::ConsoleReporter;
+std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options, Json& report) {
     describe_run(options);
-    std::unique_ptr<benchmark::BenchmarkReporter> inner;
-    if (options.json)
-        inner = std::make_unique<benchmark::JSONReporter>();
-    else
-        inner = std::make_unique<Console>(Console::OO_Tabular);
-    return std::make_unique<Report>(std::move(inner));
+    return std::make_unique<Report>(options, report);
 }
 
 } // namespace rpmem::bench

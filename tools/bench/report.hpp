@@ -2,6 +2,7 @@
 // What Google Benchmark reports of the cases, as a table or as JSON.
 #pragma once
 
+#include "tools/bench/messages.hpp"
 #include "tools/bench/options.hpp"
 
 #include <benchmark/benchmark.h>
@@ -11,7 +12,8 @@
 namespace rpmem::bench {
 
 // Of all that Google Benchmark makes of the rounds of a case it reports the median, and beside it
-// the best of them.
-[[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options);
+// the best of them. If options want a page, it is put into REPORT as well.
+[[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options,
+                                                                        Json& report);
 
 } // namespace rpmem::bench
