@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/base/fork_listener.hpp"
+#include "common/base/log.hpp"
 #include "common/base/result.hpp"
 
 #include <condition_variable>
