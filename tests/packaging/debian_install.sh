@@ -131,6 +131,7 @@ prepare_user() {
     printf 'PMEMPOOLSET\n32M /home/user/remote.part\n' >"$home/remote.set"
     printf 'PMEMPOOLSET\n32M /home/user/example.part\n' >"$home/example.set"
     cp "${0%/*}/debian_session.sh" "$home/session.sh"
+    in_root chown -R user: /home/user
 }
 
 # With what librpmem-dev has for CMake and pkg-config, not with that of this machine.

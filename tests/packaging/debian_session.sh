@@ -29,7 +29,8 @@ directory=$(echo /usr/lib/*/pmdk_dbg)
 for place in "" "$directory"; do
     rm -f example.part
     LD_DEBUG=libs LD_DEBUG_OUTPUT=libraries LD_LIBRARY_PATH=$place ./replicate localhost example.set
-    grep -qs "calling init: ${place:-${directory%/*}}/librpmem.so.1" libraries.* ||
+    loaded=${place:-${directory%/*}} # /lib is a link to /usr/lib
+    grep -qsE "calling init: (/usr)?${loaded#/usr}/librpmem\.so\.1" libraries.* ||
         fault "librpmem.so.1 was not loaded from ${place:-${directory%/*}}"
     rm -f libraries.*
 done

@@ -28,14 +28,14 @@ chmod 755 "$work"
 mkdir "$work/sources"
 tar -C "$sources" -c --exclude='./build*' --exclude=./.git --exclude=./.cache . | tar -C "$work/sources" -x
 build "$work/one" 022 TZ=UTC LC_ALL=C.UTF-8
-build "$work/another folder with a longer name/two" 077 TZ=Asia/Kathmandu LC_ALL="$locale" LANG="$locale"
+build "$work/another-folder/with-a-longer-name/two" 077 TZ=Asia/Kathmandu LC_ALL="$locale" LANG="$locale"
 
 cd "$work/one"
 packages=(*.deb)
 [ "${#packages[@]}" -ge 5 ] || { echo "only these packages: ${packages[*]}"; exit 1; }
 failed=0
 for package in "${packages[@]}"; do
-    cmp "$package" "$work/another folder with a longer name/two/$package" || failed=1
+    cmp "$package" "$work/another-folder/with-a-longer-name/two/$package" || failed=1
 done
 [ "$failed" -ne 0 ] || sha256sum "${packages[@]}"
 exit $failed
