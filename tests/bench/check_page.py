@@ -38,6 +38,8 @@ def some(sizes):
 def wanted_marks(reports):
     """By heading: how many marks there must be."""
     ours = reports[0]
+    if not ours:
+        return {}
     sizes = sorted({size for _, size, _ in ours})
     lanes = sorted({lane for _, _, lane in ours})
     few = lanes[:1]

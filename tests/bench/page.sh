@@ -23,11 +23,16 @@ cat >"$output/odd.json" <<'END'
   {"run_name": "persist/strict/99999999999999999999/lanes:1", "real_time": 1, "gigabytes_per_second": 1},
   {"run_name": "persist/strict/8/lanes:1", "real_time": -1, "gigabytes_per_second": 1},
   {"run_name": "persist/strict/16/lanes:1", "real_time": 1e308, "gigabytes_per_second": 1e-300, "tcp_us": "x"},
+  {"run_name": "persist/strict/32/lanes:3", "real_time": 7, "gigabytes_per_second": 1, "p50_us": 7},
   {"run_name": 5}]}
 END
 "$bench" --from "$output/odd.json" --report "$output/odd.html"
 /usr/bin/python3 "$here/check_page.py" "$output/odd.html" "$output/odd.json"
 grep -qF '&lt;script&gt;alert(1)&lt;/script&gt;&amp; &quot;' "$output/odd.html"
+
+echo '{"context": {}, "benchmarks": []}' >"$output/empty.json"
+"$bench" --from "$output/empty.json" --report "$output/empty.html"
+/usr/bin/python3 "$here/check_page.py" "$output/empty.html" "$output/empty.json"
 
 # refused STATUS TEXT OPTION...
 refused() {

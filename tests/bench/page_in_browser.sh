@@ -61,7 +61,7 @@ for page in both one; do
     }' "$output/$page.html" >"$output/probed.html"
     for width in 1400 500; do
         browse "$width" --dump-dom "file://$output/probed.html" >"$output/dom" || true
-        sed -n '/probe: /,/<\/pre>/p' "$output/dom" | sed 's/<[^>]*>//g' | grep . | tail -n 30
+        sed -n '/<pre>probe: /,/<\/pre>/p' "$output/dom" | sed 's/<[^>]*>//g' | grep . | tail -n 30
         grep -qE 'probe: [0-9]{2,} texts, 0 faults' "$output/dom" || {
             echo "FAILED: $page.html, $width wide"
             tail -n 5 "$output/log"
