@@ -144,7 +144,7 @@ void CountedFaults::set_environment() const {
         {"RPMEM_SSH", ssh.c_str()},          {variable, calls.c_str()},
         {"RPMEM_ENABLE_VERBS", "0"},         {"RPMEM_CONNECT_TIMEOUT", "8000"},
         {"RPMEM_OPERATION_TIMEOUT", "8000"}, {"RPMEM_PEER_TIMEOUT", "8000"},
-        {"RPMEM_RECONNECT_TIMEOUT", "4000"}, {"RPMEM_RECONNECT_DELAY", "20"}};
+        {"RPMEM_RECONNECT_TIMEOUT", "15000"}, {"RPMEM_RECONNECT_DELAY", "20"}};
     for (const auto& [name, value] : variables)
         ::setenv(name, value, 1);
 }

@@ -84,6 +84,12 @@ TEST_F(Survives, EachCallAfterTheDaemonWasKilled) {
         EXPECT_NE(daemon_process(), before);
         ++seed;
     }
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    expect_equal();
+}
+
+TEST_F(Survives, CloseAfterTheDaemonWasKilled) {
+    RPMEMpool* const pool = filled(2);
     kill_daemon();
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     expect_equal();
