@@ -114,6 +114,14 @@ constexpr std::array helps = {
         "\nExit status: 0 done, 2 wrong usage\n\nExamples:\n"
         "  rpmemctl watch\n"
         "  rpmemctl watch 4711 --count 60 --json >minute.json"},
+    VerbHelp{Verb::doctor, "doctor", "TARGET", "try a real pool, and tell what to change",
+             "As probe; then creates a pool of 8 MiB on the target, connects a lane through the\n"
+             "firewall, measures for 100 ms, and removes the pool. Tells what to change.",
+             STATUSES "  rpmemctl doctor target"},
+    VerbHelp{Verb::bench, "bench", "TARGET", "a short benchmark, with the limit beside each figure",
+             "Writes a pool set file on the target, and runs rpmem-bench(1) with it: each figure\n"
+             "stands beside what raw TCP does between the same machines.",
+             STATUSES "  rpmemctl bench target"},
 };
 
 } // namespace

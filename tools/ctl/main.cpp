@@ -24,6 +24,10 @@ int run_with_target(const ctl::Context& context) {
     case Verb::pull:
     case Verb::verify:
         return ctl::transfer_pool(context);
+    case Verb::doctor:
+        return ctl::examine_target(context);
+    case Verb::bench:
+        return ctl::run_benchmark(context);
     default:
         return ctl::run_action_verb(context);
     }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench: rpmem-bench(1) with a pool set of its own.
+#include "common/base/child_process.hpp"
+#include "tools/ctl/reading.hpp"
+#include "tools/ctl/temporary_set.hpp"
+#include "tools/ctl/verbs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+namespace rpmem::ctl {
+namespace {
+
+constexpr const char* program = "rpmem-bench";
+constexpr std::uint64_t bench_pool_size = std::uint64_t{128}
+                                          << 20; // more than the sizes below need
+
+// Where this program is, or else in PATH.
+std::string bench_program() {
+    std::error_code error;
+    const auto beside =
+        std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / program;
+    return !error && std::filesystem::exists(beside, error) ? beside.native() : program;
+}
+
+} // namespace
+
+int run_benchmark(const Context& context) {
+    const TemporarySet set(context, bench_pool_size, true);
+    if (set.answer().status != status_done)
+        return print_answer(context.command, set.answer(),
+                            [](const nlohmann::json&) { return std::string(); });
+    std::vector<std::string> arguments = {bench_program(),
+                                          context.command.target,
+                                          set.name(),
+                                          "--cases",
+                                          "persist,read",
+                                          "--sizes",
+                                          "64,4K,1M",
+                                          "--lanes",
+                                          "1,4",
+                                          "--rounds",
+                                          "3",
+                                          "--time",
+                                          "100"};
+    if (context.command.json)
+        arguments.emplace_back("--json");
+    auto child = ChildProcess::start(arguments, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
+    if (!child) {
+        fmt::print(stderr, "rpmemctl: {}; install rpmem-bench\n", child.error().text);
+        return status_failed;
+    }
+    const auto ended = child->wait(Deadline(longest_work));
+    return ended && ended->code == 0 && ended->signal == 0 ? status_done : status_failed;
+}
+
+} // namespace rpmem::ctl

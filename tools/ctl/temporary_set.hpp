@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool set on the target that is gone afterwards, for what has to try a real one.
+#pragma once
+
+#include "tools/ctl/verbs.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace rpmem::ctl {
+
+class TemporarySet {
+public:
+    // SET_ONLY: no pool. ANSWER tells whether it was made.
+    TemporarySet(const Context& context, std::uint64_t size, bool set_only);
+    TemporarySet(const TemporarySet&) = delete;
+    TemporarySet& operator=(const TemporarySet&) = delete;
+    ~TemporarySet();
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const ActionAnswer& answer() const { return answer_; }
+
+private:
+    std::string target_;
+    std::string name_;
+    ActionAnswer answer_;
+};
+
+} // namespace rpmem::ctl
