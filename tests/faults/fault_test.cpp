@@ -141,9 +141,9 @@ void CountedFaults::set_environment() const {
     const std::string ssh = place_.directory / "ssh";
     const std::string calls = calls_file();
     const std::pair<const char*, const char*> variables[] = {
-        {"RPMEM_SSH", ssh.c_str()},          {variable, calls.c_str()},
-        {"RPMEM_ENABLE_VERBS", "0"},         {"RPMEM_CONNECT_TIMEOUT", "8000"},
-        {"RPMEM_OPERATION_TIMEOUT", "8000"}, {"RPMEM_PEER_TIMEOUT", "8000"},
+        {"RPMEM_SSH", ssh.c_str()},           {variable, calls.c_str()},
+        {"RPMEM_ENABLE_VERBS", "0"},          {"RPMEM_CONNECT_TIMEOUT", "8000"},
+        {"RPMEM_OPERATION_TIMEOUT", "8000"},  {"RPMEM_PEER_TIMEOUT", "8000"},
         {"RPMEM_RECONNECT_TIMEOUT", "15000"}, {"RPMEM_RECONNECT_DELAY", "20"}};
     for (const auto& [name, value] : variables)
         ::setenv(name, value, 1);
