@@ -81,7 +81,7 @@ void Heartbeats::write_statistics(std::unique_lock<std::mutex>& lock) try {
     std::vector<PoolSnapshot> pools;
     for (const Link* const link : shared_.links)
         if (auto pool = link->statistics())
-            pools.push_back(std::move(*pool));
+            pools.push_back(*pool);
     lock.unlock();
     const auto written = statistics::replace_file(stats_dir_, file_name(), metrics_of(pools));
     if (!written)

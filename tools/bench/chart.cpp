@@ -59,10 +59,11 @@ Scale logarithmic_scale(double least, double most) {
     if (scale.low == scale.high)
         scale.high *= 10;
     const bool steps = std::log10(scale.high / scale.low) < most_decades_with_steps;
-    const double first = std::pow(10, std::floor(std::log10(scale.low)));
-    for (double decade = first; decade <= scale.high * 1.001; decade *= 10)
+    const int first = static_cast<int>(std::floor(std::log10(scale.low)));
+    const int last = static_cast<int>(std::ceil(std::log10(scale.high)));
+    for (int decade = first; decade <= last; ++decade)
         for (const double step : {1.0, 2.0, 5.0})
-            if (const double tick = decade * step;
+            if (const double tick = std::pow(10, decade) * step;
                 (steps || step == 1) && tick >= scale.low * 0.999 && tick <= scale.high * 1.001)
                 scale.ticks.push_back(tick);
     return scale;

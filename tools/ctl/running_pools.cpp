@@ -55,7 +55,7 @@ void add_pools_of(const files::path& process, RunningPools& found) {
             continue;
         auto counts = initiator::read_counters(file.get());
         if (counts)
-            found.pools.push_back({name_of(process), std::move(*counts)});
+            found.pools.push_back({name_of(process), *counts});
         else
             found.problems.push_back(
                 fmt::format("{}: {}", process.filename().string(), counts.error().text));
