@@ -40,14 +40,13 @@ using Counts = std::array<std::uint64_t, buckets>;
 // The time that SHARE of all calls (0 to 1) did not exceed, as the upper end of its bucket; 0
 // without calls.
 [[nodiscard]] inline std::uint64_t quantile(const Counts& counts, double share) {
-    std::uint64_t calls = 0;
+    double calls = 0; // counts of another process may have any sum
     for (const std::uint64_t count : counts)
-        calls += count;
-    const auto wanted = std::max<std::uint64_t>(
-        static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(calls))), 1);
-    std::uint64_t seen = 0;
+        calls += static_cast<double>(count);
+    const double wanted = std::max(std::ceil(share * calls), 1.0);
+    double seen = 0;
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-        seen += counts[bucket];
+        seen += static_cast<double>(counts[bucket]);
         if (seen >= wanted)
             return least_of(bucket + 1) - 1;
     }

@@ -69,9 +69,11 @@ Result<PoolSnapshot> read_counters(int file) {
 
 CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
     const CallTotals& totals = snapshot.of[static_cast<unsigned>(call)];
+    // Ticks of another process may be any number.
     const auto nanoseconds = [&](std::uint64_t ticks) {
-        return static_cast<std::uint64_t>(static_cast<double>(ticks) *
-                                          snapshot.nanoseconds_of_tick);
+        constexpr double most = 9e18;
+        return static_cast<std::uint64_t>(
+            std::min(static_cast<double>(ticks) * snapshot.nanoseconds_of_tick, most));
     };
     const auto at = [&](double share) {
         return nanoseconds(statistics::quantile(totals.calls, share));
