@@ -2,12 +2,14 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
-#include "librpmem/heartbeats.hpp"
+#include "common/wire/unasked.hpp"
+#include "librpmem/link_thread.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/settings/load_time.hpp"
 #include "librpmem/settings/settings.hpp"
 #include "librpmem/statistics/public_statistics.hpp"
+#include "librpmem/statistics/statistics_file.hpp"
 
 #include <librpmem.h>
 #include <sys/auxv.h>
@@ -73,7 +75,10 @@ struct Library {
     Settings settings = read_settings(setting_from_environment);
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
-    Heartbeats heartbeats{settings.stats_dir, log};
+    LinkThread heartbeats{wire::heartbeat_interval, beat_all};
+    LinkThread statistics{statistics_interval, [this](auto links, auto& lock) {
+                              write_statistics(settings.stats_dir, log, links, lock);
+                          }};
 
     Library() {
         for (const std::string& warning : settings.warnings)
@@ -90,7 +95,12 @@ Library& library() {
     return instance;
 }
 
-PoolServices services() { return {library().log, &library().heartbeats}; }
+PoolServices services() {
+    Library& own = library();
+    return {.log = own.log,
+            .heartbeats = &own.heartbeats,
+            .statistics = own.settings.stats_dir.empty() ? nullptr : &own.statistics};
+}
 
 const std::string& next_command() {
     Library& own = library();
@@ -250,10 +260,8 @@ int on_lane_of(RPMEMpool* handle, const AtOnce& at_once, const Call& call) noexc
 // Returns what CALL does with the pool.
 template <typename Call>
 int on_pool(RPMEMpool* handle, const Call& call) noexcept {
-    return guarded([&] {
-        return report(handle,
-                      handle ? call(*handle->pool) : Result<>(invalid("the pool handle is NULL")));
-    });
+    return on_lane_of(
+        handle, [](Pool&) { return false; }, call);
 }
 
 } // namespace

@@ -159,7 +159,10 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
         facts_.warnings.push_back(std::move(notice));
     route_.reset();
     session_->answers_within(settings_.operation_timeout);
-    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
+    const statistics::Moment now = statistics::moment();
+    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::nanoseconds(now.nanoseconds - began_.nanoseconds));
+    nanoseconds_of_tick_ = statistics::nanoseconds_of_tick(began_, now);
     if (const fabric::EventQueue* const events = lanes_->events())
         monitor_->start(*events);
     return {};

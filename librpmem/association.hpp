@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/base/deadline.hpp"
+#include "common/statistics/ticks.hpp"
 #include "common/wire/control_messages.hpp"
 #include "librpmem/lanes/lazy_lanes.hpp"
 #include "librpmem/monitor.hpp"
@@ -72,6 +73,8 @@ public:
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
     // From the login on, until it was connected.
     [[nodiscard]] std::chrono::milliseconds took() const { return took_; }
+    // Of statistics::ticks(), as measured in that time.
+    [[nodiscard]] double nanoseconds_of_tick() const { return nanoseconds_of_tick_; }
     [[nodiscard]] bool is_read_only() const { return session_->holds(wire::condition_read_only); }
     // A later generation can take its place.
     [[nodiscard]] bool can_resume() const { return session_->agreement().resume; }
@@ -94,7 +97,6 @@ public:
     void release_in_child();
 
 private:
-    using Clock = std::chrono::steady_clock;
     enum class State { logged_in, half_made, opened, in_use };
 
     Association(const PoolArguments& arguments, const Settings& settings,
@@ -112,9 +114,10 @@ private:
 
     PoolArguments arguments_;
     Settings settings_;
-    const Clock::time_point began_ = Clock::now();
+    const statistics::Moment began_ = statistics::moment();
     std::optional<Deadline> deadline_; // until it is connected
     std::chrono::milliseconds took_{};
+    double nanoseconds_of_tick_ = 1;
     State state_ = State::logged_in;
     std::string host_;
     AssociationFacts facts_;

@@ -2,7 +2,7 @@
 #include "librpmem/link.hpp"
 
 #include "common/transport/crypto.hpp"
-#include "librpmem/heartbeats.hpp"
+#include "librpmem/link_thread.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,8 +68,8 @@ void Link::begin_counting() {
     put_text(facts.lanes_by, current_->facts().description);
     facts.size = arguments_.size;
     facts.opened = static_cast<std::uint64_t>(
-        std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-    facts.then = statistics::moment();
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+    facts.nanoseconds_of_tick = current_->nanoseconds_of_tick();
 }
 
 void Link::become(State next) {
@@ -91,17 +91,20 @@ Result<PoolSnapshot> Link::statistics() const {
 }
 
 Result<> Link::start() {
-    if (!services_.heartbeats ||
-        !(current_->can_resume() || services_.heartbeats->writes_statistics()))
-        return {};
-    RPMEM_TRY(services_.heartbeats->add(*this));
-    beats_ = true;
+    LinkThread* const heartbeats = current_->can_resume() ? services_.heartbeats : nullptr;
+    for (LinkThread* const thread : {heartbeats, services_.statistics}) {
+        if (!thread)
+            continue;
+        threads_.reserve(threads_.size() + 1);
+        RPMEM_TRY(thread->add(*this));
+        threads_.push_back(thread);
+    }
     return {};
 }
 
 Link::~Link() {
-    if (beats_)
-        services_.heartbeats->remove(*this);
+    for (LinkThread* const thread : threads_)
+        thread->remove(*this);
 }
 
 std::string Link::name() const {
@@ -234,7 +237,7 @@ void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
         tell_waiting();
-    if (state_ != State::connected || current_->monitor().lost() || !current_->can_resume())
+    if (state_ != State::connected || current_->monitor().lost())
         return;
     const std::shared_ptr<Association> association = current_;
     lock.unlock();
@@ -243,6 +246,11 @@ void Link::beat() noexcept try {
     for (const std::string& notice : association->session().take_notices())
         services_.log.warning("{}: {}", name(), notice);
 } catch (const std::exception&) {
+}
+
+void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>&) noexcept {
+    for (Link* const link : links)
+        link->beat();
 }
 
 void Link::tell_waiting() {

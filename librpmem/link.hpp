@@ -22,16 +22,19 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace rpmem::initiator {
 
-class Heartbeats;
+class LinkThread;
 
 // What pools have of the library.
 struct PoolServices {
     Log log{};
-    Heartbeats* heartbeats = nullptr; // null: none
+    LinkThread* heartbeats = nullptr; // null: none; as the next
+    LinkThread* statistics = nullptr;
 };
 
 class Link {
@@ -41,7 +44,7 @@ public:
          PoolCounters& counters, std::shared_ptr<Association> first,
          std::optional<transport::Secret> takeover);
     ~Link();
-    // Begins with the heartbeats, if the target knows them, and with writing statistics.
+    // The threads see to it from now on: the heartbeats, if the target knows them, and statistics.
     Result<> start();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
@@ -84,8 +87,8 @@ private:
     PoolArguments arguments_;
     Settings settings_;
     PoolServices services_;
-    PoolCounters& counters_; // their facts change with mutex_ locked
-    bool beats_ = false;     // the heartbeats know this link
+    PoolCounters& counters_;           // their facts change with mutex_ locked
+    std::vector<LinkThread*> threads_; // that know this link
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> most_time_;
     std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it
@@ -102,5 +105,8 @@ private:
     Clock::time_point told_;
     std::string last_problem_;
 };
+
+// One round of the heartbeats: see LinkThread.
+void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
 
 } // namespace rpmem::initiator

@@ -52,21 +52,11 @@ public:
     // has failed, and fails again in the same way.
     [[nodiscard]] bool persist_at_once(std::size_t offset, std::size_t length, unsigned lane,
                                        unsigned flags) {
-        const std::uint64_t began = statistics::ticks();
-        if (!is_ready(offset, length, lane, flags) ||
-            slots_[lane].lane->persist(offset, length, (flags & RPMEM_PERSIST_RELAXED) != 0) != 0)
-            return false;
-        count(CallKind::persist, lane, length, began);
-        return true;
+        return at_once(CallKind::persist, offset, length, lane, flags, &FrameLane::persist);
     }
     [[nodiscard]] bool flush_at_once(std::size_t offset, std::size_t length, unsigned lane,
                                      unsigned flags) {
-        const std::uint64_t began = statistics::ticks();
-        if (!is_ready(offset, length, lane, flags) ||
-            slots_[lane].lane->flush(offset, length, (flags & RPMEM_FLUSH_RELAXED) != 0) != 0)
-            return false;
-        count(CallKind::flush, lane, length, began);
-        return true;
+        return at_once(CallKind::flush, offset, length, lane, flags, &FrameLane::flush);
     }
     Result<> persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags);
     Result<> deep_persist(std::size_t offset, std::size_t length, unsigned lane);
@@ -108,6 +98,17 @@ private:
         else if (call != CallKind::read)
             counters.unconfirmed = 0;
     }
+    using Write = int (FrameLane::*)(std::size_t offset, std::size_t length, bool relaxed);
+    [[nodiscard, gnu::always_inline]] bool at_once(CallKind call, std::size_t offset,
+                                                   std::size_t length, unsigned lane,
+                                                   unsigned flags, Write write) {
+        const std::uint64_t began = statistics::ticks();
+        if (!is_writable(offset, length, lane, flags) || length == 0 || !slots_[lane].is_usable() ||
+            (slots_[lane].lane->*write)(offset, length, flags != 0) != 0)
+            return false;
+        count(call, lane, length, began);
+        return true;
+    }
     template <typename Operate>
     Result<> counted(CallKind call, unsigned lane, std::size_t length, Operate operate);
     template <typename Operate>
@@ -119,10 +120,6 @@ private:
                                    unsigned flags) const {
         return lane < lane_count_ && offset >= first_writable_ && offset < arguments_.size &&
                length <= arguments_.size - offset && (flags & ~RPMEM_PERSIST_RELAXED) == 0;
-    }
-    [[nodiscard]] bool is_ready(std::size_t offset, std::size_t length, unsigned lane,
-                                unsigned flags) const {
-        return is_writable(offset, length, lane, flags) && length != 0 && slots_[lane].is_usable();
     }
     [[nodiscard]] Failure bad_range(const char* call, std::size_t offset, std::size_t length,
                                     unsigned lane, unsigned flags) const;

@@ -32,20 +32,8 @@ std::string escaped(std::string_view value) {
     return text;
 }
 
-// Readable for others as the process's umask lets it. Without a race for the umask: of this thread
-// alone.
-mode_t mode_for_others() {
-    constexpr mode_t most = 0644;
-    mode_t mask = 077;
-    if (std::FILE* const status = std::fopen("/proc/thread-self/status", "re")) {
-        char line[256];
-        while (std::fgets(line, sizeof(line), status))
-            if (std::sscanf(line, "Umask: %o", &mask) == 1)
-                break;
-        static_cast<void>(std::fclose(status));
-    }
-    return most & ~mask;
-}
+// The exporter is another user, as a rule. Who may read is for the mode of the directory to say.
+constexpr mode_t mode_when_written = 0644;
 
 Failure cannot(std::string_view step, const std::string& path) {
     return fail_errno(ErrorClass::caller_fault, errno, "cannot {} {}", step, path);
@@ -106,7 +94,7 @@ Result<> replace_file(const std::string& directory, const std::string& name,
         return cannot("create", temporary);
     RPMEM_TRY(in_context(
         temporary, write_fully(file.get(), std::as_bytes(std::span(text)), Deadline(patience))));
-    if (::fchmod(file.get(), mode_for_others()) != 0)
+    if (::fchmod(file.get(), mode_when_written) != 0)
         return cannot("change the mode of", temporary);
     if (::rename(temporary.c_str(), path.c_str()) != 0)
         return cannot("rename", temporary);

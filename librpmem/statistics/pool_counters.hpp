@@ -60,8 +60,8 @@ struct PoolFacts {
     std::uint64_t generation;
     std::uint64_t reconnects;
     std::uint64_t replayed_bytes;
-    std::uint64_t opened;    // seconds since 1970
-    statistics::Moment then; // before it was opened
+    std::uint64_t opened;       // nanoseconds since 1970
+    double nanoseconds_of_tick; // one number for all readers: a call stays in its bucket
 };
 
 // What lies in the memory; an array of LaneCounters stands behind it.

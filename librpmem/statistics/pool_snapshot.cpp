@@ -12,6 +12,8 @@
 namespace rpmem::initiator {
 namespace {
 
+constexpr double longest_tick = 1e6; // nanoseconds; those of processors are shorter than 1e3
+
 // Read and not mapped: its writer goes on meanwhile, and a file of somebody else's could be made
 // smaller.
 template <typename Value>
@@ -54,11 +56,9 @@ Result<PoolSnapshot> read_counters(int file) {
             lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
         return invalid("the statistics are not as long as {} lanes make them",
                        header.facts.lane_count);
-    PoolSnapshot snapshot{.process = header.process,
-                          .facts = header.facts,
-                          .nanoseconds_of_tick = statistics::nanoseconds_of_tick(
-                              header.facts.then, statistics::moment()),
-                          .of = {}};
+    if (!(header.facts.nanoseconds_of_tick > 0 && header.facts.nanoseconds_of_tick <= longest_tick))
+        return invalid("the statistics do not say how long a tick is");
+    PoolSnapshot snapshot{.process = header.process, .facts = header.facts, .of = {}};
     const auto lane = std::make_unique<LaneCounters>();
     for (std::size_t index = 0; index < header.facts.lane_count; ++index) {
         RPMEM_TRY(read_at(file, lanes_begin + index * sizeof(LaneCounters), *lane));
@@ -73,7 +73,7 @@ CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
     const auto nanoseconds = [&](std::uint64_t ticks) {
         constexpr double most = 9e18;
         return static_cast<std::uint64_t>(
-            std::min(static_cast<double>(ticks) * snapshot.nanoseconds_of_tick, most));
+            std::min(static_cast<double>(ticks) * snapshot.facts.nanoseconds_of_tick, most));
     };
     const auto at = [&](double share) {
         return nanoseconds(statistics::quantile(totals.calls, share));

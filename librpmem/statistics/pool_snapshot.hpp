@@ -22,7 +22,6 @@ struct PoolSnapshot {
     PoolFacts facts{};
     std::uint64_t unconfirmed_bytes = 0;
     std::uint64_t waits = 0;
-    double nanoseconds_of_tick = 1;
     std::array<CallTotals, call_kinds> of;
 };
 

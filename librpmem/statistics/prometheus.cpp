@@ -64,7 +64,7 @@ void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
         for (std::size_t kind = 0; kind < call_kinds; ++kind)
             exposition.histogram(with(labels_of(pool), "call", call_names[kind]),
                                  pool.of[kind].calls, pool.of[kind].ticks,
-                                 pool.nanoseconds_of_tick);
+                                 pool.facts.nanoseconds_of_tick);
 }
 
 } // namespace

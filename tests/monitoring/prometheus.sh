@@ -49,7 +49,7 @@ step "a program that is counted"
 make_pool 1
 begin_work
 has_file() { compgen -G "$stats/librpmem-*.prom" >/dev/null; }
-eventually 10 has_file
+eventually 40 has_file # it comes every 10 seconds
 must promtool check metrics <"$(compgen -G "$stats/librpmem-*.prom")"
 
 step "Prometheus reads it"

@@ -23,6 +23,7 @@ using initiator::PoolSnapshot;
 using nlohmann::json;
 
 constexpr std::chrono::seconds between_views(1);
+constexpr std::uint64_t nanoseconds_of_second = 1000000000;
 constexpr const char* clear_screen = "\033[H\033[J";
 
 std::string state_of(const PoolSnapshot& pool) {
@@ -64,7 +65,7 @@ json json_of(const RunningPool& running) {
             {"size", pool.facts.size},
             {"lanes", pool.facts.lane_count},
             {"generation", pool.facts.generation},
-            {"opened", pool.facts.opened},
+            {"opened", pool.facts.opened / nanoseconds_of_second},
             {"reconnects", pool.facts.reconnects},
             {"replayed_bytes", pool.facts.replayed_bytes},
             {"unconfirmed_bytes", pool.unconfirmed_bytes},
@@ -76,7 +77,8 @@ json json_of(const RunningPool& running) {
 // SECONDS: what was counted in them; 0: since the pool was opened.
 std::string describe(const RunningPool& running, double seconds) {
     const PoolSnapshot& pool = running.counts;
-    const auto age = static_cast<std::uint64_t>(std::time(nullptr)) - pool.facts.opened;
+    const auto age =
+        static_cast<std::uint64_t>(std::time(nullptr)) - pool.facts.opened / nanoseconds_of_second;
     std::string text = fmt::format(
         "{} ({}): {}, {}, generation {}\n  {} lanes over {}, {}, open for {} s\n", pool.process,
         running.program, printable(initiator::text_in(pool.facts.name)), state_of(pool),
@@ -132,7 +134,7 @@ void print(const Command& command, const RunningPools& found, double seconds) {
 }
 
 bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
-    return one.process == other.process && one.facts.then.ticks == other.facts.then.ticks &&
+    return one.process == other.process && one.facts.opened == other.facts.opened &&
            one.facts.name == other.facts.name;
 }
 

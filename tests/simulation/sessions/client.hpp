@@ -3,7 +3,7 @@
 // is held against the model, and against what has gone wrong so far.
 #pragma once
 
-#include "librpmem/heartbeats.hpp"
+#include "librpmem/link_thread.hpp"
 #include "librpmem/pool.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "tests/simulation/model.hpp"
@@ -48,7 +48,7 @@ public:
 
     // By the first thread of the program.
     void run() {
-        initiator::Heartbeats heartbeats;
+        initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
         auto opened = open(heartbeats);
         if (!opened)
             return;
@@ -73,7 +73,7 @@ public:
 private:
     static constexpr unsigned most_tries_to_open = 40;
 
-    Result<std::unique_ptr<initiator::Pool>> open(initiator::Heartbeats& heartbeats) {
+    Result<std::unique_ptr<initiator::Pool>> open(initiator::LinkThread& heartbeats) {
         const initiator::PoolArguments arguments{.target = "127.0.0.1",
                                                  .pool_set = "pool.set",
                                                  .address = memory_.data(),

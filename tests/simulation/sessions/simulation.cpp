@@ -240,7 +240,7 @@ private:
         another_asked_ = true;
         world_.start("intruder", &intruder_, [this] {
             {
-                initiator::Heartbeats heartbeats;
+                initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
                 const auto opened = initiator::Pool::open({.target = "127.0.0.1",
                                                            .pool_set = pool_set,
                                                            .address = memory_.data(),

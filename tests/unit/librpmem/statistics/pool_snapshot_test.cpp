@@ -14,7 +14,7 @@ namespace {
 
 PoolCounters counters_of(unsigned lanes) {
     PoolCounters counters = PoolCounters::make(lanes).value();
-    counters.facts().then = statistics::moment();
+    counters.facts().nanoseconds_of_tick = 0.5;
     return counters;
 }
 
@@ -105,6 +105,8 @@ TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
         {"a version", lanes_begin + sizeof(LaneCounters), [](auto& header) { ++header.version; }},
         {"a lane's size", lanes_begin + sizeof(LaneCounters),
          [](auto& header) { header.size_of_lane -= 8; }},
+        {"no length of a tick", lanes_begin + sizeof(LaneCounters),
+         [](auto& header) { header.facts.nanoseconds_of_tick = 0; }},
         {"too many lanes", lanes_begin + sizeof(LaneCounters),
          [](auto& header) { header.facts.lane_count = UINT32_MAX; }},
     };
@@ -118,6 +120,7 @@ TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
                                  .process = 1,
                                  .facts = {}};
         header.facts.lane_count = 1;
+        header.facts.nanoseconds_of_tick = 1;
         spoil(header);
         ASSERT_GE(::pwrite(file.get(), &header, sizeof(header), 0), 0);
         ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(size)), 0);
