@@ -5,6 +5,8 @@ set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
 hold_pool=$4
+mkdir "$dir/stats"
+export RPMEM_STATS_DIR=$dir/stats
 
 tells_of_a_pool() {
     run 0 create "$target" a.set --size 4M
@@ -56,8 +58,18 @@ tells_of_a_loss() {
     done
     run 0 status "$holder"
     says 'last loss: ' 'reconnects 1'
+}
+
+# The file for Prometheus comes after 10 seconds, and goes with the last pool.
+writes_a_file() {
+    local file=$dir/stats/librpmem-$holder.prom deadline=$((SECONDS + 40))
+    until grep -qs '^rpmem_pool_reconnects_total{.*} 1$' "$file"; do
+        [ $SECONDS -lt $deadline ] || { fault "no file with a reconnect" "$(cat "$file")"; break; }
+        sleep 0.1 # until the next round of the library
+    done
     release
+    [ -z "$(ls -A "$dir/stats")" ] || fault "left behind: $(ls -A "$dir/stats")"
     run 1 status "$holder"
 }
 
-run_parts tells_of_a_pool watches tells_of_a_loss
+run_parts tells_of_a_pool watches tells_of_a_loss writes_a_file

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/statistics/exposition.hpp"
+#include "librpmem/statistics/prometheus.hpp"
+#include "tests/support/expect.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace rpmem::initiator {
+namespace {
+
+PoolSnapshot some_pool() {
+    PoolSnapshot pool{.process = 7, .facts = {}, .of = {}};
+    put_text(pool.facts.name, "user@[fe80::1]:22:a \"b\".set");
+    pool.facts.nanoseconds_of_tick = 2;
+    pool.facts.state = LinkState::reconnecting;
+    pool.facts.reconnects = 3;
+    pool.unconfirmed_bytes = 5;
+    CallTotals& persists = pool.of[static_cast<unsigned>(CallKind::persist)];
+    persists.bytes = 640;
+    persists.ticks = 1000000;                           // 2 ms
+    persists.calls[statistics::bucket_of(1000)] = 9;    // 2 us
+    persists.calls[statistics::bucket_of(1000000)] = 1; // 2 ms
+    return pool;
+}
+
+// By what stands before the value.
+std::map<std::string, double> samples_of(const std::string& text) {
+    std::map<std::string, double> samples;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (!line.starts_with('#'))
+            samples[line.substr(0, line.rfind(' '))] = std::stod(line.substr(line.rfind(' ')));
+    return samples;
+}
+
+constexpr const char* pool_labels = R"(target="user@[fe80::1]:22",pool_set="a \"b\".set",pid="7")";
+
+TEST(Metrics, SayWhatWasCounted) {
+    const auto samples = samples_of(metrics_of(std::vector{some_pool()}));
+    const auto of = [&](const std::string& name, const std::string& more) {
+        const auto found = samples.find(name + "{" + pool_labels + more + "}");
+        return found == samples.end() ? -1 : found->second;
+    };
+    EXPECT_EQ(of("rpmem_pool_reconnects_total", ""), 3);
+    EXPECT_EQ(of("rpmem_pool_unconfirmed_bytes", ""), 5);
+    EXPECT_EQ(of("rpmem_pool_state", R"(,state="reconnecting")"), 1);
+    EXPECT_EQ(of("rpmem_pool_state", R"(,state="connected")"), 0);
+    EXPECT_EQ(of("rpmem_pool_call_bytes_total", R"(,call="persist")"), 640);
+    const std::string calls = "rpmem_pool_call_duration_seconds";
+    EXPECT_EQ(of(calls + "_bucket", R"(,call="persist",le="1e-05")"), 9);
+    EXPECT_EQ(of(calls + "_bucket", R"(,call="persist",le="0.001")"), 9);
+    EXPECT_EQ(of(calls + "_bucket", R"(,call="persist",le="0.005")"), 10);
+    EXPECT_EQ(of(calls + "_bucket", R"(,call="persist",le="+Inf")"), 10);
+    EXPECT_EQ(of(calls + "_count", R"(,call="persist")"), 10);
+    EXPECT_NEAR(of(calls + "_sum", R"(,call="persist")"), 0.002, 1e-9);
+    EXPECT_EQ(of(calls + "_count", R"(,call="read")"), 0);
+}
+
+TEST(Summary, IsInNanoseconds) {
+    const CallSummary persists = summarize(some_pool(), CallKind::persist);
+    EXPECT_EQ(persists.calls, 10);
+    EXPECT_GE(persists.p50, 2000);
+    EXPECT_LE(persists.p50, 2250);
+    EXPECT_GE(persists.longest, 2000000);
+    EXPECT_LE(persists.longest, 2250000);
+    EXPECT_EQ(persists.total, 2000000);
+}
+
+TEST(MetricsFile, IsReplacedAsAWhole) {
+    std::string directory = std::filesystem::temp_directory_path() / "rpmem-metrics-XXXXXX";
+    ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+    std::ofstream(directory + "/.one.prom.new") << "left behind by a program that was killed";
+    for (const char* text : {"first\n", "second, and longer\n", "3\n"}) {
+        ASSERT_TRUE(test::succeeded(statistics::replace_file(directory, "one.prom", text)));
+        std::stringstream seen;
+        seen << std::ifstream(directory + "/one.prom").rdbuf();
+        EXPECT_EQ(seen.str(), text);
+    }
+    struct stat status {};
+    ASSERT_EQ(::stat((directory + "/one.prom").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0644);
+    EXPECT_FALSE(std::filesystem::exists(directory + "/.one.prom.new"));
+    std::filesystem::remove_all(directory);
+    const auto failed = statistics::replace_file(directory, "one.prom", "4\n");
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, ENOENT);
+    EXPECT_NE(failed.error().text.find(directory), std::string::npos);
+}
+
+} // namespace
+} // namespace rpmem::initiator
