@@ -12,6 +12,9 @@
 namespace rpmem::initiator {
 namespace {
 
+// More than any target gives. A file that claims more could keep a reader busy for days.
+constexpr std::uint32_t most_lanes = 65536;
+
 constexpr double longest_tick = 1e6; // nanoseconds; those of processors are shorter than 1e3
 
 // Read and not mapped: its writer goes on meanwhile, and a file of somebody else's could be made
@@ -51,7 +54,7 @@ Result<PoolSnapshot> read_counters(int file) {
                     "version of librpmem than this tool: restart it",
                     header.version, counter_version);
     struct stat status {};
-    if (::fstat(file, &status) != 0 ||
+    if (header.facts.lane_count > most_lanes || ::fstat(file, &status) != 0 ||
         static_cast<std::uint64_t>(status.st_size) !=
             lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
         return invalid("the statistics are not as long as {} lanes make them",

@@ -107,6 +107,9 @@ TEST(PoolCounterFile, OfSomebodyElseIsLookedAtBeforeItIsBelieved) {
          [](auto& header) { header.size_of_lane -= 8; }},
         {"no length of a tick", lanes_begin + sizeof(LaneCounters),
          [](auto& header) { header.facts.nanoseconds_of_tick = 0; }},
+        // Sparse, and as long as it says.
+        {"lanes for days", lanes_begin + std::size_t{100000} * sizeof(LaneCounters),
+         [](auto& header) { header.facts.lane_count = 100000; }},
         {"too many lanes", lanes_begin + sizeof(LaneCounters),
          [](auto& header) { header.facts.lane_count = UINT32_MAX; }},
     };
