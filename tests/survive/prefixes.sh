@@ -55,12 +55,13 @@ make_target_that_logs() {
     RPMEM_CMD=$dir/rpmemd
 }
 
-# There may be none at this moment.
+# There may be none at this moment: 1.
 cut_off() {
     local ways=(kill_ssh kill_sshd_session)
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || ways+=("reset_connections lanes" "reset_connections ssh")
     # shellcheck disable=SC2086 # words
-    (${ways[RANDOM % ${#ways[@]}]}) >/dev/null 2>&1 && cuts=$((cuts + 1))
+    (${ways[RANDOM % ${#ways[@]}]}) >/dev/null 2>&1 || return 1
+    cuts=$((cuts + 1))
 }
 
 run_program() {
@@ -70,6 +71,10 @@ run_program() {
     RPMEM_CLIENT_ENV+=" RPMEM_FLUSH_CLIENT_LOG=$LOCAL/calls"
     workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" &
     program=$!
+    # The first cut comes as soon as there is something to cut: a short run may be over by the second.
+    until cut_off || ! kill -0 "$program" 2>/dev/null; do
+        sleep 0.05
+    done
     while kill -0 "$program" 2>/dev/null; do
         sleep "$((RANDOM % 3)).$((RANDOM % 10))"
         cut_off

@@ -60,6 +60,8 @@ struct Layout {
     std::string text; // of the error; "@" is the directory
 };
 
+void PrintTo(const Layout& layout, std::ostream* stream) { *stream << layout.name; }
+
 Layout used(const char* name, Arrange arrange, const char* path = "dir/file") {
     return {.name = name, .arrange = std::move(arrange), .path = path, .code = 0, .text = ""};
 }
@@ -198,8 +200,7 @@ TEST_P(TrustedPath, DecidesOnPoolSets) {
         EXPECT_FALSE(test::contains(opened.error().text, "/part"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, TrustedPath, testing::ValuesIn(layouts),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Layouts, TrustedPath, testing::ValuesIn(layouts));
 
 class PartModes : public PoolFixture {};
 
