@@ -158,10 +158,12 @@ def check_context(text, paths):
     """Above the charts stands where each report comes from."""
     for path in paths:
         context = json.load(open(path))["context"]
-        for name in ("date", "host_name", "num_cpus", "target"):
-            value = context.get(name, "?")
-            if isinstance(value, int) or re.fullmatch("[ -~]*", value):
-                assert str(value) in text, f"{name} of {path}: {value}"
+        date, host, processors, target = (
+            str(context.get(name, "?")) for name in ("date", "host_name", "num_cpus", "target")
+        )
+        if host.isprintable():
+            wanted = f"{date} on {host}, {processors} processors, target {target}."
+            assert wanted in text, f"{wanted} is not in: {text}"
 
 
 def main():
