@@ -203,14 +203,14 @@ Error Session::explain(Error error, const PoolRequest& request) const {
 }
 
 // The lanes use the pool: they go first.
-Result<> Session::end_pool(bool remove) {
+Result<> Session::end_pool(bool remove, const WhileLocked& ended_in_order) {
     lanes_.reset();
     fault_guard_.reset();
     const bool undo = state_ == State::created;
     become(State::closed);
     if (!remove)
-        return pool_->close();
-    return undo ? pool_->undo_create() : pool_->remove();
+        return pool_->close(ended_in_order);
+    return undo ? pool_->undo_create(ended_in_order) : pool_->remove(ended_in_order);
 }
 
 PoolAccess Session::access() const {
@@ -382,13 +382,12 @@ Granted<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
-    const Result<> done = end_pool(remove && !forbidden);
+    const Result<> done = end_pool(remove && !forbidden, [this] { registration_.closed(); });
     if (const auto failure = pool_->medium_failure())
         failures_.set(*failure);
     pool_.reset();
     if (!done)
         return refuse(done.error());
-    registration_.closed();
     if (forbidden)
         return refuse(wire::Status::no_access,
                       "the pool was closed and not deleted: this key may not delete pools that it "

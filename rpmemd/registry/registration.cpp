@@ -216,6 +216,13 @@ void Registration::save() {
         log_.warning("the record of the pool stays as it was: {}", written.error().text);
 }
 
+// Then the record is unlocked, so that the next session of the pool need not wait for it.
+void Registration::save_last() {
+    save();
+    become(State::closed);
+    pool_file_.reset();
+}
+
 void Registration::before_change() {
     has_changed_ = true;
     pool_.headers = {};
@@ -233,14 +240,12 @@ void Registration::give_back() {
         return;
     pool_.closed = true;
     pool_ = last_.value_or(pool_);
-    save();
-    become(State::closed);
+    save_last();
 }
 
 void Registration::closed() {
     pool_.closed = true;
-    save();
-    become(State::closed);
+    save_last();
 }
 
 void Registration::seen() {

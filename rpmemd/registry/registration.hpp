@@ -75,8 +75,10 @@ public:
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
     // Nobody has written to the pool: its record is again what it was, unless headers were changed.
+    // Its parts are still locked.
     void give_back();
-    // The pool was closed by CLOSE, and all is durable.
+    // CLOSE has closed the pool, and all is durable. Its parts are still locked: otherwise the next
+    // session could open the pool before its record says this.
     void closed();
 
     // state-dir, as a descriptor; -1: it cannot be used.
@@ -102,6 +104,7 @@ private:
                                    const PoolRecord& now) const;
     Result<> write_pool_record(const std::string& name, const std::optional<PoolRecord>& last);
     void save();
+    void save_last();
     void warn(const std::string& text);
 
     std::filesystem::path state_dir_;
