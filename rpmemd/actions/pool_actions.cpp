@@ -59,6 +59,7 @@ FoundNames find_names(const fs::path& directory) {
         if (may_be_pool_set(*entry))
             found.names.push_back(entry->path().lexically_relative(directory).native());
     }
+    found.all = found.all && !error; // a directory could not be read to its end
     std::ranges::sort(found.names);
     return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rpmemd does in place of a session, for rpmemctl(1): each verb is answered by one JSON
-// document. docs/rpmemctl-json.md has its members.
+// document. rpmemctl(1) has its members.
 #pragma once
 
 #include "common/base/log.hpp"
