@@ -180,7 +180,7 @@ Result<> check_may_create(const Configuration& configuration) {
         return refused(fmt::format("this key may not create pool set {}: its name leads out of {}, "
                                    "or has a component that begins with \".\"",
                                    request.name, configuration.poolset_dir.native()));
-    for (const std::string& part : request.parts) {
+    for (const std::string& part : parts_of(request, configuration.poolset_dir)) {
         const std::filesystem::path path(part);
         std::error_code none;
         if (!stays_beneath(path.lexically_relative(configuration.poolset_dir)))

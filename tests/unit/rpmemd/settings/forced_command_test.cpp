@@ -226,6 +226,7 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
 TEST(ForcedCommand, CreatesOnlyInThePoolSetDirectory) {
     const test::TemporaryDirectory home;
     std::ofstream(home.path() / "there") << "x";
+    std::ofstream(home.path() / "old.part0") << "x";
     std::filesystem::create_symlink("nowhere", home.path() / "link");
     const std::string at = home.path().native();
     const struct {
@@ -234,6 +235,7 @@ TEST(ForcedCommand, CreatesOnlyInThePoolSetDirectory) {
         bool allowed;
     } cases[] = {{"a", {}, true},
                  {"sub/a.set", {at + "/p.0", at + "/sub/p.1"}, true},
+                 {"old", {}, false}, // its part would be old.part0
                  {".profile", {}, false},
                  {".ssh/rc", {}, false},
                  {"sub/.a", {}, false},
