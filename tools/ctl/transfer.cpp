@@ -101,11 +101,16 @@ Result<PoolSession> PoolSession::open(const std::string& target, const std::stri
 
 PoolSession::~PoolSession() { pool_.reset(); } // before its memory
 
+Result<> PoolSession::push(Range range, unsigned lane) const {
+    return ::rpmem_persist(pool_.get(), range.begin, range.size(), lane, RPMEM_PERSIST_RELAXED) == 0
+               ? Result<>()
+               : library_failure();
+}
+
 Result<> PoolSession::push(const ImageFile& file, Range range, unsigned lane) const {
     const std::span memory(memory_.get() + range.begin, range.size());
     RPMEM_TRY(file.read(range.begin, memory));
-    if (::rpmem_persist(pool_.get(), range.begin, range.size(), lane, RPMEM_PERSIST_RELAXED) != 0)
-        return library_failure();
+    RPMEM_TRY(push(range, lane));
     // The memory of a large pool would not have room. What cannot be given back stays.
     static_cast<void>(::madvise(memory.data(), memory.size(), MADV_DONTNEED));
     return {};

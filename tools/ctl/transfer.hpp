@@ -36,7 +36,9 @@ public:
     ~PoolSession();
 
     [[nodiscard]] unsigned lanes() const { return lanes_; }
-    // RANGE of FILE, which begins a page, is durable on the target on return.
+    // RANGE of the local memory is durable on the target on return.
+    [[nodiscard]] Result<> push(Range range, unsigned lane) const;
+    // Likewise of FILE; RANGE begins a page.
     [[nodiscard]] Result<> push(const ImageFile& file, Range range, unsigned lane) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer,
                                 unsigned lane) const;
