@@ -44,7 +44,7 @@ void sync_parts(const MappedPool& pool) {
     }
 }
 
-// Where this fails, too, only the next open can tell which headers the pool has: it is over.
+// If this fails, too, only the next open can tell which headers the pool has: it is over.
 void undo_headers(const MappedPool& pool) {
     const auto written = write_headers(pool);
     if (!written && pool.medium.failure_code() == 0)
@@ -152,7 +152,7 @@ Result<> Pool::close(const WhileLocked& ended_in_order) {
     failure_ = mapped_->medium.failure();
     if (failure_) {
         result = failed(*failure_);
-        // Whoever opens the pool next must see the medium, and not what it never took.
+        // The next session must see the medium, and not what it never took.
         mapped_->memory.release();
         drop_cache(mapped_->parts);
     }

@@ -41,7 +41,7 @@ struct StoreOptions {
     std::filesystem::path system_root = "/"; // where sys is; another one for tests
 };
 
-// What a pool calls when it has ended in order, while its parts are still locked: nobody else can
+// A pool calls this when it has ended in order, while its parts are still locked: nobody else can
 // have opened it yet.
 using WhileLocked = std::function<void()>;
 

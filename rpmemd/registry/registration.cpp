@@ -161,7 +161,7 @@ Result<> Registration::write_pool_record(const std::string& name,
     if (written)
         return {};
     pool_file_.reset(); // nothing more is written to it
-    // Whoever has the last record would not notice that there was a session since.
+    // The owner of the last record would not notice that there was a session since.
     const bool is_ours = last && last->owner == pool_.owner;
     const bool stays = !is_ours && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0;
     if (stays && last && last->owner != Owner{})

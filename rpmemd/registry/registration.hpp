@@ -26,7 +26,7 @@
 
 namespace rpmem::target {
 
-// What is to be done about a replica that is not what it was.
+// The remedy for a replica that is not what it was.
 inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remove, or pmempool "
                                             "rm), and then run pmempool sync, which alone "
                                             "would take it for healthy and copy nothing";
@@ -90,7 +90,7 @@ public:
     // Nothing: it is not known who has POOL_SET.
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
-    // What the initiator should know since it was last asked.
+    // Texts for the initiator that came up since the last call.
     [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done in place of a session, and answered by one JSON document: see
+// An action that rpmemd does in place of a session, and answers with one JSON document: see
 // rpmemd/actions/run_action.hpp. The command line and the forced command's grammar have the same
 // words for it.
 #pragma once

@@ -111,7 +111,7 @@ Result<> PoolSession::push(const ImageFile& file, Range range, unsigned lane) co
     const std::span memory(memory_.get() + range.begin, range.size());
     RPMEM_TRY(file.read(range.begin, memory));
     RPMEM_TRY(push(range, lane));
-    // The memory of a large pool would not have room. What cannot be given back stays.
+    // A large pool would not fit into memory. If the kernel keeps the pages, no harm is done.
     static_cast<void>(::madvise(memory.data(), memory.size(), MADV_DONTNEED));
     return {};
 }
