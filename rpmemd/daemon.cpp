@@ -330,7 +330,7 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
     return next;
 }
 
-// The last message may take the place of a response. Whoever does not know it has the text.
+// The last message may take the place of a response. A peer that does not know it has the text.
 Outcome ControlLoop::end_for(const MediumFailure& failure) {
     log_.error("the session ends: {}", failure.text);
     if (knows_medium_failure_)

@@ -32,7 +32,7 @@ std::string escaped(std::string_view value) {
     return text;
 }
 
-// The exporter is another user, as a rule. Who may read is for the mode of the directory to say.
+// The exporter is another user, as a rule. The mode of the directory decides who may read.
 constexpr mode_t mode_when_written = 0644;
 
 Failure cannot(std::string_view step, const std::string& path) {

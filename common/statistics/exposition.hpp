@@ -33,7 +33,7 @@ private:
     std::string text_;
 };
 
-// Whoever reads DIRECTORY/NAME sees the old text or TEXT, whole.
+// A reader of DIRECTORY/NAME sees the old text or TEXT, whole.
 [[nodiscard]] Result<> replace_file(const std::string& directory, const std::string& name,
                                     std::string_view text);
 
