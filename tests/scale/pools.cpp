@@ -32,7 +32,7 @@ constexpr std::size_t header = 4096; // of a pool that is created; what stands t
 constexpr std::size_t range = 64;    // what a lane persists
 constexpr std::size_t step = std::size_t{64}
                              << 20; // of fill and check: that much memory is touched at once
-constexpr unsigned most_threads = 16;
+constexpr std::size_t openers = 16; // threads that open pools
 
 struct Options {
     bool creates = false;
@@ -85,12 +85,12 @@ void expect_words(const char* bytes, std::size_t offset, std::size_t length, std
     }
 }
 
-// All of COUNT, by several threads.
+// FUNCTION(0) to FUNCTION(COUNT - 1), by so many threads.
 template <typename Function>
-void for_each(std::size_t count, const Function& function) {
+void for_each(std::size_t count, std::size_t most_threads, const Function& function) {
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < std::min<std::size_t>(count, most_threads); ++i)
+    for (std::size_t i = 0; i < std::min(count, most_threads); ++i)
         threads.emplace_back([&] {
             for (std::size_t each = next++; each < count; each = next++)
                 function(each);
@@ -136,7 +136,7 @@ std::size_t offset_of(const Options& options, unsigned lane) {
 
 // A read is the cheapest first use: the target syncs nothing.
 void connect_lanes(const Options& options, const std::vector<Pool>& pools) {
-    for_each(pools.size(), [&](std::size_t index) {
+    for_each(pools.size(), openers, [&](std::size_t index) {
         char bytes[range];
         for (unsigned lane = 0; lane < options.lanes; ++lane)
             if (rpmem_read(pools[index].handle, bytes, header, range, lane) != 0)
@@ -145,9 +145,9 @@ void connect_lanes(const Options& options, const std::vector<Pool>& pools) {
     });
 }
 
-// Each pool's lanes one after the other, as the first calls of a program's threads are.
+// Each pool's lanes one after the other, and all pools at once, as those of many programs are.
 void use_lanes(const Options& options, std::vector<Pool>& pools, std::uint64_t seed) {
-    for_each(pools.size(), [&](std::size_t index) {
+    for_each(pools.size(), pools.size(), [&](std::size_t index) {
         Pool& pool = pools[index];
         for (unsigned lane = 0; lane < options.lanes; ++lane) {
             write_words(pool.memory, offset_of(options, lane), range, seed);
@@ -180,7 +180,7 @@ void check(const Options& options, const Pool& pool) {
 }
 
 void read_lanes(const Options& options, const std::vector<Pool>& pools, std::uint64_t seed) {
-    for_each(pools.size(), [&](std::size_t index) {
+    for_each(pools.size(), openers, [&](std::size_t index) {
         for (unsigned lane = 0; lane < options.lanes; ++lane) {
             char bytes[range];
             if (rpmem_read(pools[index].handle, bytes, offset_of(options, lane), range, lane) != 0)
@@ -191,7 +191,7 @@ void read_lanes(const Options& options, const std::vector<Pool>& pools, std::uin
 }
 
 void close_all(std::vector<Pool>& pools) {
-    for_each(pools.size(), [&](std::size_t index) {
+    for_each(pools.size(), openers, [&](std::size_t index) {
         if (rpmem_close(pools[index].handle) != 0)
             fail(std::string("close: ") + rpmem_errormsg());
     });
@@ -218,7 +218,8 @@ int main(int argc, char** argv) {
                           .what = argc > 7 ? argv[7] : ""};
     std::vector<Pool> pools(options.count);
     timed("all_open_ms", [&] {
-        for_each(pools.size(), [&](std::size_t index) { open_pool(options, index, pools[index]); });
+        for_each(pools.size(), openers,
+                 [&](std::size_t index) { open_pool(options, index, pools[index]); });
     });
     say("longest_open_ms", std::ranges::max(pools, {}, &Pool::open_ms).open_ms);
     timed("connect_ms", [&] { connect_lanes(options, pools); });
