@@ -77,25 +77,12 @@ program_pid() {
     pgrep -P "$(pgrep -P "$program" -x timeout || echo "$program")" -x rpmem_workload
 }
 
-counts() {
-    od -An -v -tu8 -w8 -N $((8 * threads)) "$counts_file" 2>/dev/null
-}
-
 # expect_progress SECONDS: each thread makes two steps, the first of which may have been under way.
 expect_progress() {
-    local before=() after=() thread end=$(($(now_ms) + $1 * 1000)) waits
-    mapfile -t before < <(counts)
-    while [ "$(now_ms)" -lt "$end" ]; do
-        kill -0 "$program" 2>/dev/null || fail "the program has ended: $(cat "$LOCAL/output")"
-        mapfile -t after < <(counts)
-        waits=
-        for ((thread = 0; thread < threads; thread++)); do
-            [ "${after[thread]:-0}" -ge $((${before[thread]:-0} + 2)) ] || waits=yes
-        done
-        [ -n "$waits" ] || return 0
-        sleep 0.02
-    done
-    return 1
+    local status=0
+    "$RPMEM_AWAIT_STEPS" "$counts_file" "$threads" "$1" "$program" || status=$?
+    [ "$status" -le 1 ] || fail "the program has ended: $(cat "$LOCAL/output")"
+    return "$status"
 }
 
 # suffer FAULT [ARGUMENT...]: the program goes on after it.

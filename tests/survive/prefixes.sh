@@ -55,12 +55,13 @@ make_target_that_logs() {
     RPMEM_CMD=$dir/rpmemd
 }
 
-# There may be none at this moment.
+# There may be none at this moment: 1.
 cut_off() {
     local ways=(kill_ssh kill_sshd_session)
     [ -z "${RPMEM_TEST_SSHD_NETWORK:-}" ] || ways+=("reset_connections lanes" "reset_connections ssh")
     # shellcheck disable=SC2086 # words
-    (${ways[RANDOM % ${#ways[@]}]}) >/dev/null 2>&1 && cuts=$((cuts + 1))
+    (${ways[RANDOM % ${#ways[@]}]}) >/dev/null 2>&1 || return 1
+    cuts=$((cuts + 1))
 }
 
 run_program() {
@@ -68,15 +69,21 @@ run_program() {
     cuts=0
     [ "$calls" = persists ] || RPMEM_CLIENT_PRELOAD=$RPMEM_FLUSH_CLIENT
     RPMEM_CLIENT_ENV+=" RPMEM_FLUSH_CLIENT_LOG=$LOCAL/calls"
-    workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" &
+    workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" \
+        >"$LOCAL/output" 2>&1 &
     program=$!
+    # An open that is cut off fails, as it should; a short run may be over by the second cut.
+    expect_progress 60 || fail "the program does not begin, seed $seed"
+    until cut_off || ! kill -0 "$program" 2>/dev/null; do
+        sleep 0.05
+    done
     while kill -0 "$program" 2>/dev/null; do
         sleep "$((RANDOM % 3)).$((RANDOM % 10))"
         cut_off
     done
     wait "$program" || status=$?
     RPMEM_CLIENT_PRELOAD=
-    [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/library.log")"
+    [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/output" "$LOCAL/library.log")"
 }
 
 # check_prefixes IMAGE_FILE LEAVE_OUT

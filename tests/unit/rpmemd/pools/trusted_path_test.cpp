@@ -198,8 +198,7 @@ TEST_P(TrustedPath, DecidesOnPoolSets) {
         EXPECT_FALSE(test::contains(opened.error().text, "/part"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, TrustedPath, testing::ValuesIn(layouts),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Layouts, TrustedPath, testing::ValuesIn(layouts));
 
 class PartModes : public PoolFixture {};
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// await_steps COUNTS_FILE THREADS SECONDS PID: waits until each thread of the workload has made two more
+// steps: the first of them may have been under way. The workload keeps its counts in COUNTS_FILE
+// (tests/clients/workload.c). 1: they were not made in so many seconds; 3: process PID has ended.
+// One process waits, and the script forks none while it does: in a script that runs for hours, process
+// ids come round again every few minutes, and bash then mistakes a new child for an old one.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 64, POLL_MS = 20, ENDED = 3 };
+
+static uint64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// A file that is not there yet, or still short, counts as no step.
+static void read_counts(const char* path, uint64_t* counts, unsigned threads) {
+    memset(counts, 0, threads * sizeof(*counts));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (pread(fd, counts, threads * sizeof(*counts), 0) < (ssize_t)(threads * sizeof(*counts)))
+        memset(counts, 0, threads * sizeof(*counts));
+    close(fd);
+}
+
+static int all_went_on(const uint64_t* before, const uint64_t* now, unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i)
+        if (now[i] < before[i] + 2)
+            return 0;
+    return 1;
+}
+
+int main(int argc, char** argv) {
+    const unsigned threads = argc == 5 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    if (threads == 0 || threads > MOST_THREADS) {
+        fprintf(stderr, "usage: await_steps COUNTS_FILE THREADS SECONDS PID\n");
+        return 2;
+    }
+    uint64_t before[MOST_THREADS];
+    uint64_t now[MOST_THREADS];
+    read_counts(argv[1], before, threads);
+    const uint64_t end = milliseconds() + strtoull(argv[3], NULL, 10) * 1000;
+    struct pollfd program = {.fd = (int)syscall(SYS_pidfd_open, atoi(argv[4]), 0), .events = POLLIN};
+    if (program.fd < 0) {
+        fprintf(stderr, "await_steps: process %s: %s\n", argv[4], strerror(errno));
+        return ENDED;
+    }
+    do {
+        if (poll(&program, 1, POLL_MS) > 0)
+            return ENDED;
+        read_counts(argv[1], now, threads);
+        if (all_went_on(before, now, threads))
+            return 0;
+    } while (milliseconds() < end);
+    return 1;
+}
