@@ -18,8 +18,8 @@ namespace {
 // Prometheus asks every 15 seconds, as a rule.
 constexpr std::chrono::milliseconds interval(10000);
 
-// A confined session may not change the mode of its file, which others read.
-constexpr mode_t mask_of_new_files = 022;
+// Others read the file. A confined session may not change its mode, and makes no other file.
+constexpr mode_t mask_when_confined = 022;
 
 std::uint64_t seconds_since_1970() {
     return static_cast<std::uint64_t>(
@@ -49,6 +49,13 @@ SessionStatistics::~SessionStatistics() {
     stop_->raise();
     thread_.join();
     file_->remove();
+}
+
+int SessionStatistics::prepare_confinement() const {
+    if (!file_)
+        return -1;
+    ::umask(mask_when_confined);
+    return file_->directory();
 }
 
 void SessionStatistics::start(SessionFacts facts,
