@@ -42,10 +42,16 @@ find_path(XXHASH_INCLUDE_DIR xxhash.h)
 if(NOT XXHASH_INCLUDE_DIR)
     message(FATAL_ERROR "xxhash.h is missing: apt-get install libxxhash-dev")
 endif()
+# Another header, for common/base/probes.hpp; without it there are no probes.
+find_path(SDT_INCLUDE_DIR sys/sdt.h)
+if(NOT SDT_INCLUDE_DIR)
+    message(STATUS "There are no probes for bpftrace: sys/sdt.h is missing. "
+        "With them: apt-get install systemtap-sdt-dev")
+endif()
 find_package(Threads REQUIRED)
 find_package(benchmark QUIET) # rpmem-bench and a test; without it both are left out
 
-# rpmem_with_tests: whether the tests are built. Who only wants to install needs none of their packages.
+# rpmem_with_tests: whether the tests are built. An installation needs none of their packages.
 set(rpmem_with_tests ${RPMEM_BUILD_TESTS})
 if(RPMEM_BUILD_TESTS STREQUAL "AUTO")
     set(rpmem_with_tests ON)

@@ -50,7 +50,7 @@ public:
     Link& operator=(const Link&) = delete;
 
     // The association, if it is not known to be lost; else waits until another one is there.
-    // Whoever comes first makes it. From any thread.
+    // The first caller makes it. From any thread.
     Result<std::shared_ptr<Association>> association();
     // Of the first association, before there can be another one: see Association::keep().
     void keep() noexcept { seen_by_child_.load()->keep(); }
@@ -80,7 +80,7 @@ private:
     Result<std::shared_ptr<Association>> try_or_give_up(Association& lost,
                                                         const Error& loss) noexcept;
     Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
-    Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time);
+    Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time, unsigned number);
     void tell_waiting();
     [[nodiscard]] std::string name() const;
 

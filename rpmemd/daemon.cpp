@@ -48,9 +48,10 @@ public:
           output_(channel.output), resumes_(handshake.agreement.resume),
           silence_(
               std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::least_silence)),
+          statistics_(configuration.stats_dir, log),
           session_(
               configuration, channel.addresses, std::move(handshake),
-              [input = channel.input] { return has_hung_up(input); }, log) {}
+              [input = channel.input] { return has_hung_up(input); }, statistics_, log) {}
 
     int run();
 
@@ -87,6 +88,7 @@ private:
     PeerSilence silence_;
     PeerSilence first_silence_{pool_time}; // while there is no pool, when nobody sends heartbeats
     wire::Bytes request_;                  // that is being handled, as it came
+    SessionStatistics statistics_;
     Session session_;
     std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
@@ -332,7 +334,7 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
     return next;
 }
 
-// The last message may take the place of a response. Whoever does not know it has the text.
+// The last message may take the place of a response. A peer that does not know it has the text.
 Outcome ControlLoop::end_for(const MediumFailure& failure) {
     log_.error("the session ends: {}", failure.text);
     if (knows_medium_failure_)

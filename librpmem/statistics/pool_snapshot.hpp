@@ -3,6 +3,7 @@
 // status` and the file for Prometheus tell.
 #pragma once
 
+#include "common/statistics/call_totals.hpp"
 #include "librpmem/statistics/pool_counters.hpp"
 
 #include <array>
@@ -11,11 +12,7 @@
 
 namespace rpmem::initiator {
 
-struct CallTotals {
-    std::uint64_t bytes = 0;
-    std::uint64_t ticks = 0;
-    statistics::Counts calls{};
-};
+using statistics::CallTotals;
 
 struct PoolSnapshot {
     std::uint32_t process = 0;
@@ -41,7 +38,7 @@ struct CallSummary {
 
 [[nodiscard]] CallSummary summarize(const PoolSnapshot& snapshot, CallKind call);
 
-// What happened between two snapshots of one pool.
+// The difference between two snapshots of one pool.
 [[nodiscard]] PoolSnapshot since(const PoolSnapshot& before, PoolSnapshot now);
 
 // A text of PoolFacts, which another process may have written.

@@ -19,8 +19,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace rpmem::target {
@@ -149,6 +151,18 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
+// False, with errno, if another has it for longer than examine_pool() does, which only looks.
+bool lock_soon(int fd, int how) {
+    constexpr int tries = 5;
+    constexpr std::chrono::milliseconds pause(2);
+    for (int attempt = 1; flock(fd, how | LOCK_NB) != 0; ++attempt) {
+        if (errno != EWOULDBLOCK || attempt == tries)
+            return false;
+        std::this_thread::sleep_for(pause);
+    }
+    return true;
+}
+
 Failure sync_failure(int code, const std::filesystem::path& path) {
     return fail_errno(ErrorClass::resource_limit, code, "cannot make the header of part {} durable",
                       path.native());
@@ -201,7 +215,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
 }
 
 Result<> PartFile::lock(const ResolvedPath& place) const {
-    if (flock(fd(), (read_only_ ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
+    if (!lock_soon(fd(), read_only_ ? LOCK_SH : LOCK_EX))
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());
     if (!is_at(place.entry))

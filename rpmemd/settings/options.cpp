@@ -55,8 +55,9 @@ struct Options {
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
-// What it does, in place of serving a session.
-void declare_actions(CLI::App& app, Options& options, const std::string& version) {
+// What it does, in place of serving a session. Gives back the options that leave no room for another action.
+std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
+                                          const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");
     app.set_version_flag("-V,--version", version, "print the version and exit");
     app.add_option("-c,--config", options.config,
@@ -80,14 +81,17 @@ void declare_actions(CLI::App& app, Options& options, const std::string& version
                "--probe", options.outright.probe,
                "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
             ->excludes(remove);
-    app.add_flag("--check-config", options.check_config,
-                 "print every setting and where its value comes from, and exit")
-        ->excludes(remove)
-        ->excludes(probe);
+    auto* check_config =
+        app.add_flag("--check-config", options.check_config,
+                     "print every setting and where its value comes from, and exit")
+            ->excludes(remove)
+            ->excludes(probe);
+    return {remove, probe, check_config};
 }
 
-// The verbs of the table, and what may follow each.
-void declare_verbs(CLI::App& app, Options& options) {
+// The verbs of the table, and what may follow each. ACTIONS exclude them. CLI11's way to find an
+// option by its name ends the process where memory is short.
+void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Option*>& actions) {
     std::vector<CLI::Option*> declared;
     const auto follows = [&](CLI::Option* option, ActionRequest::Verb verb) {
         const auto words = action_words();
@@ -102,8 +106,8 @@ void declare_verbs(CLI::App& app, Options& options) {
                                               : app.add_option(name, options.request.name, help)
                                                     ->type_name(argument)
                                                     ->option_text(argument);
-        for (const char* other : {"--remove", "--probe", "--check-config"})
-            option->excludes(app.get_option(other));
+        for (CLI::Option* other : actions)
+            option->excludes(other);
         for (CLI::Option* other : declared)
             option->excludes(other);
         declared.push_back(option);
@@ -166,8 +170,7 @@ void declare_settings(CLI::App& app, Options& options) {
 
 void declare(CLI::App& app, Options& options, const std::string& version) {
     app.name("rpmemd");
-    declare_actions(app, options, version);
-    declare_verbs(app, options);
+    declare_verbs(app, options, declare_actions(app, options, version));
     declare_limits(app, options);
     declare_settings(app, options);
     app.footer(footer);

@@ -69,9 +69,11 @@ run_program() {
     cuts=0
     [ "$calls" = persists ] || RPMEM_CLIENT_PRELOAD=$RPMEM_FLUSH_CLIENT
     RPMEM_CLIENT_ENV+=" RPMEM_FLUSH_CLIENT_LOG=$LOCAL/calls"
-    workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" &
+    workload run "$pool" --threads "$threads" --steps "$steps" --counts "$counts_file" \
+        >"$LOCAL/output" 2>&1 &
     program=$!
-    # The first cut comes as soon as there is something to cut: a short run may be over by the second.
+    # An open that is cut off fails, as it should; a short run may be over by the second cut.
+    expect_progress 60 || fail "the program does not begin, seed $seed"
     until cut_off || ! kill -0 "$program" 2>/dev/null; do
         sleep 0.05
     done
@@ -81,7 +83,7 @@ run_program() {
     done
     wait "$program" || status=$?
     RPMEM_CLIENT_PRELOAD=
-    [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/library.log")"
+    [ "$status" -eq 0 ] || fail "status $status of the program, seed $seed: $(cat "$LOCAL/output" "$LOCAL/library.log")"
 }
 
 # check_prefixes IMAGE_FILE LEAVE_OUT

@@ -60,8 +60,6 @@ struct Layout {
     std::string text; // of the error; "@" is the directory
 };
 
-void PrintTo(const Layout& layout, std::ostream* stream) { *stream << layout.name; }
-
 Layout used(const char* name, Arrange arrange, const char* path = "dir/file") {
     return {.name = name, .arrange = std::move(arrange), .path = path, .code = 0, .text = ""};
 }
