@@ -215,15 +215,9 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
     }
 }
 
-<<<<<<< HEAD
-// The same pool, opened again: the daemon refuses any other (ESTALE).
-Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
-    // A session that only reads takes no pool over.
-=======
 // The same pool, opened again: the daemon refuses any other (ESTALE). NUMBER: of this try.
 Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
-    // Who only reads takes no pool over.
->>>>>>> 5a9aabe9289473288d094baffcf01164841c0c9f
+    // A session that only reads takes no pool over.
     const bool takes_over = !current_->is_read_only();
     generation_ += takes_over ? 1 : 0;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
