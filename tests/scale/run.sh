@@ -120,11 +120,11 @@ most() {
     for pid in "${@:2}"; do "$1" "$pid"; done | sort -n | tail -n 1
 }
 
-# Lines of the daemon's log, of which none may be a warning.
+# Lines of the daemon's log for each session, of which none may be a warning.
 log_lines() {
     ! grep -E '\] (warning|error|critical): ' "$dir/log" || fault "the daemon warns"
     [ ! -s "$dir/library.log" ] || fault "the library warns"
-    wc -l <"$dir/log"
+    echo $(($(wc -l <"$dir/log") / $(grep -c ', provider tcp, port ' "$dir/log")))
 }
 
 kib_text() {
@@ -210,33 +210,37 @@ lanes() {
     row "64 MiB, 1024 lanes" "$(seconds_text "$(said all_open_ms)")"
 }
 
-# All at once, and all of them again when all daemons are killed.
+# What they have, what rpmemctl tells of them, and whether all of them come back.
 sessions() {
-    local count=200 listed began after dropped
+    local count=200 creating
     require_space 4
     write_sets $count 4M
     ulimit -S -n 4096 || skip "this user may not have 4096 descriptors"
     start create $count $((4 * mebibyte)) 1
+    creating=$(said all_open_ms)
     measure $count
     at_most "KiB of a daemon" "$daemon_kib" $((6 << 10))
     at_most "descriptors of a daemon" "$daemon_descriptors" 48
     at_most "descriptors of the program" "$program_descriptors" $((count * 16))
-    row "200 sessions of 4 MiB, 1 lane" "$(seconds_text "$(said all_open_ms)") for all"
+    row "200 sessions of 4 MiB, 1 lane" "$(seconds_text "$creating") for all"
+    list_sessions $count
+    come_back $count 1
+    come_back_past_limit $count
+    finish
+    start open $count $((4 * mebibyte)) 1
+    echo "opened within $(said all_open_ms) ms"
+    truncate_one
+    kill "$program"
+}
+
+# list_sessions COUNT
+list_sessions() {
+    local began listed
     began=${EPOCHREALTIME/./}
     "$ctl" sessions "$target" --json >"$dir/sessions" || fault "rpmemctl sessions: $(cat "$dir/sessions")"
-    after=$(((${EPOCHREALTIME/./} - began) / 1000))
+    echo "rpmemctl sessions takes $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
     listed=$(grep -c '"pool_set":' "$dir/sessions")
-    [ "$listed" -eq $count ] || fault "rpmemctl lists $listed sessions, not $count: $(head -c 2000 "$dir/sessions")"
-    echo "rpmemctl sessions takes $after ms"
-    come_back $count 1
-    # As sshd is set up without anybody's doing: of more than 10 logins at once it drops some.
-    sed -i 's/^MaxStartups .*/MaxStartups 10:30:100/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
-    kill -HUP "$RPMEM_TEST_SSHD_PID" # sshd starts itself again; logins that come meanwhile are tried again
-    come_back $count 2
-    dropped=$(grep -c '^drop connection' "$RPMEM_TEST_SSHD_DIR/sshd.log")
-    [ "$dropped" -gt 0 ] || fault "sshd dropped no login: this tries nothing"
-    echo "sshd dropped $dropped logins, which came again"
-    finish
+    [ "$listed" -eq "$1" ] || fault "rpmemctl lists $listed sessions, not $1: $(head -c 2000 "$dir/sessions")"
 }
 
 # come_back COUNT TIME: all daemons are killed, the TIME-th time.
@@ -252,8 +256,37 @@ come_back() {
         sleep 0.1
     done
     [ "$(daemons | wc -l)" -eq "$1" ] || fault "$(daemons | wc -l) daemons came back, not $1"
-    echo "all $1 sessions came back within $(said again_ms) ms," \
-        "MaxStartups $(awk '$1 == "MaxStartups" { print $2 }' "$RPMEM_TEST_SSHD_DIR/sshd_config")"
+    echo "all $1 sessions came back within $(said again_ms) ms"
+}
+
+# come_back_past_limit COUNT: with sshd as it is set up without anybody's doing. Of more than 10 logins at once
+# it drops some.
+come_back_past_limit() {
+    local dropped
+    sed -i 's/^MaxStartups .*/MaxStartups 10:30:100/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
+    kill -HUP "$RPMEM_TEST_SSHD_PID" # sshd starts itself again; logins that come meanwhile are tried again
+    come_back "$1" 2
+    dropped=$(grep -c '^drop connection' "$RPMEM_TEST_SSHD_DIR/sshd.log")
+    [ "$dropped" -gt 0 ] || fault "sshd dropped no login: this tries nothing"
+    echo "sshd dropped $dropped logins, which came again"
+    sed -i 's/^MaxStartups .*/MaxStartups 200/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
+    kill -HUP "$RPMEM_TEST_SSHD_PID"
+}
+
+# A user has fewer inotify instances than there are sessions. One without notices, too, that a part was
+# truncated that nobody uses.
+truncate_one() {
+    local pid number deadline=$((SECONDS + longest_wait))
+    for pid in $(daemons); do
+        readlink "/proc/$pid"/fd/* | grep -q inotify || break
+    done
+    number=$(readlink "/proc/$pid"/fd/* | sed -nE "s,^$dir/parts/pool([0-9]+)\$,\1,p")
+    readlink "/proc/$pid"/fd/* | grep -q inotify && echo "each session has inotify: this tries less"
+    truncate -s 2M "$dir/parts/pool$number"
+    until grep -q "$dir/parts/pool$number was truncated" "$dir/log"; do
+        [ $SECONDS -lt $deadline ] || fault "nobody noticed that part pool$number was truncated"
+        sleep 0.1 # the next look is a heartbeat later
+    done
 }
 
 prepare
