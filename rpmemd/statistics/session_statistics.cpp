@@ -62,7 +62,6 @@ void SessionStatistics::start(SessionFacts facts,
                               std::vector<std::shared_ptr<const WorkerCounters>> workers) {
     if (!file_)
         return;
-    ::umask(mask_of_new_files); // not before: the user's own is that of a new pool's parts
     facts.began = seconds_since_1970();
     facts.process = ::getpid();
     nanoseconds_of_tick_ = statistics::nanoseconds_of_tick(opened_, statistics::moment());
