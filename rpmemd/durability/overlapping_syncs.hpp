@@ -33,7 +33,13 @@ public:
         if (const int failed = latch_.code(); failed != 0)
             return failed;
         Slot& slot = enter();
-        const int code = sync();
+        int code = 0;
+        try {
+            code = sync();
+        } catch (...) { // no memory: this sync tells of no page, and nobody shall wait for it
+            static_cast<void>(leave(slot));
+            throw;
+        }
         if (code != 0)
             latch_.set(part_, offset, length, code);
         if (leave(slot))

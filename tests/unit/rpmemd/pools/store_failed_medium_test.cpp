@@ -119,6 +119,15 @@ TEST(OverlappingSyncs, ASyncThatOverlapsAFailedOneProvesNothing) {
     EXPECT_EQ(record.run(8192, 64, []() -> int { throw std::runtime_error("asked again"); }), EIO);
 }
 
+// Otherwise a daemon that has no memory in a sync would never end: the close of its pool syncs again.
+TEST(OverlappingSyncs, ASyncThatThrowsIsAwaitedByNobody) {
+    FailureLatch latch;
+    OverlappingSyncs record(latch, "part");
+    EXPECT_THROW(static_cast<void>(record.run(0, 1, []() -> int { throw std::bad_alloc(); })),
+                 std::bad_alloc);
+    EXPECT_EQ(record.run(0, 1, [] { return 0; }), 0);
+}
+
 TEST(OverlappingSyncs, ManyAtATimeReturn) {
     FailureLatch latch;
     OverlappingSyncs record(latch, "part");
