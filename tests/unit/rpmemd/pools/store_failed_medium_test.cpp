@@ -119,7 +119,8 @@ TEST(OverlappingSyncs, ASyncThatOverlapsAFailedOneProvesNothing) {
     EXPECT_EQ(record.run(8192, 64, []() -> int { throw std::runtime_error("asked again"); }), EIO);
 }
 
-// Otherwise a daemon that has no memory in a sync would never end: the close of its pool syncs again.
+// Otherwise a daemon that has no memory in a sync would never end: the close of its pool syncs
+// again.
 TEST(OverlappingSyncs, ASyncThatThrowsIsAwaitedByNobody) {
     FailureLatch latch;
     OverlappingSyncs record(latch, "part");
