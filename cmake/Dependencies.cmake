@@ -42,6 +42,12 @@ find_path(XXHASH_INCLUDE_DIR xxhash.h)
 if(NOT XXHASH_INCLUDE_DIR)
     message(FATAL_ERROR "xxhash.h is missing: apt-get install libxxhash-dev")
 endif()
+# Another header, for common/base/probes.hpp; without it there are no probes.
+find_path(SDT_INCLUDE_DIR sys/sdt.h)
+if(NOT SDT_INCLUDE_DIR)
+    message(STATUS "There are no probes for bpftrace: sys/sdt.h is missing. "
+        "With them: apt-get install systemtap-sdt-dev")
+endif()
 find_package(Threads REQUIRED)
 find_package(benchmark QUIET) # rpmem-bench and a test; without it both are left out
 

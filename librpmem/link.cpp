@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/link.hpp"
 
+#include "common/base/probes.hpp"
 #include "common/transport/crypto.hpp"
 #include "librpmem/link_thread.hpp"
 
@@ -192,7 +193,7 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
         std::max({time / least_tries, least_try, times_slower * current_->took()});
     milliseconds pause = settings_.reconnect_delay;
     for (unsigned tries = 1;; ++tries) {
-        auto next = try_once(std::min(longest_try, milliseconds(deadline.poll_timeout())));
+        auto next = try_once(std::min(longest_try, milliseconds(deadline.poll_timeout())), tries);
         if (next)
             return next;
         const Error& why = next.error();
@@ -214,11 +215,12 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
     }
 }
 
-// The same pool, opened again: the daemon refuses any other (ESTALE).
-Result<std::shared_ptr<Association>> Link::try_once(milliseconds time) {
+// The same pool, opened again: the daemon refuses any other (ESTALE). NUMBER: of this try.
+Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
     // A session that only reads takes no pool over.
     const bool takes_over = !current_->is_read_only();
     generation_ += takes_over ? 1 : 0;
+    RPMEM_PROBE(librpmem, reconnect, generation_, number);
     RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings_,
                                                 {.generation = generation_,
                                                  .takeover = takes_over ? &*takeover_ : nullptr,

@@ -80,7 +80,7 @@ private:
     Result<std::shared_ptr<Association>> try_or_give_up(Association& lost,
                                                         const Error& loss) noexcept;
     Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
-    Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time);
+    Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time, unsigned number);
     void tell_waiting();
     [[nodiscard]] std::string name() const;
 

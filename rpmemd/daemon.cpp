@@ -48,9 +48,10 @@ public:
           output_(channel.output), resumes_(handshake.agreement.resume),
           silence_(
               std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::least_silence)),
+          statistics_(configuration.stats_dir, log),
           session_(
               configuration, channel.addresses, std::move(handshake),
-              [input = channel.input] { return has_hung_up(input); }, log) {}
+              [input = channel.input] { return has_hung_up(input); }, statistics_, log) {}
 
     int run();
 
@@ -87,6 +88,7 @@ private:
     PeerSilence silence_;
     PeerSilence first_silence_{pool_time}; // while there is no pool, when nobody sends heartbeats
     wire::Bytes request_;                  // that is being handled, as it came
+    SessionStatistics statistics_;
     Session session_;
     std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
@@ -153,8 +155,10 @@ Outcome ControlLoop::wait_and_handle() {
         return end_badly(waited.error().text);
     if (fds[1].revents != 0)
         return end_by_signal();
+    // A user has 128 inotify instances by default. A session without looks at each heartbeat.
+    const bool parts_changed = session_.change_fd() < 0 || fds[4].revents != 0;
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
-    if (const Outcome outcome = handle_lanes(fds[4].revents != 0); outcome != Outcome::go_on)
+    if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
     if (first_silence_.is_over())
         return end_badly("the initiator does not ask for a pool: the session ends");

@@ -6,6 +6,7 @@
 #include "rpmemd/lanes/fabric_lane_server.hpp"
 #include "rpmemd/lanes/tcp_lane_server.hpp"
 #include "rpmemd/log_channel.hpp"
+#include "rpmemd/login.hpp"
 #include "rpmemd/request_check.hpp"
 #include "rpmemd/store_options.hpp"
 
@@ -22,34 +23,6 @@ namespace {
 
 // Over tcp the target's own processor stores what comes, and can as well flush it.
 bool has_appliance_method(wire::Provider provider) { return provider != wire::Provider::tcp; }
-
-// Up to its NULs, for people.
-std::string text_of(std::span<const char> field) {
-    return printable({field.begin(), std::find(field.begin(), field.end(), '\0')})
-        .substr(0, most_record_text);
-}
-
-// Of the session whose generation is 0: both ends derive the key of that one, and its initiator
-// shows the key later.
-Result<Owner> owner_of(const wire::LoginRequest& request,
-                       const transport::ControlTranscript& transcript) {
-    const bool shown = request.takeover != wire::TakeoverKey{};
-    if (shown != (request.generation > 0))
-        return fail(ErrorClass::target_refused, EBADMSG,
-                    "LOGIN of generation {} came {} a takeover key", request.generation,
-                    shown ? "with" : "without");
-    Owner owner;
-    bool hashed = false;
-    if (shown) {
-        hashed = transport::sha256({request.takeover}, owner);
-    } else {
-        RPMEM_ASSIGN(const auto key, transcript.takeover_key());
-        hashed = transport::sha256({key.bytes()}, owner);
-    }
-    if (!hashed)
-        return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
-    return owner;
-}
 
 constexpr const char* cannot_confine =
     "the configuration wants sessions to be confined (confine = yes), and this one cannot be: ";
@@ -123,6 +96,7 @@ Granted<> Session::log_in(const wire::LoginRequest& request) {
 
 Granted<> Session::enter(const Owner& owner, InitiatorName initiator) {
     initiator.address = printable(client_address_).substr(0, most_record_text);
+    initiator_ = initiator.host.empty() ? initiator.address : initiator.host;
     const auto entered = registration_.enter(
         {.owner = owner, .generation = generation_, .initiator = std::move(initiator)});
     return entered ? Granted<>() : refuse(entered.error());
@@ -281,6 +255,9 @@ Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     connect_deadline_.emplace(configuration_.accept_timeout);
     guard_memory(); // behind libfabric, whose libraries may have handlers of their own
     RPMEM_TRY(confine(request.provider));
+    statistics_.start(
+        {.pool_set = request.pool_set, .initiator = initiator_, .pool_size = pool_->size()},
+        lanes_->counters());
     const wire::PersistMethod method = persist_method(request.provider);
     log_policy(request.provider, method);
     warn_about(request.provider);
@@ -332,6 +309,7 @@ Granted<> Session::confine(wire::Provider provider) {
         target::confine({.directories = std::move(*directories),
                          .may_remove = state_ == State::created ||
                                        (configuration_.may_delete && !configuration_.read_only),
+                         .statistics = statistics_.prepare_confinement(),
                          .log = open_log_channel(configuration_, LOG_WARNING)});
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);

@@ -19,6 +19,7 @@
 #include "rpmemd/request_check.hpp"
 #include "rpmemd/request_refusal.hpp"
 #include "rpmemd/settings/configuration.hpp"
+#include "rpmemd/statistics/session_statistics.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -41,10 +42,12 @@ class Session {
 public:
     // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
     Session(const Configuration& configuration, const SessionAddresses& addresses,
-            HandshakeResult handshake, std::function<bool()> peer_gone, Log& log)
+            HandshakeResult handshake, std::function<bool()> peer_gone,
+            SessionStatistics& statistics, Log& log)
         : configuration_(configuration), own_address_(addresses.own),
           client_address_(addresses.client), agreement_(handshake.agreement),
-          transcript_(std::move(handshake.transcript)), peer_gone_(std::move(peer_gone)), log_(log),
+          transcript_(std::move(handshake.transcript)), peer_gone_(std::move(peer_gone)),
+          statistics_(statistics), log_(log),
           registration_(configuration.state_dir, configuration.read_only, log) {}
     ~Session();
     Session(const Session&) = delete;
@@ -115,6 +118,7 @@ private:
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::function<bool()> peer_gone_;
+    SessionStatistics& statistics_;
     Log& log_;
     std::optional<Pool> pool_;
     FailureLatch failures_;             // while there is no pool
@@ -123,6 +127,7 @@ private:
     UniqueFd changes_; // inotify(7)
     State state_ = State::none;
     std::uint64_t generation_ = 0; // see wire::LoginRequest
+    std::string initiator_;        // its host, or its address
     Registration registration_;
     std::optional<Deadline> connect_deadline_;
 };

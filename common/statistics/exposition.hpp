@@ -2,8 +2,7 @@
 // Metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 #pragma once
 
-#include "common/base/result.hpp"
-#include "common/statistics/latency.hpp"
+#include "common/statistics/call_totals.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,14 +14,35 @@ namespace rpmem::statistics {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
+[[nodiscard]] inline Labels with(Labels labels, std::string_view name, std::string_view value) {
+    labels.emplace_back(name, value);
+    return labels;
+}
+
+// A family that has one number for each OWNER: a pool, or a session.
+template <typename Owner>
+struct Metric {
+    const char* name;
+    const char* type;
+    const char* help;
+    std::uint64_t (*of)(const Owner& owner);
+};
+
 class Exposition {
 public:
     // The samples that follow are NAME's. TYPE: counter, gauge or histogram.
     void family(std::string_view name, std::string_view type, std::string_view help);
     void sample(const Labels& labels, std::uint64_t value);
-    // COUNTS, and all calls together took TOTAL_TICKS.
-    void histogram(const Labels& labels, const Counts& counts, std::uint64_t total_ticks,
-                   double nanoseconds_of_tick);
+    void histogram(const Labels& labels, const CallTotals& totals, double nanoseconds_of_tick);
+    // A family for each of METRICS.
+    template <typename Metrics, typename Owners, typename LabelsOf>
+    void tell(const Metrics& metrics, const Owners& owners, LabelsOf labels_of) {
+        for (const auto& [name, type, help, of] : metrics) {
+            family(name, type, help);
+            for (const auto& owner : owners)
+                sample(labels_of(owner), of(owner));
+        }
+    }
 
     [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -32,9 +52,5 @@ private:
     std::string family_;
     std::string text_;
 };
-
-// A reader of DIRECTORY/NAME sees the old text or TEXT, whole.
-[[nodiscard]] Result<> replace_file(const std::string& directory, const std::string& name,
-                                    std::string_view text);
 
 } // namespace rpmem::statistics

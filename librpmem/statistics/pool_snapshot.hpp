@@ -3,6 +3,7 @@
 // status` and the file for Prometheus tell.
 #pragma once
 
+#include "common/statistics/call_totals.hpp"
 #include "librpmem/statistics/pool_counters.hpp"
 
 #include <array>
@@ -11,11 +12,7 @@
 
 namespace rpmem::initiator {
 
-struct CallTotals {
-    std::uint64_t bytes = 0;
-    std::uint64_t ticks = 0;
-    statistics::Counts calls{};
-};
+using statistics::CallTotals;
 
 struct PoolSnapshot {
     std::uint32_t process = 0;

@@ -8,6 +8,7 @@ namespace {
 
 using statistics::Exposition;
 using statistics::Labels;
+using statistics::with;
 
 Labels labels_of(const PoolSnapshot& pool) {
     const std::string name = text_in(pool.facts.name);
@@ -17,19 +18,7 @@ Labels labels_of(const PoolSnapshot& pool) {
             {"pid", std::to_string(pool.process)}};
 }
 
-Labels with(Labels labels, std::string_view name, std::string_view value) {
-    labels.emplace_back(name, value);
-    return labels;
-}
-
-struct Metric {
-    const char* name;
-    const char* type;
-    const char* help;
-    std::uint64_t (*of)(const PoolSnapshot& pool);
-};
-
-constexpr Metric metrics[] = {
+constexpr statistics::Metric<PoolSnapshot> metrics[] = {
     {"rpmem_pool_size_bytes", "gauge", "Size of the pool.",
      [](const PoolSnapshot& pool) { return pool.facts.size; }},
     {"rpmem_pool_lanes", "gauge", "Lanes of the pool.",
@@ -62,8 +51,7 @@ void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
     exposition.family("rpmem_pool_call_duration_seconds", "histogram", "How long calls took.");
     for (const PoolSnapshot& pool : pools)
         for (std::size_t kind = 0; kind < call_kinds; ++kind)
-            exposition.histogram(with(labels_of(pool), "call", call_names[kind]),
-                                 pool.of[kind].calls, pool.of[kind].ticks,
+            exposition.histogram(with(labels_of(pool), "call", call_names[kind]), pool.of[kind],
                                  pool.facts.nanoseconds_of_tick);
 }
 
@@ -71,11 +59,7 @@ void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
 
 std::string metrics_of(std::span<const PoolSnapshot> pools) {
     Exposition exposition;
-    for (const auto& [name, type, help, of] : metrics) {
-        exposition.family(name, type, help);
-        for (const PoolSnapshot& pool : pools)
-            exposition.sample(labels_of(pool), of(pool));
-    }
+    exposition.tell(metrics, pools, labels_of);
     tell_states(exposition, pools);
     tell_calls(exposition, pools);
     return exposition.text();

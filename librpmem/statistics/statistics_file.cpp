@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/statistics/statistics_file.hpp"
 
-#include "common/statistics/exposition.hpp"
+#include "common/statistics/exposition_file.hpp"
 #include "librpmem/link.hpp"
 #include "librpmem/statistics/prometheus.hpp"
-
-#include <unistd.h>
 
 #include <exception>
 #include <vector>
@@ -13,11 +11,15 @@
 namespace rpmem::initiator {
 namespace {
 
-void replace(const std::string& directory, const std::string& name, Log& log,
-             const std::vector<PoolSnapshot>& pools) {
-    const auto written = statistics::replace_file(directory, name, metrics_of(pools));
-    if (!written)
-        log.error_of_kind("statistics", "RPMEM_STATS_DIR: " + written.error().text);
+// Opened anew in each round: a child made by fork(2) has a file of its own, and the directory may
+// come later.
+Result<> write_or_remove(const std::string& directory, const std::vector<PoolSnapshot>& pools,
+                         bool is_last) {
+    RPMEM_ASSIGN(const auto file, statistics::ExpositionFile::open(directory, "librpmem"));
+    if (!is_last)
+        return file.replace(metrics_of(pools));
+    file.remove();
+    return {};
 }
 
 } // namespace
@@ -31,11 +33,9 @@ void write_statistics(const std::string& directory, Log& log, std::span<Link* co
                 pools.push_back(*pool);
         const bool is_last = links.empty();
         lock.unlock();
-        const std::string name = fmt::format("librpmem-{}.prom", ::getpid());
-        if (is_last)
-            static_cast<void>(::unlink((directory + "/" + name).c_str()));
-        else
-            replace(directory, name, log, pools);
+        const auto done = write_or_remove(directory, pools, is_last);
+        if (!done)
+            log.error_of_kind("statistics", "RPMEM_STATS_DIR: " + done.error().text);
     } catch (const std::exception&) { // no memory; there is another round
     }
     if (!lock.owns_lock())

@@ -42,11 +42,14 @@ Confinement confine(OpenPaths reach) {
     std::vector<int> directories;
     for (const UniqueFd& directory : reach.directories)
         directories.push_back(directory.get());
-    if (const auto done = restrict_by_landlock(directories, reach.may_remove); done)
+    if (const auto done = restrict_by_landlock({.directories = directories,
+                                                .may_remove = reach.may_remove,
+                                                .replaced = reach.statistics}))
         add(result.holds, fmt::format("Landlock {}", landlock_version()), ", ");
     else
         add(result.is_missing, done.error().text, "; ");
-    if (const auto done = restrict_system_calls(reach.may_remove, std::move(reach.log)); done)
+    if (const auto done = restrict_system_calls(
+            {.may_remove = reach.may_remove, .replaced = reach.statistics}, std::move(reach.log)))
         add(result.holds, "system calls", ", ");
     else
         add(result.is_missing, done.error().text, "; ");

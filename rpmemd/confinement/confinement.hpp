@@ -14,6 +14,7 @@ namespace rpmem::target {
 struct OpenPaths {
     std::vector<UniqueFd> directories; // of the parts: to be synced
     bool may_remove = false;           // files in and below them
+    int statistics = -1;               // directory where a file is replaced; stays open
     RefusalLog log;
 };
 

@@ -67,6 +67,13 @@ Failure failure(const char* call) {
     return fail_errno(ErrorClass::resource_limit, errno, "Landlock does not work ({})", call);
 }
 
+Result<> allow_beneath(const UniqueFd& rules, int directory, std::uint64_t access) {
+    const landlock_path_beneath_attr beneath = {.allowed_access = access, .parent_fd = directory};
+    if (::syscall(SYS_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0)
+        return failure("landlock_add_rule");
+    return {};
+}
+
 } // namespace
 
 unsigned landlock_version() {
@@ -81,7 +88,7 @@ Error no_landlock() {
             "/sys/kernel/security/lsm lists (lsm= on the kernel's command line)"};
 }
 
-Result<> restrict_by_landlock(std::span<const int> directories, bool may_remove) {
+Result<> restrict_by_landlock(const ReachableFiles& reachable) {
     const unsigned version = landlock_version();
     if (version == 0)
         return Failure(no_landlock());
@@ -94,15 +101,15 @@ Result<> restrict_by_landlock(std::span<const int> directories, bool may_remove)
         static_cast<int>(::syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0)));
     if (!rules)
         return failure("landlock_create_ruleset");
-    for (const int directory : directories) {
-        const landlock_path_beneath_attr beneath = {
-            .allowed_access =
-                LANDLOCK_ACCESS_FS_READ_DIR | (may_remove ? LANDLOCK_ACCESS_FS_REMOVE_FILE : 0),
-            .parent_fd = directory};
-        if (::syscall(SYS_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath,
-                      0) != 0)
-            return failure("landlock_add_rule");
-    }
+    for (const int directory : reachable.directories)
+        RPMEM_TRY(allow_beneath(
+            rules, directory,
+            LANDLOCK_ACCESS_FS_READ_DIR |
+                (reachable.may_remove ? std::uint64_t{LANDLOCK_ACCESS_FS_REMOVE_FILE} : 0)));
+    if (reachable.replaced >= 0)
+        RPMEM_TRY(allow_beneath(rules, reachable.replaced,
+                                LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                                    LANDLOCK_ACCESS_FS_REMOVE_FILE));
     if (::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0)
         return failure("landlock_restrict_self");
     return {};

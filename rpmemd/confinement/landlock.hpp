@@ -15,11 +15,17 @@ namespace rpmem::target {
 // What to say of a kernel without it.
 [[nodiscard]] Error no_landlock();
 
+// What stays within reach. Descriptors; O_PATH will do.
+struct ReachableFiles {
+    std::span<const int> directories; // may be opened to be synced
+    bool may_remove = false;          // files in and below DIRECTORIES
+    int replaced = -1; // in and below it, files may be made, written, renamed and removed; -1: none
+};
+
 // From now on no file is opened, made, moved or removed, no port is bound or connected to, and no
 // signal leaves the process, as far as this version of Landlock knows these things. What is open
-// stays so, listening sockets too. The exception: DIRECTORIES (descriptors; O_PATH will do) may be
-// opened to be synced, and with MAY_REMOVE files in and below them may be removed. The process must
-// have given up new privileges (PR_SET_NO_NEW_PRIVS), and have no other thread.
-[[nodiscard]] Result<> restrict_by_landlock(std::span<const int> directories, bool may_remove);
+// stays so, listening sockets too. The exception is REACHABLE. The process must have given up new
+// privileges (PR_SET_NO_NEW_PRIVS), and have no other thread.
+[[nodiscard]] Result<> restrict_by_landlock(const ReachableFiles& reachable);
 
 } // namespace rpmem::target

@@ -27,6 +27,10 @@
 namespace rpmem::target {
 namespace {
 
+// Tells whether pages of a part are cached (pools/page_cache.cpp). libseccomp 2.5 has no name for
+// it.
+constexpr int cachestat_number = 451;
+
 // clang-format off
 constexpr int allowed[] = {
     // What lanes wait for comes first: kernels before 5.11 look for every call in this order, newer
@@ -42,7 +46,7 @@ constexpr int allowed[] = {
     SCMP_SYS(set_robust_list), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigtimedwait), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
-    SCMP_SYS(mincore), SCMP_SYS(brk),
+    SCMP_SYS(mincore), cachestat_number, SCMP_SYS(brk),
     // Lanes that connect to a listener that is there
     SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(getsockname),
     SCMP_SYS(getpeername),
@@ -184,6 +188,15 @@ void allow_files(Filter& filter, bool may_remove) {
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});
 }
 
+// What common/statistics/exposition_file.cpp does, by the descriptor of its directory: a file is
+// written only if it is new. Landlock stands behind names that lead elsewhere.
+void allow_replacement(Filter& filter, int directory) {
+    filter.allow(SCMP_SYS(openat),
+                 {is(0, directory), is(2, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)});
+    filter.allow(SCMP_SYS(renameat), {is(0, directory), is(2, directory)});
+    filter.allow(SCMP_SYS(unlinkat), {is(0, directory), is(2, 0)});
+}
+
 void allow_sockets(Filter& filter) {
     // What is sent names nobody, and TCP Fast Open connects nothing.
     filter.allow(SCMP_SYS(sendto), {{.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
@@ -215,7 +228,7 @@ void allow_threads(Filter& filter) {
 
 } // namespace
 
-Result<> restrict_system_calls(bool may_remove, RefusalLog log) {
+Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     handle_refusals(std::move(log));
     Filter filter;
     filter.set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -228,7 +241,9 @@ Result<> restrict_system_calls(bool may_remove, RefusalLog log) {
         filter.allow(call);
         filter.prefer(call, priority--);
     }
-    allow_files(filter, may_remove);
+    allow_files(filter, files.may_remove);
+    if (files.replaced >= 0)
+        allow_replacement(filter, files.replaced);
     allow_sockets(filter);
     allow_threads(filter);
     for (const int call : deadly)

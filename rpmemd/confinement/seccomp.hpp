@@ -15,9 +15,15 @@ struct RefusalLog {
     std::string prefix;
 };
 
+// What files the calls may change.
+struct ChangeableFiles {
+    bool may_remove = false; // as far as Landlock does not forbid it
+    int replaced = -1;       // a directory: files are made, renamed and removed there; -1: none
+};
+
 // From now on, for good, all threads make the calls only that seccomp.cpp lists. Others fail with
 // EPERM, and LOG has a line; those that lead out of the process at once (execve(2), ptrace(2) and
-// the like) kill it. MAY_REMOVE: files may be removed, as far as Landlock does not forbid it.
-[[nodiscard]] Result<> restrict_system_calls(bool may_remove, RefusalLog log);
+// the like) kill it.
+[[nodiscard]] Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log);
 
 } // namespace rpmem::target

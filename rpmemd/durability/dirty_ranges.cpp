@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/durability/dirty_ranges.hpp"
 
+#include "common/base/probes.hpp"
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
 
@@ -43,9 +44,23 @@ std::string DirtyRanges::persist() {
     const std::size_t size = std::exchange(size_, 0);
     if (std::exchange(has_streams_, false))
         end_streams();
-    if (size == 0 || medium_.persist(begin_, size) == 0)
-        return {};
-    return medium_.failure_text();
+    return size == 0 ? std::string() : by(MediumCall::persist, begin_, size);
+}
+
+std::string DirtyRanges::deep_persist(std::byte* address, std::size_t size) {
+    std::string problem = persist();
+    return problem.empty() ? by(MediumCall::deep_persist, address, size) : problem;
+}
+
+std::string DirtyRanges::by(MediumCall call, std::byte* address, std::size_t size) {
+    const std::uint64_t began = statistics::ticks();
+    const int code = call == MediumCall::persist ? medium_.persist(address, size)
+                                                 : medium_.deep_persist(address, size);
+    if (code != 0)
+        return medium_.failure_text();
+    counters_.of(call).count(size, began);
+    RPMEM_PROBE(rpmemd, durable, address - pool_, size);
+    return {};
 }
 
 } // namespace rpmem::target

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rpmemd/durability/medium.hpp"
+#include "rpmemd/statistics/worker_counters.hpp"
 
 #include <cstddef>
 #include <span>
@@ -10,11 +11,12 @@
 
 namespace rpmem::target {
 
-// Used by one thread. MEDIUM must outlive this. The texts say why a range is not durable; empty: it
-// is.
+// Used by one thread, which counts in COUNTERS. POOL is where offset 0 is. All must outlive this.
+// The texts say why a range is not durable; empty: it is.
 class DirtyRanges {
 public:
-    explicit DirtyRanges(const Medium& medium) : medium_(medium) {}
+    DirtyRanges(const Medium& medium, const std::byte* pool, WorkerCounters& counters)
+        : medium_(medium), pool_(pool), counters_(counters) {}
 
     // Copies DATA to the pool, without cutting through aligned words. Part of it may become durable
     // at once.
@@ -23,9 +25,15 @@ public:
     [[nodiscard]] std::string add(std::byte* address, std::size_t size);
     // Makes all of them durable.
     [[nodiscard]] std::string persist();
+    // Likewise, and then the range as deep as the medium can.
+    [[nodiscard]] std::string deep_persist(std::byte* address, std::size_t size);
 
 private:
+    [[nodiscard]] std::string by(MediumCall call, std::byte* address, std::size_t size);
+
     const Medium& medium_;
+    const std::byte* pool_;
+    WorkerCounters& counters_;
     std::byte* begin_ = nullptr; // ranges that follow each other are one
     std::size_t size_ = 0;
     bool has_streams_ = false;

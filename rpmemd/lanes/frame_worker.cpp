@@ -119,6 +119,7 @@ void FrameWorker::take_arrived() {
         lanes_.emplace(&connection, std::move(lane));
         ready_.push_back(&connection); // its first frames may be there
     }
+    counters_->lanes.set(lanes_.size());
 }
 
 void FrameWorker::serve_ready() {
@@ -134,6 +135,7 @@ void FrameWorker::serve_ready() {
             continue;
         std::unique_ptr<ServedLane> ended = std::move(lane->second);
         lanes_.erase(lane);
+        counters_->lanes.set(lanes_.size());
         end_lane(std::move(ended));
     }
     ready_.clear();
@@ -143,6 +145,8 @@ void FrameWorker::serve_ready() {
 
 void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
     const std::string problem = lane->problem();
+    counters_->ended_lanes.add(1);
+    counters_->failures.add(problem.empty() ? 0 : 1);
     if (!problem.empty())
         lane->send_error();
     ended_(lane->index(), lane->connection().failure().text, problem);

@@ -43,6 +43,9 @@ public:
     // Ends the thread and its lanes.
     void stop();
 
+    // What its lanes count.
+    [[nodiscard]] const std::shared_ptr<WorkerCounters>& counters() const { return counters_; }
+
     // For whoever has a thread of his own in the place of the worker's: add() for take(), and
     // turn() until it returns false.
     void add(std::unique_ptr<ServedLane> lane);
@@ -71,6 +74,7 @@ private:
     std::unique_ptr<transport::Group> group_;
     Event wake_; // something has arrived, or stop() was called
     Ended ended_;
+    std::shared_ptr<WorkerCounters> counters_ = std::make_shared<WorkerCounters>();
     std::atomic<bool> stopping_ = false;
     std::mutex arriving_;
     std::vector<std::unique_ptr<ServedLane>> arrived_;

@@ -22,14 +22,22 @@ Result<> LaneServer::add_worker(std::unique_ptr<transport::Group> group) {
     return {};
 }
 
+std::vector<std::shared_ptr<const WorkerCounters>> LaneServer::counters() const {
+    std::vector<std::shared_ptr<const WorkerCounters>> all;
+    for (const auto& worker : workers_)
+        all.push_back(worker->counters());
+    return all;
+}
+
 bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
                        const wire::LaneCredits& credits, bool direct) {
     const wire::LaneTerms terms{.credits = credits,
                                 .pool_size = pool_.memory.size(),
                                 .read_only = pool_.read_only,
                                 .direct = direct};
-    const auto taken = workers_[worker_of(lane)]->take(std::make_unique<ServedLane>(
-        lane, std::move(connection), terms, pool_.memory.data(), pool_.medium));
+    FrameWorker& worker = *workers_[worker_of(lane)];
+    const auto taken = worker.take(std::make_unique<ServedLane>(
+        lane, std::move(connection), terms, pool_.memory.data(), pool_.medium, *worker.counters()));
     if (!taken)
         fail_by(fmt::format("lane {}: {}", lane, taken.error().text));
     return taken.has_value();

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] virtual std::uint16_t port() const = 0;
     [[nodiscard]] virtual unsigned lanes() const = 0;
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
+    // What each of them counts; it may be read when the server has gone.
+    [[nodiscard]] std::vector<std::shared_ptr<const WorkerCounters>> counters() const;
     // The provider and its device, for people.
     [[nodiscard]] virtual std::string describe() const = 0;
     // What peers address the pool by. 0: by its offsets.

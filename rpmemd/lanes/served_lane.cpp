@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/lanes/served_lane.hpp"
 
+#include "common/base/probes.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -23,9 +25,10 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
-                       const wire::LaneTerms& terms, std::byte* pool, const Medium& medium)
+                       const wire::LaneTerms& terms, std::byte* pool, const Medium& medium,
+                       WorkerCounters& counters)
     : index_(index), connection_(std::move(connection)), pool_(pool), medium_(medium),
-      requests_(bounded(terms)), dirty_(medium) {}
+      counters_(counters), requests_(bounded(terms)), dirty_(medium, pool, counters) {}
 
 bool ServedLane::serve() {
     served_bytes_ = connection_->poll(*this);
@@ -55,11 +58,26 @@ void ServedLane::take(const FrameHeader& header, std::size_t position,
 
 bool ServedLane::end(const FrameHeader& header, std::string&) {
     requests_.complete(header);
+    count(header);
     if (header.type == FrameType::persist)
         make_durable(header);
     if (header.type == FrameType::read)
         reads_[(first_read_ + read_count_++) % wire::most_reads] = header;
     return true;
+}
+
+void ServedLane::count(const FrameHeader& header) {
+    if (header.type == FrameType::write)
+        return counters_.count(RequestKind::write, header.length);
+    if (header.type == FrameType::read)
+        return counters_.count(RequestKind::read, header.length);
+    if (header.type != FrameType::persist) // a bye
+        return;
+    const bool is_deep = (header.flags & wire::frame_flag::deep) != 0;
+    counters_.count(header.length == 0 ? RequestKind::drain
+                    : is_deep          ? RequestKind::deep_persist
+                                       : RequestKind::persist,
+                    header.length);
 }
 
 // A frame of type persist without a range only asks for an ack.
@@ -69,9 +87,7 @@ void ServedLane::make_durable(const FrameHeader& header) {
     std::byte* const address = pool_ + header.offset;
     if ((header.flags & wire::frame_flag::deep) == 0)
         return note(dirty_.add(address, header.length));
-    note(dirty_.persist());
-    if (problem_.empty() && medium_.deep_persist(address, header.length) != 0)
-        note(medium_.failure_text());
+    note(dirty_.deep_persist(address, header.length));
 }
 
 void ServedLane::acknowledge() {
@@ -82,8 +98,11 @@ void ServedLane::acknowledge() {
     if (!problem_.empty() || !requests_.ack_is_due())
         return;
     const FrameHeader ack{.type = FrameType::ack, .number = requests_.last_complete()};
-    if (connection_->post(ack, {}, More::none) == PostResult::yes)
-        requests_.acknowledged(); // else when there is room: it stays due
+    if (connection_->post(ack, {}, More::none) != PostResult::yes)
+        return; // until there is room: it stays due
+    RPMEM_PROBE(rpmemd, acknowledge, index_, ack.number);
+    counters_.acknowledgements.add(1);
+    requests_.acknowledged();
 }
 
 void ServedLane::answer_reads() {

@@ -7,6 +7,7 @@
 #include "common/wire/lane_rules.hpp"
 #include "rpmemd/durability/dirty_ranges.hpp"
 #include "rpmemd/durability/medium.hpp"
+#include "rpmemd/statistics/worker_counters.hpp"
 
 #include <array>
 #include <cstddef>
@@ -17,9 +18,10 @@ namespace rpmem::target {
 
 class ServedLane final : private transport::Receiver {
 public:
-    // POOL has TERMS.pool_size bytes.
+    // POOL has TERMS.pool_size bytes. COUNTERS: of the worker.
     ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
-               const wire::LaneTerms& terms, std::byte* pool, const Medium& medium);
+               const wire::LaneTerms& terms, std::byte* pool, const Medium& medium,
+               WorkerCounters& counters);
 
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] transport::Connection& connection() { return *connection_; }
@@ -42,6 +44,7 @@ private:
     void take(const wire::FrameHeader& header, std::size_t position,
               std::span<const std::byte> chunk) override;
     bool end(const wire::FrameHeader& header, std::string& why) override;
+    void count(const wire::FrameHeader& header);
     void make_durable(const wire::FrameHeader& header);
     void acknowledge();
     void answer_reads();
@@ -52,6 +55,7 @@ private:
     std::unique_ptr<transport::Connection> connection_;
     std::byte* pool_;
     const Medium& medium_;
+    WorkerCounters& counters_;
     wire::RequestRules requests_;
     DirtyRanges dirty_;
     // Without data yet; as many as the rules allow.

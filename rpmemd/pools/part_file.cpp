@@ -7,6 +7,7 @@
 #include "rpmemd/durability/overlapping_syncs.hpp"
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/page_cache.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -301,25 +302,6 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
     return {};
 }
 
-bool PartFile::is_cached() const {
-    constexpr std::uint64_t step = 1ULL << 30; // 256 KiB of answers at a time
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    std::vector<unsigned char> pages(std::min(size_, step) / page + 1);
-    for (std::uint64_t offset = 0; offset < size_; offset += step) {
-        const std::size_t length = std::min(size_ - offset, step);
-        void* const memory =
-            ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd(), static_cast<off_t>(offset));
-        if (memory == MAP_FAILED)
-            return false; // nobody can tell
-        const bool known = ::mincore(memory, length, pages.data()) == 0;
-        ::munmap(memory, length);
-        const auto end = pages.begin() + static_cast<std::ptrdiff_t>((length + page - 1) / page);
-        if (known && std::any_of(pages.begin(), end, [](auto each) { return (each & 1) != 0; }))
-            return true;
-    }
-    return false;
-}
-
 bool PartFile::drop_cache() const {
     if (is_device_dax())
         return true;
@@ -329,7 +311,7 @@ bool PartFile::drop_cache() const {
                                           SYNC_FILE_RANGE_WAIT_AFTER));
     static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
     // In memory that forgets, the page cache is the medium.
-    return medium_of(fd()).kind == MediumKind::forgetful || !is_cached();
+    return medium_of(fd()).kind == MediumKind::forgetful || !has_cached_pages(fd(), size_);
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {

@@ -45,6 +45,7 @@ struct Configuration {
     std::uint16_t last_port;
     std::chrono::milliseconds peer_timeout;
     std::filesystem::path state_dir; // absolute; see rpmemd/registry/registration.hpp
+    std::filesystem::path stats_dir; // absolute; empty: no statistics are written
     UseTls tls;                      // of lanes
     bool require_hello;              // peers of protocol 0.1 are refused
     PagingPolicy paging;

@@ -92,6 +92,12 @@ constexpr SettingRow<Configuration> rows[] = {
          .default_value = "$HOME/.local/state/rpmemd",
          .help = "directory for what daemons must know of each other, to take up lost sessions",
          .placeholder = "DIRECTORY"}),
+    row_of<&Configuration::stats_dir>(
+        {.name = "stats-dir",
+         .kind = path,
+         .help = "directory where each session writes statistics for Prometheus every 10 seconds; "
+                 "none: nowhere",
+         .placeholder = "DIRECTORY"}),
     choice_row<&Configuration::tls>(
         "tls", "off|on|require", "off",
         "lanes use TLS: never, if the client can, or else there are none", "WHEN"),
@@ -254,7 +260,8 @@ Result<Layer> complete(Layer layer, std::string_view home) {
         // A user without a home is served without a state-dir, which says so.
         const bool may_stay =
             home.empty() && setting.name == "state-dir" && value.source == from_default;
-        if (setting.kind != path || may_stay)
+        const bool is_none = value.text.empty() && setting.default_value.empty();
+        if (setting.kind != path || may_stay || is_none)
             continue;
         RPMEM_ASSIGN(value.text, expand_home(setting.name, value.text, home));
     }

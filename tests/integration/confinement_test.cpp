@@ -133,6 +133,27 @@ TEST_F(Confinement, WaysOutAreClosedAndTheSessionGoesOn) {
         EXPECT_EQ(read_file(directory() / "elsewhere" / way.name), way.name);
 }
 
+// Its file may be replaced, and no other one.
+TEST_F(Confinement, WithStatisticsWaysOutAreClosedAsWell) {
+    const fs::path stats = directory() / "stats";
+    fs::create_directory(stats);
+    set_ways(all_names(), "--stats-dir " + stats.native());
+    RPMEMpool* const pool = serving();
+    if (!logged("confined: Landlock"))
+        GTEST_SKIP() << "this kernel has no Landlock";
+    const fs::path file = stats / ("rpmemd-" + std::to_string(daemon_process()) + ".prom");
+    const Deadline deadline(time_to_leave);
+    while (!fs::exists(file) && !deadline.passed()) // its thread tells nobody
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(contains(read_file(file), "rpmemd_session_lanes"));
+    EXPECT_FALSE(logged("confinement: denied")) << "before anything was tried";
+    EXPECT_EQ(try_to_leave(), expected_lines(&WayOut::closed));
+    for (const WayOut& way : ways_out)
+        EXPECT_EQ(read_file(directory() / "elsewhere" / way.name), way.name);
+    expect_served(pool, 2);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 TEST_F(Confinement, WaysOutAreOpenWhereItIsSwitchedOff) {
     set_ways(all_names(), "--confine no");
     RPMEMpool* const pool = serving();

@@ -115,7 +115,7 @@ private:
             system_.lose_next_flag();
         worker->add(std::make_unique<target::ServedLane>(identity.lane, std::move(served),
                                                          plan_.terms_for(credits), pool_.data(),
-                                                         medium_.medium()));
+                                                         medium_.medium(), *worker->counters()));
     }
     // As rpmemd's control loop and TcpLaneServer.
     void control() {

@@ -50,6 +50,7 @@ done
 for file in $(find librpmem common rpmemd tools -name '*.?pp' ! -path 'rpmemd/confinement/*'); do
     refuse "$file" '<(seccomp\.h|linux/landlock)' "only confinement gives up system calls and files"
 done
+refuse "rpmemd/statistics" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability|registry|confinement|settings))/' "what is counted knows nothing of who counts"
 refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability))/' "confinement knows nothing but base"
 for file in common/transport/{proof,refusal,unproven_slots}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "common/statistics/exposition.hpp"
 #include "librpmem/statistics/prometheus.hpp"
 #include "tests/support/expect.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -70,27 +64,6 @@ TEST(Summary, IsInNanoseconds) {
     EXPECT_GE(persists.longest, 2000000);
     EXPECT_LE(persists.longest, 2250000);
     EXPECT_EQ(persists.total, 2000000);
-}
-
-TEST(MetricsFile, IsReplacedAsAWhole) {
-    std::string directory = std::filesystem::temp_directory_path() / "rpmem-metrics-XXXXXX";
-    ASSERT_NE(::mkdtemp(directory.data()), nullptr);
-    std::ofstream(directory + "/.one.prom.new") << "left behind by a program that was killed";
-    for (const char* text : {"first\n", "second, and longer\n", "3\n"}) {
-        ASSERT_TRUE(test::succeeded(statistics::replace_file(directory, "one.prom", text)));
-        std::stringstream seen;
-        seen << std::ifstream(directory + "/one.prom").rdbuf();
-        EXPECT_EQ(seen.str(), text);
-    }
-    struct stat status {};
-    ASSERT_EQ(::stat((directory + "/one.prom").c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 07777, 0644);
-    EXPECT_FALSE(std::filesystem::exists(directory + "/.one.prom.new"));
-    std::filesystem::remove_all(directory);
-    const auto failed = statistics::replace_file(directory, "one.prom", "4\n");
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().code, ENOENT);
-    EXPECT_NE(failed.error().text.find(directory), std::string::npos);
 }
 
 } // namespace

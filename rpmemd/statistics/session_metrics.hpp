@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session, for Prometheus: see stats-dir in rpmemd(1).
+#pragma once
+
+#include "rpmemd/statistics/worker_counters.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rpmem::target {
+
+// What stays as it is.
+struct SessionFacts {
+    std::string pool_set;
+    std::string initiator; // its host, or its address; empty: not known
+    std::uint64_t pool_size = 0;
+    std::uint64_t began = 0; // seconds since 1970
+    pid_t process = 0;
+};
+
+using AllCounters = std::span<const std::shared_ptr<const WorkerCounters>>;
+
+[[nodiscard]] std::string metrics_of(const SessionFacts& facts, AllCounters workers,
+                                     double nanoseconds_of_tick);
+
+} // namespace rpmem::target

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/statistics/session_statistics.hpp"
+
+#include "common/base/quiet_thread.hpp"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+namespace rpmem::target {
+namespace {
+
+// Prometheus asks every 15 seconds, as a rule.
+constexpr std::chrono::milliseconds interval(10000);
+
+// Others read the file. A confined session may not change its mode, and makes no other file.
+constexpr mode_t mask_when_confined = 022;
+
+std::uint64_t seconds_since_1970() {
+    return static_cast<std::uint64_t>(
+        std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+}
+
+} // namespace
+
+SessionStatistics::SessionStatistics(const std::filesystem::path& directory, Log log)
+    : log_(std::move(log)) {
+    if (directory.empty())
+        return;
+    auto stop = Event::make();
+    auto file = statistics::ExpositionFile::open(directory, "rpmemd");
+    if (!stop || !file) {
+        warn(stop ? file.error().text : stop.error().text);
+        return;
+    }
+    stop_.emplace(std::move(*stop));
+    file_.emplace(std::move(*file));
+    file_->remove_of_the_dead();
+}
+
+SessionStatistics::~SessionStatistics() {
+    if (!thread_.joinable())
+        return;
+    stop_->raise();
+    thread_.join();
+    file_->remove();
+}
+
+int SessionStatistics::prepare_confinement() const {
+    if (!file_)
+        return -1;
+    ::umask(mask_when_confined);
+    return file_->directory();
+}
+
+void SessionStatistics::start(SessionFacts facts,
+                              std::vector<std::shared_ptr<const WorkerCounters>> workers) {
+    if (!file_)
+        return;
+    facts.began = seconds_since_1970();
+    facts.process = ::getpid();
+    nanoseconds_of_tick_ = statistics::nanoseconds_of_tick(opened_, statistics::moment());
+    try {
+        thread_ = start_without_signals([this, facts = std::move(facts),
+                                         workers = std::move(workers)] { run(facts, workers); });
+    } catch (const std::system_error& error) {
+        warn(std::string("cannot start a thread: ") + error.what());
+    }
+}
+
+// At once, then at each interval. One warning is enough: a full disk may have room again.
+void SessionStatistics::run(const SessionFacts& facts,
+                            const std::vector<std::shared_ptr<const WorkerCounters>>& workers) {
+    pollfd stop{stop_->fd(), POLLIN, 0};
+    bool is_told = false;
+    do {
+        try {
+            const auto written = file_->replace(metrics_of(facts, workers, nanoseconds_of_tick_));
+            if (!written && !std::exchange(is_told, true))
+                warn(written.error().text);
+        } catch (const std::exception&) { // no memory; there is another round
+        }
+    } while (::poll(&stop, 1, static_cast<int>(interval.count())) <= 0);
+}
+
+void SessionStatistics::warn(const std::string& why) {
+    log_.warning("stats-dir: {}; there are no statistics of this session", why);
+}
+
+} // namespace rpmem::target

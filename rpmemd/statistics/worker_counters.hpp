@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one worker counts, of all the lanes that it serves.
+#pragma once
+
+#include "common/base/cache_line.hpp"
+#include "common/statistics/call_totals.hpp"
+#include "common/statistics/ticks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace rpmem::target {
+
+// One thread writes it, which takes no locked instruction. Others see a whole number.
+class Counter {
+public:
+    void add(std::uint64_t more) { set(value() + more); }
+    void set(std::uint64_t now) { value_.store(now, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_ = 0;
+};
+
+// What an initiator asks for on a lane. A drain is a persist without a range.
+enum class RequestKind : unsigned { write, persist, deep_persist, drain, read };
+inline constexpr std::array<std::string_view, 5> request_names{"write", "persist", "deep_persist",
+                                                               "drain", "read"};
+struct RequestCounters {
+    Counter requests;
+    Counter bytes;
+};
+
+// How ranges are made durable: see rpmemd/durability/medium.hpp.
+enum class MediumCall : unsigned { persist, deep_persist };
+inline constexpr std::array<std::string_view, 2> medium_call_names{"persist", "deep_persist"};
+
+// Of the calls that succeeded.
+struct MediumCounters {
+    Counter bytes;
+    Counter ticks; // in all of them
+    std::array<Counter, statistics::buckets> calls;
+
+    void count(std::uint64_t length, std::uint64_t began) {
+        const std::uint64_t took = statistics::ticks() - began;
+        calls[statistics::bucket_of(took)].add(1);
+        ticks.add(took);
+        bytes.add(length);
+    }
+};
+
+// By itself in its lines of the cache, which no other worker writes.
+struct alignas(cache_line) WorkerCounters {
+    std::array<RequestCounters, request_names.size()> requests;
+    std::array<MediumCounters, medium_call_names.size()> medium;
+    Counter acknowledgements;
+    Counter lanes; // that are connected
+    Counter ended_lanes;
+    Counter failures; // lanes that ended the session
+
+    void count(RequestKind kind, std::uint64_t length) {
+        RequestCounters& of = requests[static_cast<unsigned>(kind)];
+        of.requests.add(1);
+        of.bytes.add(length);
+    }
+    [[nodiscard]] MediumCounters& of(MediumCall call) {
+        return medium[static_cast<unsigned>(call)];
+    }
+};
+
+} // namespace rpmem::target

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# probes.sh LIBRARY DAEMON SOURCE_DIR: the notes of both name their probes, with as many arguments as the
+# table below says, and the scripts of contrib/bpftrace use no other ones and all of them. Status 77: this
+# build has no probes, as <sys/sdt.h> was missing.
+set -u
+
+library=$1 daemon=$2 source_dir=$3
+failed=0
+fault() {
+    printf '%s\n' "$*" >&2
+    failed=1
+}
+
+# probes_in FILE: a line for each probe, once: PROVIDER:NAME ARGUMENTS
+probes_in() {
+    readelf -nW "$1" | awk '
+        sub(/^.*Provider: /, "") { provider = $1 }
+        $1 == "Name:" { name = $2 }
+        $1 == "Arguments:" { print provider ":" name, NF - 1 }' | sort -u
+}
+
+# expect FILE LINE...: those and no others.
+expect() {
+    local file=$1 seen wanted
+    shift
+    seen=$(probes_in "$file") wanted=$(printf '%s\n' "$@" | sort)
+    [ "$seen" = "$wanted" ] || fault "the probes of $file are not those that were expected:" \
+        "$(diff <(echo "$wanted") <(echo "$seen"))"
+}
+
+# used_by SCRIPT FILE: each probe of FILE, and no other.
+used_by() {
+    local used there
+    used=$(sed -nE 's/^usdt:\$1:([a-z_]+:[a-z_]+)$/\1/p' "$1" | sort -u)
+    there=$(probes_in "$2" | cut -d ' ' -f 1 | sort -u)
+    [ -n "$used" ] && [ "$used" = "$there" ] ||
+        fault "$1 does not use the probes of $2:" "$(diff <(echo "$there") <(echo "$used"))"
+}
+
+if ! echo '#include <sys/sdt.h>' | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1; then
+    echo "skipped: there is no <sys/sdt.h> (Debian package systemtap-sdt-dev)"
+    exit 77
+fi
+expect "$library" 'librpmem:persist 3' 'librpmem:persist_done 2' 'librpmem:drain 1' \
+    'librpmem:drain_done 1' 'librpmem:reconnect 2'
+expect "$daemon" 'rpmemd:durable 2' 'rpmemd:acknowledge 2'
+scripts=$source_dir/contrib/bpftrace
+used_by "$scripts/rpmem-initiator.bt" "$library"
+used_by "$scripts/rpmem-target.bt" "$daemon"
+# What is installed is stripped, and keeps them.
+stripped=$(mktemp)
+trap 'rm -f "$stripped"' EXIT
+objcopy --strip-unneeded "$library" "$stripped"
+[ "$(probes_in "$stripped")" = "$(probes_in "$library")" ] || fault "without symbols there are no probes"
+# The language alone: to attach takes root, and a kernel with BPF. What bpftrace prints once it knows the
+# meaning of a script, it has for this one.
+understood='AST after: Semantic'
+if bpftrace -d -e 'BEGIN { exit(); }' 2>/dev/null | grep -q "$understood"; then
+    for pair in "rpmem-initiator.bt $library" "rpmem-target.bt $daemon"; do
+        read -r script file <<<"$pair"
+        said=$(bpftrace -d "$scripts/$script" "$file" 2>&1) || true
+        grep -q "$understood" <<<"$said" || fault "bpftrace does not understand $script:" "$said"
+    done
+else
+    echo "bpftrace (Debian package bpftrace) is not here, or not 0.17: it has not read the scripts"
+fi
+[ $failed = 0 ] && echo "each probe is where the scripts look for it"
+exit $failed
