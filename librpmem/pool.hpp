@@ -51,8 +51,9 @@ public:
 
     // As persist() and flush(), if nothing is in the way. False: they have not begun, or the lane
     // has failed, and fails again in the same way.
-    [[nodiscard]] bool persist_at_once(std::size_t offset, std::size_t length, unsigned lane,
-                                       unsigned flags) {
+    // The compiler takes the lines of a probe for instructions, and would not inline it by itself.
+    [[nodiscard, gnu::always_inline]] bool persist_at_once(std::size_t offset, std::size_t length,
+                                                           unsigned lane, unsigned flags) {
         return at_once(CallKind::persist, offset, length, lane, flags, &FrameLane::persist);
     }
     [[nodiscard]] bool flush_at_once(std::size_t offset, std::size_t length, unsigned lane,
