@@ -22,7 +22,7 @@ if(RPMEM_FUZZ)
     set(CMAKE_CXX_FLAGS_DEBUG "-g1 -O1")
 endif()
 
-# What is installed is hardened. Debug and sanitizer builds are not installed: they leave this out,
+# Installed files are hardened. Debug and sanitizer builds are not installed: they leave this out,
 # because _FORTIFY_SOURCE needs optimisation, and hides from the sanitizers what they look for.
 set(RPMEM_FOR_INSTALLATION OFF)
 if(CMAKE_BUILD_TYPE MATCHES "Rel" AND NOT RPMEM_SANITIZE)

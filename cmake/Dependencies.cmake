@@ -51,7 +51,7 @@ endif()
 find_package(Threads REQUIRED)
 find_package(benchmark QUIET) # rpmem-bench and a test; without it both are left out
 
-# rpmem_with_tests: whether the tests are built. Who only wants to install needs none of their packages.
+# rpmem_with_tests: whether the tests are built. An installation needs none of their packages.
 set(rpmem_with_tests ${RPMEM_BUILD_TESTS})
 if(RPMEM_BUILD_TESTS STREQUAL "AUTO")
     set(rpmem_with_tests ON)

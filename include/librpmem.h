@@ -44,7 +44,7 @@ extern "C" {
 
 typedef struct rpmem_pool RPMEMpool;
 
-/* What the headers of the pool's parts on the target say. Integers in host byte order. */
+/* Attributes in the headers of the pool's parts on the target. Integers in host byte order. */
 struct rpmem_pool_attr {
     char signature[RPMEM_POOL_HDR_SIG_LEN];
     uint32_t major;
@@ -155,13 +155,13 @@ int rpmem_remove(const char* target, const char* pool_set, int flags);
 const char* rpmem_check_version(unsigned major_required, unsigned minor_required);
 
 /*
- * What the last failing call of this thread reported; never NULL, empty before the first failure.
+ * The text of this thread's last call that failed; never NULL, empty before the first failure.
  * Valid until the next failing call of the thread.
  */
 const char* rpmem_errormsg(void);
 
 /*
- * What follows is of this library only (LIBRPMEM_1.1; 1.12.1 has no like).
+ * Only this library has the rest of this file (LIBRPMEM_1.1); 1.12.1 does not.
  *
  * Statistics of an open pool. Counts are of calls that have succeeded, since the pool was opened,
  * on all lanes together. Times are in nanoseconds; quantiles are known to 12.5 %, from above.

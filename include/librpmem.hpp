@@ -44,7 +44,7 @@ struct Error {
 template <class T>
 class [[nodiscard]] Expected {
 public:
-    // What is kept where a call has nothing to return.
+    // Takes the place of a value if a call has nothing to return.
     struct Nothing {};
     using Value = std::conditional_t<std::is_void_v<T>, Nothing, T>;
 
@@ -91,7 +91,7 @@ private:
     std::variant<Value, Error> content_;
 };
 
-// What the headers of the pool's parts say; the rest of them is left zero.
+// Attributes for the headers of the pool's parts. All other fields are zero.
 [[nodiscard]] inline rpmem_pool_attr attributes(std::string_view signature,
                                                 std::uint32_t major) noexcept {
     rpmem_pool_attr result{};
@@ -101,7 +101,7 @@ private:
     return result;
 }
 
-// What a power failure may do to an aligned word of 8 bytes in a range.
+// Whether a power failure may tear an aligned word of 8 bytes in a range.
 enum class Words {
     strict, // it is old or new
     relaxed // it may be torn: for what nobody reads before it is complete

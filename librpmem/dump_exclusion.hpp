@@ -12,7 +12,7 @@ namespace rpmem::initiator {
 
 class DumpExclusion {
 public:
-    // Where this cannot be done, or not be undone, nothing is done.
+    // It does nothing if the kernel cannot do this, or cannot undo it.
     explicit DumpExclusion(std::span<std::byte> memory);
     ~DumpExclusion();
     DumpExclusion(const DumpExclusion&) = delete;

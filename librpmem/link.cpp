@@ -130,7 +130,7 @@ Result<std::shared_ptr<Association>> Link::association() {
             changed_.wait(lock);
             continue;
         }
-        // Whoever has declared it lost has said why.
+        // The monitor knows why: it has declared the session lost.
         const Error loss = current_->monitor().reason(milliseconds(0)).value();
         if (may_reconnect(loss))
             reconnect(lock, loss);
@@ -217,7 +217,7 @@ Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Erro
 
 // The same pool, opened again: the daemon refuses any other (ESTALE). NUMBER: of this try.
 Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
-    // Who only reads takes no pool over.
+    // A session that only reads takes no pool over.
     const bool takes_over = !current_->is_read_only();
     generation_ += takes_over ? 1 : 0;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);

@@ -50,7 +50,7 @@ public:
     Link& operator=(const Link&) = delete;
 
     // The association, if it is not known to be lost; else waits until another one is there.
-    // Whoever comes first makes it. From any thread.
+    // The first caller makes it. From any thread.
     Result<std::shared_ptr<Association>> association();
     // Of the first association, before there can be another one: see Association::keep().
     void keep() noexcept { seen_by_child_.load()->keep(); }

@@ -155,8 +155,10 @@ Outcome ControlLoop::wait_and_handle() {
         return end_badly(waited.error().text);
     if (fds[1].revents != 0)
         return end_by_signal();
+    // A user has 128 inotify instances by default. A session without looks at each heartbeat.
+    const bool parts_changed = session_.change_fd() < 0 || fds[4].revents != 0;
     // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
-    if (const Outcome outcome = handle_lanes(fds[4].revents != 0); outcome != Outcome::go_on)
+    if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
     if (first_silence_.is_over())
         return end_badly("the initiator does not ask for a pool: the session ends");
@@ -332,7 +334,7 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
     return next;
 }
 
-// The last message may take the place of a response. Whoever does not know it has the text.
+// The last message may take the place of a response. A peer that does not know it has the text.
 Outcome ControlLoop::end_for(const MediumFailure& failure) {
     log_.error("the session ends: {}", failure.text);
     if (knows_medium_failure_)

@@ -32,7 +32,7 @@ constexpr const char* cannot_confine =
 Session::~Session() {
     if (!pool_)
         return;
-    // Who had this pool made has gone without CLOSE and never had its lanes: create has failed.
+    // The initiator has gone without CLOSE and never had its lanes: its rpmem_create() has failed.
     const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
     if (!lanes_ || !lanes_->was_reached())
         registration_.give_back(); // while nobody else can have the pool
@@ -125,7 +125,7 @@ Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
                    State::opened, request);
 }
 
-// Whoever knows no LOGIN is written down as well: it may have the pool that others want.
+// An initiator without LOGIN is written down as well: it may have the pool that others want.
 Granted<> Session::enter_unnamed() {
     return registration_.has_entered() ? Granted<>() : enter(Owner{}, {});
 }
@@ -162,7 +162,7 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     return served;
 }
 
-// Who has it; or, for one who had it, that it is not what it was.
+// Adds to ERROR who has the pool, or that it is not what this initiator had.
 Error Session::explain(Error error, const PoolRequest& request) const {
     bool is_stale = error.code == EINVAL;
     if (error.code == EBUSY) {
@@ -177,14 +177,14 @@ Error Session::explain(Error error, const PoolRequest& request) const {
 }
 
 // The lanes use the pool: they go first.
-Result<> Session::end_pool(bool remove) {
+Result<> Session::end_pool(bool remove, const WhileLocked& ended_in_order) {
     lanes_.reset();
     fault_guard_.reset();
     const bool undo = state_ == State::created;
     become(State::closed);
     if (!remove)
-        return pool_->close();
-    return undo ? pool_->undo_create() : pool_->remove();
+        return pool_->close(ended_in_order);
+    return undo ? pool_->undo_create(ended_in_order) : pool_->remove(ended_in_order);
 }
 
 PoolAccess Session::access() const {
@@ -292,7 +292,7 @@ void Session::guard_memory() {
     FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, std::move(file), std::move(prefix)};
     fault_guard_.reset(); // there is one at a time
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
-    // Where the kernel copies from the pool for libfabric, nobody hears of a fault.
+    // The kernel tells nobody of a fault when it copies from the pool for libfabric.
     changes_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     for (const PartInMemory& part : pool_->medium().parts())
         static_cast<void>(::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY));
@@ -345,7 +345,7 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method) co
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
-    // What is refused changes no record.
+    // A refused request changes no record.
     if (const auto may = pool_->may_set(attributes); !may)
         return refuse(may.error());
     registration_.before_change();
@@ -360,13 +360,12 @@ Granted<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
-    const Result<> done = end_pool(remove && !forbidden);
+    const Result<> done = end_pool(remove && !forbidden, [this] { registration_.closed(); });
     if (const auto failure = pool_->medium_failure())
         failures_.set(*failure);
     pool_.reset();
     if (!done)
         return refuse(done.error());
-    registration_.closed();
     if (forbidden)
         return refuse(wire::Status::no_access,
                       "the pool was closed and not deleted: this key may not delete pools that it "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tools/quickstart, tools/test and .ci/run have in common: packages, configuring, building.
+# Functions for tools/quickstart, tools/test and .ci/run: packages, configuring, building.
 # Sourced; needs bash with `set -eu`.
 # shellcheck shell=bash
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock that costs a few instructions. What a tick is, whoever reads the counts finds out: by a
+// A clock that costs a few instructions. A reader of the counts finds out how long a tick is: by a
 // pair of ticks and nanoseconds from then, and one from now.
 #pragma once
 

@@ -160,7 +160,7 @@ HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
             .capabilities = hello.capabilities & (all_capabilities | all_conditions) & ~unwanted};
 }
 
-// Whoever answers may take what was not offered: that is nothing.
+// The peer may take what was not offered: that counts as nothing.
 Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
     const std::uint64_t both = hello.capabilities & answer.capabilities;
     const auto has = [both](std::uint64_t capability) { return (both & capability) != 0; };

@@ -60,7 +60,7 @@ std::string Channel::output_there(std::size_t most) {
 }
 
 void Channel::collect_error_text() {
-    // There may be no end to it. Who waits for more comes again.
+    // There may be no end to it. A caller that waits for more comes again.
     constexpr int most_reads = 16;
     std::array<char, 4096> buffer;
     for (int i = 0; i < most_reads && streams_.error; ++i) {

@@ -20,7 +20,7 @@ UniqueFd make_file(std::size_t bytes) {
     return file;
 }
 
-// Whoever opens it through /proc can only read. A kernel before 5.1 does not know the last seal.
+// Others who open it through /proc can only read it. A kernel before 5.1 has no such seal.
 void seal(int file) {
     static_cast<void>(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW));
     static_cast<void>(::fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an open pool counts. The counts lie in a sealed memfd, so that `rpmemctl status` reads them
+// The counts of an open pool. They lie in a sealed memfd, so that `rpmemctl status` reads them
 // through /proc/PID/fd while the program runs, and nobody can make it smaller or write into it.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace rpmem::initiator {
 
-// What is counted by itself: the calls on a lane.
+// The calls on a lane; each kind has counts of its own.
 enum class CallKind : unsigned { persist, flush, drain, deep_persist, read };
 inline constexpr std::array<std::string_view, 5> call_names{"persist", "flush", "drain",
                                                             "deep_persist", "read"};
@@ -64,7 +64,7 @@ struct PoolFacts {
     double nanoseconds_of_tick; // one number for all readers: a call stays in its bucket
 };
 
-// What lies in the memory; an array of LaneCounters stands behind it.
+// The beginning of the memory; an array of LaneCounters follows it.
 struct PoolCounterHeader {
     std::array<char, 8> magic;
     std::uint32_t version; // of this layout
@@ -94,7 +94,7 @@ public:
 
     [[nodiscard]] LaneCounters& lane(unsigned index) const { return lanes_[index]; }
     [[nodiscard]] PoolFacts& facts() const { return header_->facts; }
-    // Where they can be read; -1: nowhere.
+    // The file from which others read them; -1: there is none.
     [[nodiscard]] int fd() const { return file_.get(); }
 
 private:

@@ -38,7 +38,7 @@ struct CallSummary {
 
 [[nodiscard]] CallSummary summarize(const PoolSnapshot& snapshot, CallKind call);
 
-// What happened between two snapshots of one pool.
+// The difference between two snapshots of one pool.
 [[nodiscard]] PoolSnapshot since(const PoolSnapshot& before, PoolSnapshot now);
 
 // A text of PoolFacts, which another process may have written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rpmem_stats() hands out.
+// The statistics that rpmem_stats() hands out.
 #pragma once
 
 #include "librpmem/statistics/pool_snapshot.hpp"

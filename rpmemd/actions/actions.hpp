@@ -17,7 +17,7 @@
 
 namespace rpmem::target {
 
-// What an action may look at.
+// The state of the target that an action works on.
 struct ActionContext {
     StoreOptions store;
     std::optional<StateDirectory> state; // nothing: it cannot be used

@@ -34,9 +34,7 @@ Result<std::string> pool_set_text(const ActionContext& context, const ActionRequ
     constexpr std::uint64_t largest = std::uint64_t{1} << 62; // the sums stay in 64 bits
     if (request.size > largest)
         return invalid("--size {}: too large", request.size);
-    std::vector<std::string> parts = request.parts;
-    if (parts.empty())
-        parts.push_back(context.store.poolset_dir / (request.name + ".part0"));
+    const std::vector<std::string> parts = parts_of(request, context.store.poolset_dir);
     std::string text = "PMEMPOOLSET\n";
     if (request.no_headers)
         text += "OPTION NOHDRS\n";

@@ -59,6 +59,7 @@ FoundNames find_names(const fs::path& directory) {
         if (may_be_pool_set(*entry))
             found.names.push_back(entry->path().lexically_relative(directory).native());
     }
+    found.all = found.all && !error; // a directory could not be read to its end
     std::ranges::sort(found.names);
     return found;
 }
@@ -93,7 +94,7 @@ json summary(const ActionContext& context, const std::string& name) {
     return entry;
 }
 
-// Who wrote to the pool last, and whether that was ended by closing it.
+// The last session that wrote to the pool, and whether it closed the pool.
 json last_writer(const ActionContext& context, const Pool& pool) {
     const auto parts = pool.identify_parts();
     if (!context.state || !parts)

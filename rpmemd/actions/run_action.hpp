@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rpmemd does in place of a session, for rpmemctl(1): each verb is answered by one JSON
-// document. docs/rpmemctl-json.md has its members.
+// Instead of serving a session, rpmemd does one action for rpmemctl(1), and answers it with one
+// JSON document. rpmemctl(1) has the members of the documents.
 #pragma once
 
 #include "common/base/log.hpp"

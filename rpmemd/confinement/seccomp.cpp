@@ -27,6 +27,10 @@
 namespace rpmem::target {
 namespace {
 
+// Tells whether pages of a part are cached (pools/page_cache.cpp). libseccomp 2.5 has no name for
+// it.
+constexpr int cachestat_number = 451;
+
 // clang-format off
 constexpr int allowed[] = {
     // What lanes wait for comes first: kernels before 5.11 look for every call in this order, newer
@@ -42,7 +46,7 @@ constexpr int allowed[] = {
     SCMP_SYS(set_robust_list), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigtimedwait), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
-    SCMP_SYS(mincore), SCMP_SYS(brk),
+    SCMP_SYS(mincore), cachestat_number, SCMP_SYS(brk),
     // Lanes that connect to a listener that is there
     SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(getsockname),
     SCMP_SYS(getpeername),

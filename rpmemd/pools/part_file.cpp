@@ -7,6 +7,7 @@
 #include "rpmemd/durability/overlapping_syncs.hpp"
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/page_cache.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,8 +19,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace rpmem::target {
@@ -148,6 +151,18 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
+// False, with errno, if another has it for longer than examine_pool() does, which only looks.
+bool lock_soon(int fd, int how) {
+    constexpr int tries = 5;
+    constexpr std::chrono::milliseconds pause(2);
+    for (int attempt = 1; flock(fd, how | LOCK_NB) != 0; ++attempt) {
+        if (errno != EWOULDBLOCK || attempt == tries)
+            return false;
+        std::this_thread::sleep_for(pause);
+    }
+    return true;
+}
+
 Failure sync_failure(int code, const std::filesystem::path& path) {
     return fail_errno(ErrorClass::resource_limit, code, "cannot make the header of part {} durable",
                       path.native());
@@ -200,7 +215,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
 }
 
 Result<> PartFile::lock(const ResolvedPath& place) const {
-    if (flock(fd(), (read_only_ ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
+    if (!lock_soon(fd(), read_only_ ? LOCK_SH : LOCK_EX))
         return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
                     "part {} is in use by another process or session", path_.native());
     if (!is_at(place.entry))
@@ -287,25 +302,6 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
     return {};
 }
 
-bool PartFile::is_cached() const {
-    constexpr std::uint64_t step = 1ULL << 30; // 256 KiB of answers at a time
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    std::vector<unsigned char> pages(std::min(size_, step) / page + 1);
-    for (std::uint64_t offset = 0; offset < size_; offset += step) {
-        const std::size_t length = std::min(size_ - offset, step);
-        void* const memory =
-            ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd(), static_cast<off_t>(offset));
-        if (memory == MAP_FAILED)
-            return false; // nobody can tell
-        const bool known = ::mincore(memory, length, pages.data()) == 0;
-        ::munmap(memory, length);
-        const auto end = pages.begin() + static_cast<std::ptrdiff_t>((length + page - 1) / page);
-        if (known && std::any_of(pages.begin(), end, [](auto each) { return (each & 1) != 0; }))
-            return true;
-    }
-    return false;
-}
-
 bool PartFile::drop_cache() const {
     if (is_device_dax())
         return true;
@@ -315,7 +311,7 @@ bool PartFile::drop_cache() const {
                                           SYNC_FILE_RANGE_WAIT_AFTER));
     static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
     // In memory that forgets, the page cache is the medium.
-    return medium_of(fd()).kind == MediumKind::forgetful || !is_cached();
+    return medium_of(fd()).kind == MediumKind::forgetful || !has_cached_pages(fd(), size_);
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {

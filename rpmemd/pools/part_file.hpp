@@ -91,7 +91,6 @@ private:
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
     Result<> lock(const ResolvedPath& place) const;
-    [[nodiscard]] bool is_cached() const; // a page of it is in the page cache
     [[nodiscard]] bool is_at(const Entry& entry) const;
     Result<> examine(mode_t mode);
 

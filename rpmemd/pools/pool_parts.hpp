@@ -30,7 +30,7 @@ std::size_t count_headers(const std::vector<PartFile>& parts, HeaderLayout layou
 // Sum over PARTS.
 Result<DeviceState> device_state_of(const std::vector<PartFile>& parts);
 
-// Whoever reads PARTS next has them from the medium, unless somebody maps them. Takes 0.5 s at most
+// The next reader of PARTS has them from the medium, unless somebody maps them. Takes 0.5 s at most
 // where pages stay.
 void drop_cache(const std::vector<PartFile>& parts);
 

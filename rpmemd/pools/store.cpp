@@ -44,7 +44,7 @@ void sync_parts(const MappedPool& pool) {
     }
 }
 
-// Where this fails, too, only the next open can tell which headers the pool has: it is over.
+// If this fails, too, only the next open can tell which headers the pool has: it is over.
 void undo_headers(const MappedPool& pool) {
     const auto written = write_headers(pool);
     if (!written && pool.medium.failure_code() == 0)
@@ -139,7 +139,7 @@ Result<> Pool::mark_open() {
     return mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, true);
 }
 
-Result<> Pool::close() {
+Result<> Pool::close(const WhileLocked& ended_in_order) {
     if (!mapped_)
         return {};
     Result<> result;
@@ -152,18 +152,30 @@ Result<> Pool::close() {
     failure_ = mapped_->medium.failure();
     if (failure_) {
         result = failed(*failure_);
-        // Whoever opens the pool next must see the medium, and not what it never took.
+        // The next session must see the medium, and not what it never took.
         mapped_->memory.release();
         drop_cache(mapped_->parts);
     }
-    mapped_.reset();
+    unlock(result, ended_in_order);
     return result;
 }
 
-Result<> Pool::remove() { return end_by(&PartFile::remove); }
-Result<> Pool::undo_create() { return end_by(&PartFile::undo); }
+Result<> Pool::remove(const WhileLocked& ended_in_order) {
+    return end_by(&PartFile::remove, ended_in_order);
+}
 
-Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const) {
+Result<> Pool::undo_create(const WhileLocked& ended_in_order) {
+    return end_by(&PartFile::undo, ended_in_order);
+}
+
+void Pool::unlock(const Result<>& ended, const WhileLocked& ended_in_order) {
+    if (ended && ended_in_order)
+        ended_in_order();
+    mapped_.reset();
+}
+
+Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
+                      const WhileLocked& ended_in_order) {
     if (!mapped_)
         return {};
     Result<> result;
@@ -173,7 +185,7 @@ Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const) {
         if (!changed && result)
             result = std::move(changed);
     }
-    mapped_.reset();
+    unlock(result, ended_in_order);
     return result;
 }
 

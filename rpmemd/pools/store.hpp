@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -39,6 +40,10 @@ struct StoreOptions {
     int header_copies = -1;
     std::filesystem::path system_root = "/"; // where sys is; another one for tests
 };
+
+// A pool calls this when it has ended in order, while its parts are still locked: nobody else can
+// have opened it yet.
+using WhileLocked = std::function<void()>;
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
 //   open   -> closed  close(), or the destructor: in order, unless the medium has failed
@@ -76,13 +81,17 @@ public:
     // the names of the parts, open (O_PATH). To be called before confine().
     Result<std::vector<UniqueFd>> prepare_confinement();
     Result<> mark_open(); // says on the medium that the pool is open; nothing if it is read-only
-    Result<> close();     // marks a clean shutdown, unmaps, unlocks
-    Result<> remove();    // closes, and unlinks the part files
+    // Marks a clean shutdown, unmaps, unlocks.
+    Result<> close(const WhileLocked& ended_in_order = {});
+    // Closes, and unlinks the part files.
+    Result<> remove(const WhileLocked& ended_in_order = {});
     // Closes, and undoes create_pool(): part files that were there before stay, without a header.
-    Result<> undo_create();
+    Result<> undo_create(const WhileLocked& ended_in_order = {});
 
 private:
-    Result<> end_by(Result<> (PartFile::*change)(bool has_header) const);
+    Result<> end_by(Result<> (PartFile::*change)(bool has_header) const,
+                    const WhileLocked& ended_in_order);
+    void unlock(const Result<>& ended, const WhileLocked& ended_in_order);
 
     std::unique_ptr<MappedPool> mapped_;   // null: closed
     std::optional<MediumFailure> failure_; // of a pool that was closed

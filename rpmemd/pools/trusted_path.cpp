@@ -117,7 +117,7 @@ Result<> PathWalk::step_into(UniqueFd directory, const struct stat& status,
 
 Result<> PathWalk::follow(const UniqueFd& link, const struct stat& status,
                           const std::string& name) {
-    // Whoever owns a link in a shared directory decides where it leads.
+    // The owner of a link in a shared directory decides where it leads.
     if (levels_.back().shared)
         RPMEM_TRY(check_ownership(link.get(), status, path_of(name), S_IWGRP | S_IWOTH));
     if (++links_ > most_links)

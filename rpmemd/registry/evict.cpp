@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 namespace rpmem::target {
 namespace {
+
+// Between two tries: an initiator needs longer to log in again.
+constexpr std::chrono::milliseconds pause_between_tries(20);
 
 bool is_owners(StateFile& file, const Owner& owner) {
     const auto record = file.read<PoolRecord>();
@@ -55,7 +59,8 @@ Result<bool> end_all(const StateDirectory& directory, const LiveSession& session
 
 } // namespace
 
-Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, const Log& log) {
+Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, const Log& log,
+                          std::chrono::milliseconds within) {
     auto sessions = live_sessions(directory, log);
     const auto found = std::ranges::find(sessions, id, &LiveSession::id);
     if (found == sessions.end())
@@ -63,7 +68,8 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
                     printable(id.substr(0, most_record_text)));
     const Owner& owner = found->record.owner;
     // The initiator may log in again as soon as its daemon has ended, and then has the record.
-    for (const Deadline deadline(evict_time); !deadline.passed();) {
+    for (const Deadline deadline(within); !deadline.passed();
+         std::this_thread::sleep_for(pause_between_tries)) {
         RPMEM_TRY(end_all(directory, *found, log));
         const auto voided = owner == Owner{} ? Result<>() : void_records(directory, owner);
         if (!voided && voided.error().code != EBUSY)
@@ -75,7 +81,9 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
             return std::move(*found);
     }
     return fail(ErrorClass::resource_limit, EBUSY,
-                "session {} was ended, and its initiator came back again and again", found->id);
+                "session {} was ended, and within {} ms its initiator came back again and again, "
+                "or another process kept the record of its pool locked; try again",
+                found->id, within.count());
 }
 
 } // namespace rpmem::target

@@ -16,8 +16,9 @@ inline constexpr std::chrono::seconds evict_time(10);
 
 // Ends the session ID and what its initiator makes in its place, and takes the pools from it: its
 // next session is answered with ESTALE. Returns what the session was. ENOENT: there is no such
-// session; else see fence() and open_pool_file().
+// session; EBUSY: it did not succeed WITHIN this time; else see fence() and open_pool_file().
 [[nodiscard]] Result<LiveSession> evict(const StateDirectory& directory, std::string_view id,
-                                        const Log& log);
+                                        const Log& log,
+                                        std::chrono::milliseconds within = evict_time);
 
 } // namespace rpmem::target

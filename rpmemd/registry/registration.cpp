@@ -161,7 +161,7 @@ Result<> Registration::write_pool_record(const std::string& name,
     if (written)
         return {};
     pool_file_.reset(); // nothing more is written to it
-    // Whoever has the last record would not notice that there was a session since.
+    // The owner of the last record would not notice that there was a session since.
     const bool is_ours = last && last->owner == pool_.owner;
     const bool stays = !is_ours && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0;
     if (stays && last && last->owner != Owner{})
@@ -216,6 +216,13 @@ void Registration::save() {
         log_.warning("the record of the pool stays as it was: {}", written.error().text);
 }
 
+// Then the record is unlocked, so that the next session of the pool need not wait for it.
+void Registration::save_last() {
+    save();
+    become(State::closed);
+    pool_file_.reset();
+}
+
 void Registration::before_change() {
     has_changed_ = true;
     pool_.headers = {};
@@ -233,14 +240,12 @@ void Registration::give_back() {
         return;
     pool_.closed = true;
     pool_ = last_.value_or(pool_);
-    save();
-    become(State::closed);
+    save_last();
 }
 
 void Registration::closed() {
     pool_.closed = true;
-    save();
-    become(State::closed);
+    save_last();
 }
 
 void Registration::seen() {

@@ -26,7 +26,7 @@
 
 namespace rpmem::target {
 
-// What is to be done about a replica that is not what it was.
+// The remedy for a replica that is not what it was.
 inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remove, or pmempool "
                                             "rm), and then run pmempool sync, which alone "
                                             "would take it for healthy and copy nothing";
@@ -75,8 +75,10 @@ public:
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
     // Nobody has written to the pool: its record is again what it was, unless headers were changed.
+    // Its parts are still locked.
     void give_back();
-    // The pool was closed by CLOSE, and all is durable.
+    // CLOSE has closed the pool, and all is durable. Its parts are still locked: otherwise the next
+    // session could open the pool before its record says this.
     void closed();
 
     // state-dir, as a descriptor; -1: it cannot be used.
@@ -88,7 +90,7 @@ public:
     // Nothing: it is not known who has POOL_SET.
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
-    // What the initiator should know since it was last asked.
+    // Texts for the initiator that came up since the last call.
     [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
 private:
@@ -102,6 +104,7 @@ private:
                                    const PoolRecord& now) const;
     Result<> write_pool_record(const std::string& name, const std::optional<PoolRecord>& last);
     void save();
+    void save_last();
     void warn(const std::string& text);
 
     std::filesystem::path state_dir_;

@@ -46,6 +46,13 @@ const ActionWord& word_of(Verb verb) {
     return *std::ranges::find(all_words, verb, &ActionWord::verb); // there is one for each
 }
 
+std::vector<std::string> parts_of(const ActionRequest& request,
+                                  const std::filesystem::path& poolset_dir) {
+    if (!request.parts.empty())
+        return request.parts;
+    return {(poolset_dir / (request.name + ".part0")).native()};
+}
+
 Result<> check_request(const ActionRequest& request) {
     const std::string_view option = word_of(request.verb).option;
     if (!word_of(request.verb).argument.empty() &&

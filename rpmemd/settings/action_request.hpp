@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done in place of a session, and answered by one JSON document: see
+// An action that rpmemd does in place of a session, and answers with one JSON document: see
 // rpmemd/actions/run_action.hpp. The command line and the forced command's grammar have the same
 // words for it.
 #pragma once
@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,10 @@ struct ActionFlag {
 inline constexpr std::string_view part_option = "--part"; // of `create`, may be repeated
 [[nodiscard]] std::span<const ActionNumber> action_numbers();
 [[nodiscard]] std::span<const ActionFlag> action_flags();
+
+// Of `create`: those that are named, or one beside the pool set file in POOLSET_DIR.
+[[nodiscard]] std::vector<std::string> parts_of(const ActionRequest& request,
+                                                const std::filesystem::path& poolset_dir);
 
 // Of what both ways to ask for it let through. EINVAL.
 [[nodiscard]] Result<> check_request(const ActionRequest& request);

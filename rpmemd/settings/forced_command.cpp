@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 namespace rpmem::target {
 namespace {
@@ -164,6 +166,38 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
                     shown, command.error().text)};
 }
 
+// PATH, relative to the pool set directory, leads neither out of it nor to a hidden file. If that
+// directory is a home, a hidden file such as .ssh/rc would let the key run what it likes.
+bool stays_beneath(const std::filesystem::path& path) {
+    return !path.empty() && path.is_relative() &&
+           std::none_of(path.begin(), path.end(),
+                        [](const auto& name) { return name.native().starts_with('.'); });
+}
+
+Result<> check_may_create(const Configuration& configuration) {
+    const ActionRequest& request = *configuration.action;
+    if (!stays_beneath(request.name))
+        return refused(fmt::format("this key may not create pool set {}: its name leads out of {}, "
+                                   "or has a component that begins with \".\"",
+                                   request.name, configuration.poolset_dir.native()));
+    for (const std::string& part : parts_of(request, configuration.poolset_dir)) {
+        const std::filesystem::path path(part);
+        std::error_code none;
+        if (!stays_beneath(path.lexically_relative(configuration.poolset_dir)))
+            return refused(fmt::format(
+                "this key may not create part {}: it is not in {}, or has a component that begins "
+                "with \".\"; a pool set with such a part is for those who log in without a command "
+                "in authorized_keys",
+                part, configuration.poolset_dir.native()));
+        // Without headers, the pool would have what a file of this name has.
+        if (std::filesystem::symlink_status(path, none).type() !=
+            std::filesystem::file_type::not_found)
+            return refused(
+                fmt::format("this key may not create part {}: it is there already", part));
+    }
+    return {};
+}
+
 Result<> check_may_act(const Configuration& configuration, bool forced) {
     const ActionWord& word = word_of(configuration.action->verb);
     if (word.needs_admin && forced && !configuration.allow_admin)
@@ -172,6 +206,8 @@ Result<> check_may_act(const Configuration& configuration, bool forced) {
                                    word.option));
     if (word.changes && configuration.read_only)
         return refused(fmt::format("{} is refused: --read-only changes nothing", word.option));
+    if (word.verb == ActionRequest::Verb::create && forced && !configuration.allow_outside)
+        return check_may_create(configuration);
     return {};
 }
 

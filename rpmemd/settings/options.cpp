@@ -55,7 +55,8 @@ struct Options {
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
-// What it does, in place of serving a session. Gives back the options that leave no room for another action.
+// What it does, in place of serving a session. Gives back the options that leave no room for
+// another action.
 std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
                                           const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");

@@ -3,7 +3,8 @@
 """check_page.py PAGE OURS [OTHER]: the page of rpmem-bench --report shows each figure of the reports.
 
 It is well-formed, complete in itself, has no script, and its charts have titles, axes with units, and
-as many marks as there are figures; marks stand where their values belong.
+as many marks as there are figures; marks stand where their values belong. The table, the texts at the
+marks and the lines above them say what the reports say.
 """
 import json
 import math
@@ -88,6 +89,83 @@ def check_chart(chart):
         assert abs(float(circle.get("cy")) - expected) < 1, f"{label}: {value} is at the wrong place"
 
 
+def size_in(text):
+    """Bytes, of what a reader sees: 4 KiB."""
+    number, unit = text.split(" ")
+    return int(number) * {"B": 1, "KiB": 1024, "MiB": 1024**2}[unit]
+
+
+def is_shown(text, value):
+    """TEXT is VALUE as it is in the report, to the digits that are shown; a dash stands for none."""
+    if not value > 0:
+        return text == "–"
+    # Four digits, and no fraction from 1000 on.
+    return abs(float(text) - value) <= max(value * 0.0006, 0.5 if value >= 1000 else 0)
+
+
+def number_in(row, name):
+    value = row.get(name, 0)
+    return value if isinstance(value, (int, float)) else 0
+
+
+def check_table(lines, reports):
+    """Each line of the table has the figures of its row, in the columns that their headings name."""
+    ours = reports[0]
+    seen = set()
+    for line in lines:
+        cells = ["".join(cell.itertext()) for cell in line]
+        key = cells[0], size_in(cells[1]), int(cells[2])
+        row = ours[key]
+        wanted = [
+            row["real_time"],
+            number_in(row, "p99_us"),
+            row["gigabytes_per_second"] * 1000,
+            number_in(row, "tcp_us"),
+            number_in(row, "times_tcp"),
+        ]
+        if len(reports) > 1:
+            there = reports[1].get(key, {}).get("real_time", 0)
+            wanted += [there, there / row["real_time"]]
+        assert len(cells) == 3 + len(wanted), cells
+        for text, value in zip(cells[3:], wanted):
+            assert is_shown(text, value), f"{key}: {text} is shown for {value} in {cells}"
+        seen.add(key)
+    assert seen == set(ours), f"not in the table: {set(ours) - seen}"
+
+
+def check_tip(tip, reports):
+    """The text at a mark tells a figure of the row that it names."""
+    found = re.fullmatch(r"([a-z_/]+), ([0-9]+ \w+), ([0-9]+) lanes?: (median )?([0-9.e+-]+) (.*)", tip)
+    assert found, tip
+    key = found[1], size_in(found[2]), int(found[3])
+    value, rest = float(found[5]), found[6]
+    rows = [report[key] for report in reports if key in report]
+    if rest.startswith("µs by raw TCP"):
+        figures = [number_in(row, "tcp_us") for row in rows[:1]]
+    elif found[4]:
+        figures = [number_in(row, "p50_us") or row["real_time"] for row in rows]
+    elif rest == "MB/s":
+        figures = [row["gigabytes_per_second"] * 1000 for row in rows]
+    else:
+        assert rest == "times", tip
+        figures = [number_in(row, "times_tcp") for row in rows]
+        if len(rows) > 1:
+            figures.append(rows[1]["real_time"] / rows[0]["real_time"])
+    assert any(abs(value - figure) <= figure * 0.0006 for figure in figures), f"{tip}: {figures}"
+
+
+def check_context(text, paths):
+    """Above the charts stands where each report comes from."""
+    for path in paths:
+        context = json.load(open(path))["context"]
+        date, host, processors, target = (
+            str(context.get(name, "?")) for name in ("date", "host_name", "num_cpus", "target")
+        )
+        if host.isprintable():
+            wanted = f"{date} on {host}, {processors} processors, target {target}."
+            assert wanted in text, f"{wanted} is not in: {text}"
+
+
 def main():
     page, *paths = sys.argv[1:]
     text = open(page, encoding="utf-8").read()
@@ -106,12 +184,14 @@ def main():
         for chart in element.iter(SVG + "svg"):
             check_chart(chart)
             marks = [mark for mark in chart.iter() if mark.get("class") == "point"]
-            assert all(mark.find(SVG + "title").text for mark in marks)
+            for mark in marks:
+                check_tip(mark.find(SVG + "title").text, reports)
             seen[heading] = seen.get(heading, 0) + len(marks)
     wanted = wanted_marks(reports)
     assert seen == wanted, f"marks: {seen}, wanted: {wanted}"
     figures = [r for r in root.iter(HTML + "tr") if len(r.findall(HTML + "td")) in (7, 9)]
-    assert len(figures) == len(reports[0]), f"{len(figures)} lines of the table"
+    check_table(figures, reports)
+    check_context("\n".join("".join(p.itertext()) for p in body.findall(HTML + "p")), paths)
     print(f"{page}: {sum(seen.values())} marks")
 
 

@@ -66,7 +66,7 @@ hold() {
     exec 9>"$dir/fifo"
     until grep -q open "$dir/held"; do
         [ $SECONDS -lt $deadline ] || { fault "no session" "$(cat "$dir/held")"; break; }
-        sleep 0.05
+        sleep 0.05 # the program writes to a file, as its output is compared later
     done
 }
 

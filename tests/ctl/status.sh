@@ -22,7 +22,7 @@ tells_of_a_pool() {
     local deadline=$((SECONDS + 30))
     until persisted; do
         [ $SECONDS -lt $deadline ] || { fault "not 3 calls" "$(cat "$dir/output")"; break; }
-        sleep 0.1
+        sleep 0.1 # the counts are read while the program runs: nothing tells of a change
     done
     run 0 status
     says "$holder (" 'connected, generation 0' 'persist' '1 lanes over'
@@ -33,12 +33,40 @@ tells_of_a_pool() {
     run 1 status 1
 }
 
-# The calls between two views, and no others.
-watches() {
-    (sleep 0.5 && printf '\n\n' >&9) &
-    run 0 watch "$holder" --count 3 --json
+# calls_in_views: how many persists the views of watch tell of, together.
+calls_in_views() {
     awk -F'"persist":{' '{ split($2, part, /"calls":/); split(part[2], number, /[,}]/); sum += number[1] }
-        END { exit !(NR == 3 && sum == 2) }' "$dir/output" || fault "not 2 calls in 3 views" "$(cat "$dir/output")"
+        END { print sum + 0 }' "$dir/views"
+}
+
+# until_views TEXT CONDITION...: until that holds of the views that watch has shown. It looks again and
+# again, as nothing tells of a line more in a file.
+until_views() {
+    local text=$1 deadline=$((SECONDS + 60))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $deadline ] || { fault "$text" "$(cat "$dir/views")"; break; }
+        sleep 0.05
+    done
+}
+
+has_views() { [ "$(wc -l <"$dir/views")" -ge "$1" ]; }
+has_calls() { [ "$(calls_in_views)" -ge "$1" ]; }
+
+# The calls between two views, and no others: the three before the first view are not among them.
+watches() {
+    "$ctl" watch "$holder" --json >"$dir/views" 2>"$dir/errors" </dev/null &
+    local watching=$! seen
+    until_views "no view" has_views 1
+    printf '\n\n' >&9
+    until_views "no calls" has_calls 2
+    seen=$(wc -l <"$dir/views")
+    until_views "no view behind them" has_views $((seen + 1))
+    kill "$watching"
+    wait "$watching" 2>/dev/null
+    [ "$(calls_in_views)" = 2 ] || fault "not 2 calls in all views" "$(cat "$dir/views")"
+    run 0 watch "$holder" --count 2 --json
+    [ "$(wc -l <"$dir/output")" = 2 ] || fault "not 2 views" "$(cat "$dir/output")"
     run 0 watch --count 1
     says 'calls/s'
 }
@@ -54,7 +82,7 @@ tells_of_a_loss() {
     local deadline=$((SECONDS + 30))
     until reconnected; do
         [ $SECONDS -lt $deadline ] || { fault "no reconnect" "$(cat "$dir/output")"; break; }
-        sleep 0.1
+        sleep 0.1 # likewise
     done
     run 0 status "$holder"
     says 'last loss: ' 'reconnects 1'

@@ -157,6 +157,43 @@ target_lies() {
     unforce
 }
 
+# shortened_by digest|session STATUS ARGUMENT...: as run, but the file $short becomes shorter when the
+# target is asked for digests, or for a session. By then rpmemctl has the file open.
+shortened_by() {
+    local moment=$1
+    shift
+    cat >"$dir/shortening" <<END
+#!/bin/sh
+case \$* in *--digest*) asked=digest ;; *) asked=session ;; esac
+[ \$asked != $moment ] || truncate -s 1M '$short'
+exec $base "\$@"
+END
+    chmod +x "$dir/shortening"
+    RPMEM_CMD=$dir/shortening run "$@"
+}
+
+shortened() {
+    short=$dir/shortened
+    make_image
+    cp --sparse=always "$image" "$short"
+    shortened_by session 1 push "$short" "$target" p.set
+    says 'shortened has become shorter while it was read'
+    cp --sparse=always "$image" "$short"
+    shortened_by session 1 verify --repair "$short" "$target" p.set --json
+    has '/error/name="EINVAL"'
+    # What is behind the end of the file was a hole, and the pool has zeros there.
+    run 0 create "$target" zeros.set --size 4M --no-headers
+    truncate -s 0 "$short"
+    truncate -s 4M "$short"
+    shortened_by digest 1 verify "$short" "$target" zeros.set
+    says 'has become shorter'
+    truncate -s 4M "$short"
+    shortened_by session 1 pull "$target" zeros.set "$short"
+    says 'changed the size of' shortened
+    run 0 pull "$target" zeros.set "$short"
+    [ "$(stat -c %s "$short")" = $((4 << 20)) ] || fault "$(stat "$short")"
+}
+
 usage() {
     local verb
     for verb in verify push pull; do
@@ -166,4 +203,4 @@ usage() {
     done
 }
 
-run_parts pushed repaired pulled odd_sizes restricted refused target_lies usage
+run_parts pushed repaired pulled odd_sizes restricted refused target_lies shortened usage

@@ -162,8 +162,16 @@ restricted() {
     run 1 create "$target" d.set --size 4M
     says '--read-only'
     force --restricted --allow-admin
-    run 0 create "$target" d.set --size 4M --parts "$dir/it's"
-    [ -e "$dir/it's" ] || fault "another part was made"
+    run 0 create "$target" d.set --size 4M --parts "$sets/it's"
+    [ -e "$sets/it's" ] || fault "another part was made"
+    # Neither what the shell or sshd would run, nor the bytes of other files.
+    run 1 create "$target" .profile --size 4M --set-only
+    says 'begins with "."'
+    run 1 create "$target" e.set --size 4M --no-headers --parts "$dir/outside"
+    says 'it is not in'
+    run 1 create "$target" e.set --size 4M --no-headers --parts "$sets/it's"
+    says 'there already'
+    [ ! -e "$sets/e.set" ] && [ ! -e "$dir/outside" ] || fault "a file was made"
     unforce
     run 0 remove "$target" d.set
 }

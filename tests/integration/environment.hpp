@@ -206,6 +206,13 @@ protected:
                     (is_on("RPMEM_ENABLE_SOCKETS") ? "--sockets " : "") + options + " \"$@\"");
     }
 
+    // A target that never answers. It is daemon_process(), and ends with the tests at the latest:
+    // it looks whether they are there, as nothing tells it of their end.
+    void set_mute_target() const {
+        set_command("echo $$ >" + (directory_ / "pid").string() + "; while kill -0 " +
+                    std::to_string(::getpid()) + " 2>/dev/null; do sleep 1; done");
+    }
+
     [[nodiscard]] const fs::path& directory() const { return directory_; }
     [[nodiscard]] std::vector<std::byte> part(unsigned number) const {
         // Tests look at its bytes: one that is missing ends the test, and not the process.

@@ -51,7 +51,10 @@ offered() {
 COMP_WORDBREAKS='=: '
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-mkdir "$directory/pools"
+mkdir "$directory/pools" "$directory/.ssh"
+# A host that ssh knows: bash-completion looks there. completion.zsh tells zsh of it.
+printf 'Host alpha\n' >"$directory/.ssh/config"
+HOME=$directory
 echo >"$directory/pools.conf"
 cd "$directory" || exit 1
 
@@ -63,7 +66,21 @@ offered "rpmemd --log-level=" err warn notice info debug
 offered "rpmemd --tls=" off on require
 offered "rpmemd --probe --conf" --config --confine
 offered "rpmemd --config=po" pools.conf
-offered "rpmemctl " probe settings
-offered "rpmemctl probe --" --help --json
+mapfile -t subcommands < <(rpmemctl --help | sed -nE '/^Subcommands:/,/^$/s/^ {2}([a-z]+) .*/\1/p')
+[ "${#subcommands[@]}" -ge 16 ] || { echo "rpmemctl --help has only: ${subcommands[*]}"; exit 1; }
+offered "rpmemctl " "${subcommands[@]}"
+# Each subcommand with its options, and its first argument, as its own help has them.
+for subcommand in "${subcommands[@]}"; do
+    help=$(rpmemctl "$subcommand" --help)
+    mapfile -t options < <(sed -nE 's/^ +(-[A-Za-z],)?(--[a-z-]+).*/\2/p' <<<"$help")
+    [ "${#options[@]}" -ge 2 ] || { echo "rpmemctl $subcommand --help has only: ${options[*]}"; failed=1; }
+    offered "rpmemctl $subcommand --" "${options[@]}"
+    case $(sed -nE '/^Positionals:/{n;s/^ {2}([a-z]+) .*/\1/p}' <<<"$help") in
+    file) offered "rpmemctl $subcommand po" pools.conf ;;
+    target) offered "rpmemctl $subcommand " alpha ;;
+    whom | "") ;;
+    *) echo "the first argument of rpmemctl $subcommand is not known to this test"; failed=1 ;;
+    esac
+done
 offered "rpmemctl -" --help --version
 exit $failed

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// await_steps COUNTS_FILE THREADS SECONDS PID: waits until each thread of the workload has made two more
-// steps: the first of them may have been under way. The workload keeps its counts in COUNTS_FILE
-// (tests/clients/workload.c). 1: they were not made in so many seconds; 3: process PID has ended.
-// One process waits, and the script forks none while it does: in a script that runs for hours, process
-// ids come round again every few minutes, and bash then mistakes a new child for an old one.
+// await_steps COUNTS_FILE THREADS SECONDS PID: waits until each thread of the workload has made two
+// more steps: the first of them may have been under way. The workload keeps its counts in
+// COUNTS_FILE (tests/clients/workload.c). 1: they were not made in so many seconds; 3: process PID
+// has ended. One process waits, and the script forks none while it does: in a script that runs for
+// hours, process ids come round again every few minutes, and bash then mistakes a new child for an
+// old one.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +52,8 @@ int main(int argc, char** argv) {
     uint64_t now[MOST_THREADS];
     read_counts(argv[1], before, threads);
     const uint64_t end = milliseconds() + strtoull(argv[3], NULL, 10) * 1000;
-    struct pollfd program = {.fd = (int)syscall(SYS_pidfd_open, atoi(argv[4]), 0), .events = POLLIN};
+    struct pollfd program = {.fd = (int)syscall(SYS_pidfd_open, atoi(argv[4]), 0),
+                             .events = POLLIN};
     if (program.fd < 0) {
         fprintf(stderr, "await_steps: process %s: %s\n", argv[4], strerror(errno));
         return ENDED;

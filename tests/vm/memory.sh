@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# memory.sh [all]: in one machine with an NVDIMM, what RDMA asks of a process: memory that it may lock, as a
+# memory.sh: in one machine with an NVDIMM, what RDMA asks of a process: memory that it may lock, as a
 # user without privileges and at either end; ibv_fork_init, which these kernels need not, with large
 # pages; and on-demand paging, which their rxe has not.
 #   RPMEM_REPLICA, RPMEM_VISIT, RPMEM_TEST_DAEMON  what was built
@@ -138,9 +138,7 @@ step "fork safety is in the log" fork_safety
 step "on-demand paging, which the client's device has not" client_without_paging
 step "on-demand paging, which the target's device has not" target_without_paging
 step "huge pages and Device DAX, ibv_fork_init" device_dax
-if [ "${1:-}" = all ]; then
-    step "the same with RDMAV_HUGEPAGES_SAFE" device_dax RDMAV_HUGEPAGES_SAFE=1
-    step "huge pages, ibv_fork_init" huge_pages
-    step "huge pages, ibv_fork_init, RDMAV_HUGEPAGES_SAFE" huge_pages RDMAV_HUGEPAGES_SAFE=1
-fi
+step "the same with RDMAV_HUGEPAGES_SAFE" device_dax RDMAV_HUGEPAGES_SAFE=1
+step "huge pages, ibv_fork_init" huge_pages
+step "huge pages, ibv_fork_init, RDMAV_HUGEPAGES_SAFE" huge_pages RDMAV_HUGEPAGES_SAFE=1
 finish

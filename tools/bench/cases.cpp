@@ -30,7 +30,7 @@ constexpr milliseconds settling_time{100};
 // So long that a number of strangers comes in each round.
 constexpr unsigned milliseconds_with_strangers = 200;
 constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
-// Who says nothing stays as long as the daemon lets him: more of them than it keeps.
+// A stranger that says nothing stays as long as the daemon lets it: more of them than it keeps.
 constexpr std::size_t most_open = 100;
 // A little less than the first message of a lane: what is wrong with it is seen at the first byte.
 constexpr std::array<char, 64> nonsense{};
@@ -227,7 +227,7 @@ private:
         return ours.time;
     }
 
-    // What starts processes of its own comes first, and may have the pool set.
+    // Cases that start processes of their own come first, and may have the pool set.
     void register_wanted() {
         for (const unsigned lanes : options_.lanes)
             if (options_.wants("open"))

@@ -49,7 +49,7 @@ public:
         return place;
     }
 
-    // What it says first tells that it is ready.
+    // Its first message says that it is ready.
     Result<std::uint64_t> run(const LimitTask& task) {
         if (task.request == 0)
             return private_memory_of(only_new_since({}));
@@ -97,7 +97,7 @@ private:
     Mapping pool_;
 };
 
-// What must be the same for all that stand on the target: the mark of its daemons, and settings of
+// Variables that all processes on the target must share: the mark of its daemons, and settings of
 // libpmem. ssh hands on none.
 constexpr std::array handed_on{run_mark, "PMEM_IS_PMEM_FORCE", "PMEM_NO_FLUSH"};
 
@@ -189,7 +189,7 @@ private:
 } // namespace
 
 void serve_answers(int input, int output) {
-    // Who measures may end at any time, and behind a pipe that would be a signal.
+    // The measuring process may end at any time, and behind a pipe that would be a signal.
     (void)std::signal(SIGPIPE, SIG_IGN);
     Answering answering(output);
     const auto setup = receive<AnsweringSetup>(input, start_timeout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the network can do without us. Two processes measure it, which are started before anything
+// The limit that the network sets. Two processes measure it, which are started before anything
 // else and touch neither the library nor a pool: one asks, on this machine; one answers, on the
 // target, where it stands as a daemon stands.
 #pragma once

@@ -51,7 +51,7 @@ Result<> run(const Options& options, char** argv) {
     return options.report.empty() ? Result<>() : write_page(options, report);
 }
 
-// What would spoil the page after all has been measured is told before.
+// Reports a page that cannot be written before it measures anything.
 Result<> run_or_convert(const Options& options, char** argv) {
     if (options.report.empty())
         return run(options, argv);

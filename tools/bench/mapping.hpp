@@ -58,7 +58,7 @@ public:
             std::memcpy(&bytes_[offset], bytes.data(), bytes.size());
     }
 
-    // What was copied there is durable then.
+    // Data that was copied there is durable then.
     [[nodiscard]] Result<> drain(std::size_t offset, std::size_t size) const {
         if (is_pmem_)
             pmem_drain();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a report of --json says, as values.
+// A report of --json as values.
 #pragma once
 
 #include "tools/bench/measuring.hpp"

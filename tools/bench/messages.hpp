@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What processes of this program say to each other: lines of JSON, over a pair of sockets or
+// Messages between processes of this program: lines of JSON, over a pair of sockets or
 // through ssh.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line asks for.
+// The command line as values.
 #pragma once
 
 #include <algorithm>

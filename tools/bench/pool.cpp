@@ -12,7 +12,7 @@
 namespace rpmem::bench {
 namespace {
 
-// What the library said last, with WHAT before it.
+// The library's last text, with WHAT before it.
 Failure library_failure(const std::string& what) {
     const int code = errno;
     return fail(ErrorClass::target_refused, code, "{}: {}", what, rpmem_errormsg());

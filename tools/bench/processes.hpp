@@ -36,8 +36,8 @@ enum class Side { asking, answering };
 [[nodiscard]] cpu_set_t allowed_processors();
 
 // All threads of PROCESS: if APART on the processor of their SIDE, else where the scheduler wants
-// them among ALLOWED. What cannot be done is left: then a figure says less, but it is none the
-// worse for it.
+// them among ALLOWED. If the kernel refuses, the threads stay where they are: then a figure says
+// less, but it is none the worse for it.
 void place(pid_t process, Side side, bool apart, const cpu_set_t& allowed);
 
 } // namespace rpmem::bench

@@ -14,8 +14,8 @@
 namespace rpmem::bench {
 namespace {
 
-// Where and with what a run takes place, beside what Google Benchmark says of the machine: without
-// that its figures mean nothing.
+// Adds to Google Benchmark's context where the run takes place and with which library: without
+// that the figures mean nothing.
 void describe_run(const Options& options) {
     Dl_info library{};
     if (dladdr(reinterpret_cast<void*>(&rpmem_open), &library) != 0 && library.dli_fname != nullptr)

@@ -74,7 +74,7 @@ std::vector<Group> table_groups() {
     };
 }
 
-// What a run of this program reports. If it fails, it says why, and there are no rows.
+// The report of a run of this program. If it fails, it says why, and there are no rows.
 Json rows_of(const Options& options, const Group& group) {
     std::string command =
         fmt::format("exec /proc/{}/exe {} {} --json --rounds {} --time {} {}", ::getpid(),

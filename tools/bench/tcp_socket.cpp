@@ -35,7 +35,7 @@ Result<Addresses> find(const std::string& host, std::uint16_t port) {
     return Addresses(found, &::freeaddrinfo);
 }
 
-// What it accepts is set up as it is.
+// Connections that it accepts inherit its options.
 Result<UniqueFd> make_socket(int family) {
     UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
@@ -66,7 +66,7 @@ Result<std::size_t> try_until_moved(Waiting waiting, Call call) {
 
 } // namespace
 
-// Where there may be more threads than processors, those that only spin keep each other from them.
+// If there may be more threads than processors, spinning threads keep each other from running.
 Waiting waiting_of(const LimitTask& task) {
     if (!task.spins)
         return Waiting::sleeping;

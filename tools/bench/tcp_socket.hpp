@@ -25,16 +25,16 @@ Result<UniqueFd> listen_at(const std::string& host, Place& place);
 Result<UniqueFd> accept_from(int listener);
 Result<UniqueFd> connect_to(const Place& place);
 
-// Where the youngest TCP connection of this process leads to.
+// The peer of this process's youngest TCP connection.
 std::optional<Place> youngest_peer();
 
-// Who yields tries again and again, and lets others run in between.
+// A yielding thread tries again and again, and lets others run in between.
 enum class Waiting { spinning, yielding, sleeping };
 
 [[nodiscard]] Waiting waiting_of(const LimitTask& task);
 
 Result<> send_all(int fd, std::span<const std::byte> bytes, Waiting waiting);
-// What one call of recv(2) brings, at least a byte.
+// As much as one call of recv(2) brings, at least a byte.
 Result<std::size_t> receive_some(int fd, std::span<std::byte> bytes, Waiting waiting);
 Result<> receive_all(int fd, std::span<std::byte> bytes, Waiting waiting);
 

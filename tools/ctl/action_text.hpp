@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answers of the target's actions, for people. What a target says is not trusted: what is
-// missing is left out.
+// The answers of the target's actions, for people. They are not trusted: the text leaves out
+// missing members.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// What daemons say that do not know an option, and a restricted key of theirs.
+// Daemons that do not know an option say this; so do those of a restricted key.
 constexpr std::array<std::string_view, 4> words_of_old_daemons = {
     "was not expected", "were not expected", "unrecognized option", "may follow rpmemd"};
 

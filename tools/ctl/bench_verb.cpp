@@ -19,7 +19,7 @@ constexpr const char* program = "rpmem-bench";
 constexpr std::uint64_t bench_pool_size = std::uint64_t{128}
                                           << 20; // more than the sizes below need
 
-// Where this program is, or else in PATH.
+// Beside this program, or else in PATH.
 std::string bench_program() {
     std::error_code error;
     const auto beside =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rpmemctl is told to do, and how it ends.
+// The command line of rpmemctl as values, and its exit statuses.
 #pragma once
 
 #include <cstdint>

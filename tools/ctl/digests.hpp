@@ -31,7 +31,7 @@ struct PoolDigests {
     [[nodiscard]] Range range(std::size_t index) const;
 };
 
-// What a target says may be anything: nothing, if it makes no sense.
+// EPROTO if the target's answer, which may be anything, makes no sense.
 [[nodiscard]] Result<PoolDigests> read_digests(const nlohmann::json& document);
 
 // Of bytes that come in pieces, or that are all zero.

@@ -71,7 +71,7 @@ std::string with_advice(const Error& error) {
 // The step that fails is the last.
 void try_pool(const Context& context, const std::string& pool_set, json& document) {
     auto start = Clock::now();
-    auto session = PoolSession::open(context.command.target, pool_set, nullptr, trial_pool_size, 1);
+    auto session = PoolSession::open(context.command.target, pool_set, trial_pool_size, 1);
     if (!session)
         return note(document, "session", false, with_advice(session.error()));
     note(document, "session", true,

@@ -49,9 +49,17 @@ Result<ImageFile> ImageFile::make(const std::string& path, std::uint64_t size) {
     return ImageFile(std::move(fd), path, size);
 }
 
+// 0 if the file system does not tell.
+std::uint64_t ImageFile::current_size() const {
+    struct stat status {};
+    return ::fstat(fd(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
 bool ImageFile::is_hole(std::uint64_t begin, std::uint64_t end) const {
     const off_t data = ::lseek(fd(), static_cast<off_t>(begin), SEEK_DATA);
-    return data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= end;
+    if (data < 0) // what is behind the end of the file is no hole
+        return errno == ENXIO && current_size() >= end;
+    return static_cast<std::uint64_t>(data) >= end;
 }
 
 Result<> ImageFile::read(std::uint64_t offset, std::span<std::byte> buffer) const {
@@ -62,7 +70,9 @@ Result<> ImageFile::read(std::uint64_t offset, std::span<std::byte> buffer) cons
         if (got < 0)
             return cannot("read", path_);
         if (got == 0)
-            return invalid("{} has become shorter while it was read", path_);
+            return invalid("{} has become shorter while it was read; try again when no other "
+                           "process changes it",
+                           path_);
         offset += static_cast<std::uint64_t>(got);
         buffer = buffer.subspan(static_cast<std::size_t>(got));
     }
@@ -107,7 +117,12 @@ Result<> ImageFile::clear(std::uint64_t begin, std::uint64_t end) const {
 }
 
 Result<> ImageFile::make_durable() const {
-    return ::fsync(fd()) == 0 ? Result<>() : cannot("make durable", path_);
+    if (::fsync(fd()) != 0)
+        return cannot("make durable", path_);
+    if (current_size() != size_)
+        return invalid("another process has changed the size of {} while it was written; try again",
+                       path_);
+    return {};
 }
 
 } // namespace rpmem::ctl

@@ -27,11 +27,13 @@ public:
     // Zeros become holes, or stay such.
     [[nodiscard]] Result<> write(std::uint64_t offset, std::span<const std::byte> data) const;
     [[nodiscard]] Result<> clear(std::uint64_t begin, std::uint64_t end) const;
+    // EINVAL: its size is another one now, so that it is no image of the pool.
     [[nodiscard]] Result<> make_durable() const;
 
 private:
     ImageFile(UniqueFd fd, std::string path, std::uint64_t size)
         : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+    [[nodiscard]] std::uint64_t current_size() const;
     [[nodiscard]] Result<> write_data(std::uint64_t offset, std::span<const std::byte> data) const;
 
     UniqueFd fd_;

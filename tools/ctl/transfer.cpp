@@ -84,12 +84,11 @@ Result<std::vector<std::size_t>> differing_chunks(const ImageFile& file, const P
 void PoolSession::Unmap::operator()(std::byte* memory) const { ::munmap(memory, size); }
 
 Result<PoolSession> PoolSession::open(const std::string& target, const std::string& pool_set,
-                                      const ImageFile* file, std::uint64_t size, unsigned lanes) {
+                                      std::uint64_t size, unsigned lanes) {
     const std::size_t length = (size + page - 1) / page * page;
-    // Private: RDMA needs memory that may be written to, and the file stays as it is.
-    void* const memory =
-        ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_NORESERVE | (file ? 0 : MAP_ANONYMOUS), file ? file->fd() : -1, 0);
+    // Not the file itself: if that became shorter, the program would be killed where it looks.
+    void* const memory = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map {} bytes", length);
     std::unique_ptr<std::byte, Unmap> mapped(static_cast<std::byte*>(memory), {length});
@@ -108,6 +107,15 @@ Result<> PoolSession::push(Range range, unsigned lane) const {
                : library_failure();
 }
 
+Result<> PoolSession::push(const ImageFile& file, Range range, unsigned lane) const {
+    const std::span memory(memory_.get() + range.begin, range.size());
+    RPMEM_TRY(file.read(range.begin, memory));
+    RPMEM_TRY(push(range, lane));
+    // A large pool would not fit into memory. If the kernel keeps the pages, no harm is done.
+    static_cast<void>(::madvise(memory.data(), memory.size(), MADV_DONTNEED));
+    return {};
+}
+
 Result<> PoolSession::read(std::uint64_t offset, std::span<std::byte> buffer, unsigned lane) const {
     return ::rpmem_read(pool_.get(), buffer.data(), offset, buffer.size(), lane) == 0
                ? Result<>()
@@ -119,13 +127,14 @@ Result<> PoolSession::close() {
 }
 
 Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
-                     const std::vector<std::size_t>& chunks, Progress& progress) {
+                     const std::vector<std::size_t>& chunks, const ImageFile& file,
+                     Progress& progress) {
     return in_threads(session.lanes(), chunks.size(),
                       [&](unsigned lane, std::size_t i) -> Result<> {
                           const Range range = pool.range(chunks[i]);
                           for (std::uint64_t at = range.begin; at < range.end; at += piece) {
                               const Range part{at, std::min(at + piece, range.end)};
-                              RPMEM_TRY(session.push(part, lane));
+                              RPMEM_TRY(session.push(file, part, lane));
                               progress.add(part.size());
                           }
                           return {};

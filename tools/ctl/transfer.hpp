@@ -27,10 +27,9 @@ differing_chunks(const ImageFile& file, const PoolDigests& pool, unsigned thread
 // A session that has the pool. One thread uses a lane at a time.
 class PoolSession {
 public:
-    // The pool's local memory is FILE, mapped; nothing: memory that nobody uses.
+    // The pool's local memory has SIZE bytes, and takes no more room than what is being pushed.
     [[nodiscard]] static Result<PoolSession> open(const std::string& target,
-                                                  const std::string& pool_set,
-                                                  const ImageFile* file, std::uint64_t size,
+                                                  const std::string& pool_set, std::uint64_t size,
                                                   unsigned lanes);
     PoolSession(PoolSession&&) noexcept = default;
     PoolSession& operator=(PoolSession&&) = delete;
@@ -39,6 +38,8 @@ public:
     [[nodiscard]] unsigned lanes() const { return lanes_; }
     // RANGE of the local memory is durable on the target on return.
     [[nodiscard]] Result<> push(Range range, unsigned lane) const;
+    // Likewise of FILE; RANGE begins a page.
+    [[nodiscard]] Result<> push(const ImageFile& file, Range range, unsigned lane) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer,
                                 unsigned lane) const;
     // Reports what the end of the session has to say.
@@ -60,9 +61,10 @@ private:
     unsigned lanes_;
 };
 
-// Moves CHUNKS of POOL from the local memory of SESSION to the target.
+// Moves CHUNKS of POOL from FILE to the target.
 [[nodiscard]] Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
-                                   const std::vector<std::size_t>& chunks, Progress& progress);
+                                   const std::vector<std::size_t>& chunks, const ImageFile& file,
+                                   Progress& progress);
 // From the target to FILE; the header, too. Returns the bytes that moved.
 [[nodiscard]] Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
                                                 const std::vector<std::size_t>& chunks,

@@ -69,11 +69,11 @@ Result<json> move_to_pool(const Context& context, const ImageFile& file,
     const auto start = std::chrono::steady_clock::now();
     unsigned lanes = 0;
     if (!comparison.chunks.empty()) {
-        RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set, &file,
+        RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                      comparison.pool.length, command.lanes));
         lanes = session.lanes();
         Progress progress("pushing", comparison.bytes());
-        RPMEM_TRY(push_chunks(session, comparison.pool, comparison.chunks, progress));
+        RPMEM_TRY(push_chunks(session, comparison.pool, comparison.chunks, file, progress));
         RPMEM_TRY(session.close());
     }
     json report = rates(comparison.bytes(), start);
@@ -175,7 +175,7 @@ Result<json> pull(const Context& context, const json& digests) {
     if (comparison.pool.length != comparison.pool.size)
         return fail(ErrorClass::link_lost, EPROTO, "the target's digests are of other bytes");
     RPMEM_ASSIGN(comparison.chunks, differing_chunks(file, comparison.pool, command.lanes));
-    RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set, nullptr,
+    RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  comparison.pool.size, command.lanes));
     std::uint64_t moved = 0;
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each verb does. All print, and return the exit status.
+// One function for each verb. All print, and return the exit status.
 #pragma once
 
 #include "librpmem/session/target.hpp"
@@ -9,7 +9,7 @@
 
 namespace rpmem::ctl {
 
-// What a command with a target needs.
+// A command with a target needs these.
 struct Context {
     Command command;
     initiator::Settings settings;
@@ -18,7 +18,7 @@ struct Context {
 
 int probe_nodes(const Command& command, const initiator::Settings& settings,
                 const initiator::Target* target);
-// What this node has, as the target's rpmemd --probe says it there.
+// The report on this node, in the form of rpmemd --probe.
 [[nodiscard]] nlohmann::json own_report(const initiator::Settings& settings,
                                         const initiator::Target* target);
 int show_settings(const Command& command);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two reports amount to.
+// The conclusion from two reports.
 #pragma once
 
 #include "tools/ctl/remote.hpp"

@@ -5,6 +5,9 @@
 #include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <tuple>
 
 namespace rpmem::target {
@@ -123,6 +126,21 @@ TEST_F(RecordedPool, AttributesThatCannotBeWrittenLeaveTheOldOnes) {
     }
     ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_TRUE(succeeded(open()));
+}
+
+// Whoever asks what state a pool is in (rpmemctl list) has its parts locked for a moment.
+TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
+    ASSERT_TRUE(succeeded(create()));
+    const UniqueFd look(::open(part("part0").c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::flock(look.get(), LOCK_SH), 0);
+    EXPECT_TRUE(failed(open(), EBUSY, "in use"));
+    int tries = 0;
+    recorder.before_each([&](const Event& event) {
+        if (event.call == "flock" && event.path == part("part0").native() && ++tries == 2)
+            ::flock(look.get(), LOCK_UN);
+    });
+    EXPECT_TRUE(succeeded(open()));
+    EXPECT_EQ(tries, 2);
 }
 
 // Between opening a part and locking it, another session may remove it, and make a new one.

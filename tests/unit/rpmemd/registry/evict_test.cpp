@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 
 namespace rpmem::target {
 namespace {
@@ -110,6 +111,19 @@ TEST_F(Evict, NobodyIsEndedForAWrongName) {
         EXPECT_TRUE(failed(evict(directory_, id, log_), ENOENT));
     EXPECT_TRUE(ours.lives());
     EXPECT_EQ(owner_of("pool-1"), digest_of(1));
+}
+
+// A record that another process keeps locked does not make it run for ever, or busily.
+TEST_F(Evict, GivesUpWhileAnotherHasARecordLocked) {
+    constexpr std::chrono::milliseconds within(1500);
+    Daemon ours(directory_, digest_of(1), "pool-1");
+    auto kept = value_of(make_pool_file(directory_, "pool-2"));
+    ASSERT_TRUE(succeeded(kept.write(pool_record()))); // of the same owner
+    const std::clock_t before = std::clock();
+    EXPECT_TRUE(failed(evict(directory_, id_of(ours), log_, within), EBUSY, "try again"));
+    EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 2) << "of the processor";
+    EXPECT_EQ(ours.ended_by(), SIGKILL);
+    EXPECT_EQ(owner_of("pool-2"), digest_of(1));
 }
 
 } // namespace

@@ -221,6 +221,53 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
         }
 }
 
+// A key with a command reaches the pools of one directory, and nothing else. Hidden files of a home
+// are read by the shell and by sshd.
+TEST(ForcedCommand, CreatesOnlyInThePoolSetDirectory) {
+    const test::TemporaryDirectory home;
+    std::ofstream(home.path() / "there") << "x";
+    std::ofstream(home.path() / "old.part0") << "x";
+    std::filesystem::create_symlink("nowhere", home.path() / "link");
+    const std::string at = home.path().native();
+    const struct {
+        std::string name;
+        std::vector<std::string> parts;
+        bool allowed;
+    } cases[] = {{"a", {}, true},
+                 {"sub/a.set", {at + "/p.0", at + "/sub/p.1"}, true},
+                 {"old", {}, false}, // its part would be old.part0
+                 {".profile", {}, false},
+                 {".ssh/rc", {}, false},
+                 {"sub/.a", {}, false},
+                 {"../a", {}, false},
+                 {"/tmp/a", {}, false},
+                 {"a", {at + "/.ssh/rc"}, false},
+                 {"a", {at + "/p", at + "/../p"}, false},
+                 {"a", {at + "/sub/../p"}, false},
+                 {"a", {at + "x/p"}, false},
+                 {"a", {at}, false},
+                 {"a", {at + "/"}, false},
+                 {"a", {"/dev/dax0.0"}, false},
+                 {"a", {"p"}, false},
+                 {"a", {at + "/there"}, false},
+                 {"a", {at + "/link"}, false}};
+    for (const auto& each : cases) {
+        std::string text = fmt::format("rpmemd --create-set '{}' --size 4194304", each.name);
+        for (const std::string& part : each.parts)
+            text += fmt::format(" --part '{}'", part);
+        SCOPED_TRACE(text);
+        Configuration configuration{};
+        configuration.restricted = configuration.allow_admin = true;
+        configuration.poolset_dir = home.path();
+        const auto admitted = admit(text.c_str(), configuration);
+        EXPECT_EQ(admitted ? 0 : admitted.error().code, each.allowed ? 0 : EACCES);
+        Configuration open{}; // of one who logs in without a command
+        open.poolset_dir = home.path();
+        open.action = configuration.action;
+        EXPECT_TRUE(test::succeeded(admit(nullptr, open)));
+    }
+}
+
 TEST(ForcedCommand, WhatItDoesItselfIsNotTheClientsToChange) {
     Configuration configuration{};
     configuration.probe = true;

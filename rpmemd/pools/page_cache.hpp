@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernel keeps of a file in memory.
+#pragma once
+
+#include <cstdint>
+
+namespace rpmem::target {
+
+// A page of the first SIZE bytes of FD is in the page cache. False also where nobody can tell.
+[[nodiscard]] bool has_cached_pages(int fd, std::uint64_t size);
+
+} // namespace rpmem::target

@@ -1,0 +1,293 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# run.sh RPMEMCTL RPMEMD POOLS PART, below with-sshd: a large pool, many lanes or many sessions, within bounds
+# that have room. The last line is a row of the table in docs/operations.md.
+set -u
+ctl=$1 daemon=$2 pools=$3
+dir=$RPMEM_TEST_DIR
+sets=$dir/sets
+target=$RPMEM_TEST_TARGET
+mebibyte=$((1 << 20))
+gibibyte=$((1 << 30))
+# What a login, a sync or a look at all sessions may take on a busy machine; none of these is a measure.
+longest_wait=900
+
+skip() {
+    printf 'skipped: %s\n' "$*"
+    exit 77
+}
+
+fault() {
+    printf '%s\n' "$*"
+    tail -n 20 "$dir/held" "$dir/log" "$dir"/library.log 2>/dev/null
+    exit 1
+}
+
+# at_most WHAT VALUE BOUND
+at_most() {
+    [ "$2" -le "$3" ] || fault "$1: $2, and $3 are allowed"
+}
+
+# --- targets and pools -----------------------------------------------------------------------------
+
+# The daemon leaves its process id in a file of that name. As it is by default, but for where things are.
+prepare() {
+    mkdir "$sets" "$dir/parts" "$dir/pids"
+    printf '#!/bin/sh\n: >%s/pids/$$\nexec %s --config /dev/null --poolset-dir %s --state-dir %s "$@"\n' \
+        "$dir" "$daemon" "$sets" "$dir/state --log-file $dir/log --log-level notice" >"$dir/rpmemd"
+    chmod 755 "$dir/rpmemd"
+    export RPMEM_CMD=$dir/rpmemd RPMEM_LOG_FILE=$dir/library.log RPMEM_LOG_LEVEL=2
+    export RPMEM_CONNECT_TIMEOUT=${longest_wait}000 RPMEM_RECONNECT_TIMEOUT=${longest_wait}000
+}
+
+# require_space GIBIBYTES
+require_space() {
+    [ "$(df --output=avail -k "$dir" | tail -n 1)" -ge $(($1 << 20)) ] || skip "$dir has less than $1 GiB free"
+}
+
+# write_sets COUNT SIZE [OPTION]: pool0.set and so on, one part each.
+write_sets() {
+    local number
+    for ((number = 0; number < $1; number++)); do
+        printf 'PMEMPOOLSET\n%s%s %s/parts/pool%s\n' "${3:+OPTION $3$'\n'}" "$2" "$dir" "$number" \
+            >"$sets/pool$number.set"
+    done
+}
+
+# --- the program -----------------------------------------------------------------------------------
+
+# await TEXT: a line of what the program says. There is nothing to wait on but the file.
+await() {
+    local deadline=$((SECONDS + longest_wait))
+    until grep -q "^$1" "$dir/held"; do
+        kill -0 "$program" 2>/dev/null || fault "the program has ended"
+        [ $SECONDS -lt $deadline ] || fault "the program did not say: $1"
+        sleep 0.1
+    done
+}
+
+# start create|open COUNT SIZE LANES [fill|check]: until all lanes are used.
+start() {
+    rm -f "$dir/fifo" "$dir"/pids/*
+    mkfifo "$dir/fifo"
+    "$pools" "$1" "$target" pool "${@:2}" <"$dir/fifo" >"$dir/held" 2>&1 &
+    program=$!
+    exec 9>"$dir/fifo"
+    await ready
+}
+
+# The program reads back what its lanes wrote, and closes the pools.
+finish() {
+    exec 9>&-
+    wait "$program" || fault "the program failed"
+    grep -qx closed "$dir/held" || fault "the program said nothing of its end"
+}
+
+# said NAME: the last number of that name.
+said() {
+    awk -v name="$1" '$1 == name { value = $2 } END { print value }' "$dir/held"
+}
+
+# --- what is measured ------------------------------------------------------------------------------
+
+# private_kib PID: its pages that no other process has, without those of the pool.
+private_kib() {
+    awk -v parts="$dir/parts/" '
+        /^[0-9a-f]+-[0-9a-f]+ / { counts = index($0, parts) == 0 && $6 != "/memfd:pool" }
+        /^Private_/ && counts { sum += $2 }
+        END { print sum + 0 }' "/proc/$1/smaps"
+}
+
+descriptors() {
+    find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+
+threads() {
+    find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l
+}
+
+# The daemons that live.
+daemons() {
+    local file
+    for file in "$dir"/pids/*; do
+        [ "$(cat "/proc/${file##*/}/comm" 2>/dev/null)" != rpmemd ] || echo "${file##*/}"
+    done
+}
+
+# most FUNCTION PID...: the largest of what it says of each.
+most() {
+    local pid
+    for pid in "${@:2}"; do "$1" "$pid"; done | sort -n | tail -n 1
+}
+
+# Lines of the daemon's log for each session, of which none may be a warning.
+log_lines() {
+    ! grep -E '\] (warning|error|critical): ' "$dir/log" || fault "the daemon warns"
+    [ ! -s "$dir/library.log" ] || fault "the library warns"
+    echo $(($(wc -l <"$dir/log") / $(grep -c ', provider tcp, port ' "$dir/log")))
+}
+
+kib_text() {
+    awk -v kib="$1" 'BEGIN { printf "%.1f MiB", kib / 1024 }'
+}
+
+seconds_text() {
+    awk -v ms="$1" 'BEGIN { if (ms < 1000) printf "%d ms", ms; else printf "%.1f s", ms / 1000 }'
+}
+
+# measure: of one daemon, and of the program.
+measure() {
+    local all
+    mapfile -t all < <(daemons)
+    [ ${#all[@]} -eq "$1" ] || fault "${#all[@]} daemons live, not $1"
+    daemon_kib=$(most private_kib "${all[@]}")
+    daemon_descriptors=$(most descriptors "${all[@]}")
+    daemon_threads=$(most threads "${all[@]}")
+    program_kib=$(private_kib "$program")
+    program_descriptors=$(descriptors "$program")
+}
+
+# row WHAT OPENING
+row() {
+    printf '| %s | %s | %s | %s, %s, %s | %s, %s | %s |\n' "$1" "$2" "$(seconds_text "$(said connect_ms)")" \
+        "$(kib_text "$daemon_kib")" "$daemon_descriptors" "$daemon_threads" \
+        "$(kib_text "$program_kib")" "$program_descriptors" "$(log_lines)"
+}
+
+# --- the parts -------------------------------------------------------------------------------------
+
+# Written whole, and read whole by another session. Neither end may keep a share of it in memory of its own.
+ten_gigabytes() {
+    local size=$((10 * gibibyte)) opening filling
+    require_space 15
+    write_sets 1 10G
+    start create 1 "$size" 4 fill
+    opening=$(said all_open_ms) filling=$(said fill_ms)
+    measure 1
+    at_most "KiB of the daemon" "$daemon_kib" $((8 << 10))
+    finish
+    start open 1 "$size" 4 check
+    measure 1
+    at_most "KiB of the daemon" "$daemon_kib" $((8 << 10))
+    at_most "ms to open" "$(said all_open_ms)" 10000
+    finish
+    printf 'created within %s ms, written within %s ms, read within %s ms\n' "$opening" "$filling" "$(said check_ms)"
+    row "10 GiB, 4 lanes" "$(seconds_text "$opening"), then $(seconds_text "$(said all_open_ms)")"
+}
+
+# One hole but for what the lanes write, at the very end. A second session reads it again.
+terabyte() {
+    local size=$((1024 * gibibyte))
+    truncate -s "$size" "$dir/parts/pool0" || skip "this file system has no files of 1 TiB"
+    write_sets 1 1024G NOHDRS
+    start open 1 "$size" 4
+    measure 1
+    at_most "KiB of the daemon" "$daemon_kib" $((8 << 10))
+    at_most "ms to open" "$(said all_open_ms)" 10000
+    echo >&9 # other bytes than a file of zeros, or of an earlier run, has
+    await again_ms
+    finish
+    tail -c 256 "$dir/parts/pool0" >"$dir/last"
+    at_most "KiB of the disk" "$(du -k "$dir/parts/pool0" | cut -f1)" 1024
+    at_most "zeros at the end of the part" "$(tr -d '\1-\377' <"$dir/last" | wc -c)" 128
+    "$ctl" info "$target" pool0.set >"$dir/info" 2>&1 || fault "rpmemctl info: $(cat "$dir/info")"
+    row "1 TiB, sparse, NOHDRS, 4 lanes" "$(seconds_text "$(said all_open_ms)")"
+}
+
+lanes() {
+    local count=1024
+    write_sets 1 64M
+    # The program's own limit; the daemon raises that of its session.
+    ulimit -S -n 4096 || skip "this user may not have 4096 descriptors"
+    start create 1 $((64 * mebibyte)) $count
+    measure 1
+    at_most "KiB of the daemon" "$daemon_kib" $(((4 << 10) + count * 16))
+    at_most "descriptors of the daemon" "$daemon_descriptors" $((count + 64))
+    at_most "descriptors of the program" "$program_descriptors" $((count + 64))
+    at_most "threads of the daemon" "$daemon_threads" $(($(nproc) + 3))
+    echo "64 bytes persisted on each lane, one after the other, within $(said use_ms) ms"
+    finish
+    row "64 MiB, 1024 lanes" "$(seconds_text "$(said all_open_ms)")"
+}
+
+# What they have, what rpmemctl tells of them, and whether all of them come back.
+sessions() {
+    local count=200 creating
+    require_space 4
+    write_sets $count 4M
+    ulimit -S -n 4096 || skip "this user may not have 4096 descriptors"
+    start create $count $((4 * mebibyte)) 1
+    creating=$(said all_open_ms)
+    measure $count
+    at_most "KiB of a daemon" "$daemon_kib" $((6 << 10))
+    at_most "descriptors of a daemon" "$daemon_descriptors" 48
+    at_most "descriptors of the program" "$program_descriptors" $((count * 16))
+    row "200 sessions of 4 MiB, 1 lane" "$(seconds_text "$creating") for all"
+    list_sessions $count
+    come_back $count 1
+    come_back_past_limit $count
+    finish
+    start open $count $((4 * mebibyte)) 1
+    echo "opened within $(said all_open_ms) ms"
+    truncate_one
+    kill "$program"
+}
+
+# list_sessions COUNT
+list_sessions() {
+    local began listed
+    began=${EPOCHREALTIME/./}
+    "$ctl" sessions "$target" --json >"$dir/sessions" || fault "rpmemctl sessions: $(cat "$dir/sessions")"
+    echo "rpmemctl sessions takes $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
+    listed=$(grep -c '"pool_set":' "$dir/sessions")
+    [ "$listed" -eq "$1" ] || fault "rpmemctl lists $listed sessions, not $1: $(head -c 2000 "$dir/sessions")"
+}
+
+# come_back COUNT TIME: all daemons are killed, the TIME-th time.
+come_back() {
+    local deadline=$((SECONDS + longest_wait))
+    # shellcheck disable=SC2046 # a list of numbers
+    kill -KILL $(daemons)
+    echo >&9
+    # There is nothing to wait on but the file.
+    until [ "$(grep -c ^again_ms "$dir/held")" -eq "$2" ]; do
+        kill -0 "$program" 2>/dev/null || fault "the program has ended"
+        [ $SECONDS -lt $deadline ] || fault "not all sessions came back"
+        sleep 0.1
+    done
+    [ "$(daemons | wc -l)" -eq "$1" ] || fault "$(daemons | wc -l) daemons came back, not $1"
+    echo "all $1 sessions came back within $(said again_ms) ms"
+}
+
+# come_back_past_limit COUNT: with sshd as it is set up without anybody's doing. Of more than 10 logins at once
+# it drops some.
+come_back_past_limit() {
+    local dropped
+    sed -i 's/^MaxStartups .*/MaxStartups 10:30:100/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
+    kill -HUP "$RPMEM_TEST_SSHD_PID" # sshd starts itself again; logins that come meanwhile are tried again
+    come_back "$1" 2
+    dropped=$(grep -c '^drop connection' "$RPMEM_TEST_SSHD_DIR/sshd.log")
+    [ "$dropped" -gt 0 ] || fault "sshd dropped no login: this tries nothing"
+    echo "sshd dropped $dropped logins, which came again"
+    sed -i 's/^MaxStartups .*/MaxStartups 200/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
+    kill -HUP "$RPMEM_TEST_SSHD_PID"
+}
+
+# A user has fewer inotify instances than there are sessions. One without notices, too, that a part was
+# truncated that nobody uses.
+truncate_one() {
+    local pid number deadline=$((SECONDS + longest_wait))
+    for pid in $(daemons); do
+        readlink "/proc/$pid"/fd/* | grep -q inotify || break
+    done
+    number=$(readlink "/proc/$pid"/fd/* | sed -nE "s,^$dir/parts/pool([0-9]+)\$,\1,p")
+    readlink "/proc/$pid"/fd/* | grep -q inotify && echo "each session has inotify: this tries less"
+    truncate -s 2M "$dir/parts/pool$number"
+    until grep -q "$dir/parts/pool$number was truncated" "$dir/log"; do
+        [ $SECONDS -lt $deadline ] || fault "nobody noticed that part pool$number was truncated"
+        sleep 0.1 # the next look is a heartbeat later
+    done
+}
+
+prepare
+"$4"

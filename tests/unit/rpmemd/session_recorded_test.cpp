@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The record of a pool in state-dir is written only while the session has the pool's parts locked.
+// Otherwise the next session could open the pool, and read a record that is about to change. The
+// recorder tells of each write: see tests/support/recorder/recorder.hpp.
+#include "rpmemd/session.hpp"
+#include "rpmemd/settings/settings.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/rpmemd/pools/pool_fixture.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+namespace rpmem::target {
+namespace {
+
+using test::Event;
+using test::Recorder;
+
+Configuration configuration_for(const std::filesystem::path& root) {
+    Layer layer;
+    for (const auto& [key, text] : {std::pair("poolset-dir", (root / "sets").native()),
+                                    std::pair("state-dir", (root / "state").native()),
+                                    std::pair("confine", std::string("no"))})
+        EXPECT_TRUE(succeeded(apply_setting(layer, key, {text, "test"})));
+    return configuration_of(value_of(complete(layer, root.native())));
+}
+
+class RecordedSession : public PoolFixture {
+protected:
+    void SetUp() override {
+        PoolFixture::SetUp();
+        pool_set("pool.set", "2M @/part0\n2M @/part1\n");
+        ASSERT_TRUE(succeeded(create()));
+        configuration_ = configuration_for(root);
+        for (const std::string name : {"part0", "part1"})
+            parts_.emplace_back(::open(part(name).c_str(), O_RDWR | O_CLOEXEC));
+        Recorder::instance().reset();
+        Recorder::instance().before_each([this](const Event& event) { look(event); });
+        session_.emplace(
+            configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
+            HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
+                            .transcript = std::nullopt},
+            [] { return false; }, no_statistics_, log);
+    }
+    void TearDown() override {
+        session_.reset();
+        Recorder::instance().reset();
+        PoolFixture::TearDown();
+    }
+
+    [[nodiscard]] bool opens() {
+        const auto opened = session_->open({.pool_size = 0,
+                                            .lanes = 1,
+                                            .provider = wire::Provider::tcp,
+                                            .inline_size = 0,
+                                            .pool_set = "pool.set"});
+        return opened.has_value();
+    }
+    // How often the record was written since this was last asked.
+    [[nodiscard]] unsigned writes() { return std::exchange(writes_, 0); }
+    // The next session can have the record at once.
+    [[nodiscard]] bool is_record_free() const {
+        for (const auto& file : std::filesystem::directory_iterator(root / "state"))
+            if (file.path().filename().native().starts_with("pool-"))
+                return is_free(UniqueFd(::open(file.path().c_str(), O_RDWR | O_CLOEXEC)));
+        return false;
+    }
+
+    SessionStatistics no_statistics_{"", log}; // no directory for them
+    std::optional<Session> session_;
+
+private:
+    [[nodiscard]] static bool is_free(const UniqueFd& file) {
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+            return false;
+        ::flock(file.get(), LOCK_UN);
+        return true;
+    }
+    void look(const Event& event) {
+        if (event.call != "pwrite" || event.path.find("/state/pool-") == std::string::npos)
+            return;
+        ++writes_;
+        for (const UniqueFd& part : parts_)
+            EXPECT_FALSE(is_free(part)) << "another session could have the pool";
+    }
+
+    Configuration configuration_{};
+    std::vector<UniqueFd> parts_;
+    unsigned writes_ = 0;
+};
+
+TEST_F(RecordedSession, OpensAndClosesWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_FALSE(is_record_free());
+    ASSERT_TRUE(session_->set_attributes(golden_attributes(2, 0x80)));
+    EXPECT_EQ(writes(), 2U) << "before the headers change, and after it";
+    ASSERT_TRUE(session_->close(false));
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_TRUE(is_record_free());
+}
+
+TEST_F(RecordedSession, RemovesWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    ASSERT_TRUE(session_->close(true));
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_TRUE(is_record_free());
+}
+
+TEST_F(RecordedSession, GivesBackWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    session_.reset(); // no lane has come
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_TRUE(is_record_free());
+}
+
+// Then the pool is not what the session says that it is, and the record stays open.
+TEST_F(RecordedSession, ACloseThatFailsDoesNotCloseTheRecord) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    Recorder::instance().fail({.call = "fdatasync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(session_->close(false));
+    EXPECT_EQ(writes(), 0U);
+}
+
+} // namespace
+} // namespace rpmem::target
