@@ -10,7 +10,6 @@
 
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
-#include "common/base/probes.hpp"
 #include "librpmem/association.hpp"
 #include "librpmem/dump_exclusion.hpp"
 #include "librpmem/link.hpp"
@@ -51,9 +50,8 @@ public:
 
     // As persist() and flush(), if nothing is in the way. False: they have not begun, or the lane
     // has failed, and fails again in the same way.
-    // The compiler takes the lines of a probe for instructions, and would not inline it by itself.
-    [[nodiscard, gnu::always_inline]] bool persist_at_once(std::size_t offset, std::size_t length,
-                                                           unsigned lane, unsigned flags) {
+    [[nodiscard]] bool persist_at_once(std::size_t offset, std::size_t length, unsigned lane,
+                                       unsigned flags) {
         return at_once(CallKind::persist, offset, length, lane, flags, &FrameLane::persist);
     }
     [[nodiscard]] bool flush_at_once(std::size_t offset, std::size_t length, unsigned lane,
@@ -105,14 +103,10 @@ private:
                                                    std::size_t length, unsigned lane,
                                                    unsigned flags, Write write) {
         const std::uint64_t began = statistics::ticks();
-        if (call == CallKind::persist)
-            RPMEM_PROBE(librpmem, persist, lane, offset, length);
         if (!is_writable(offset, length, lane, flags) || length == 0 || !slots_[lane].is_usable() ||
             (slots_[lane].lane->*write)(offset, length, flags != 0) != 0)
             return false;
         count(call, lane, length, began);
-        if (call == CallKind::persist)
-            RPMEM_PROBE(librpmem, persist_done, lane, length);
         return true;
     }
     template <typename Operate>
