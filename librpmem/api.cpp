@@ -2,6 +2,7 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
+#include "common/base/probes.hpp"
 #include "common/wire/unasked.hpp"
 #include "librpmem/link_thread.hpp"
 #include "librpmem/pool.hpp"
@@ -308,9 +309,12 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
 
 RPMEM_EXPORT RPMEM_NO_CANARY int rpmem_persist(RPMEMpool* rpp, size_t offset, size_t length,
                                                unsigned lane, unsigned flags) {
-    return on_lane_of(
+    RPMEM_PROBE(librpmem, persist, lane, offset, length);
+    const int status = on_lane_of(
         rpp, [&](Pool& pool) { return pool.persist_at_once(offset, length, lane, flags); },
         [&](Pool& pool) { return pool.persist(offset, length, lane, flags); });
+    RPMEM_PROBE(librpmem, persist_done, lane, length, status);
+    return status;
 }
 
 RPMEM_EXPORT int rpmem_deep_persist(RPMEMpool* rpp, size_t offset, size_t length, unsigned lane) {
@@ -325,7 +329,10 @@ RPMEM_EXPORT int rpmem_flush(RPMEMpool* rpp, size_t offset, size_t length, unsig
 }
 
 RPMEM_EXPORT int rpmem_drain(RPMEMpool* rpp, unsigned lane, unsigned flags) {
-    return on_pool(rpp, [&](Pool& pool) { return pool.drain(lane, flags); });
+    RPMEM_PROBE(librpmem, drain, lane);
+    const int status = on_pool(rpp, [&](Pool& pool) { return pool.drain(lane, flags); });
+    RPMEM_PROBE(librpmem, drain_done, lane, status);
+    return status;
 }
 
 RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t length,

@@ -196,13 +196,10 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
     const bool relaxed = (flags & RPMEM_PERSIST_RELAXED) != 0;
-    Result<> done = counted(CallKind::persist, lane, length, [&] {
+    return counted(CallKind::persist, lane, length, [&] {
         return on_range("rpmem_persist", offset, length, lane, flags,
                         [&](FrameLane& own) { return own.persist(offset, length, relaxed); });
     });
-    if (done)
-        RPMEM_PROBE(librpmem, persist_done, lane, length);
-    return done;
 }
 
 Result<> Pool::deep_persist(std::size_t offset, std::size_t length, unsigned lane) {
@@ -221,20 +218,16 @@ Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsi
 }
 
 Result<> Pool::drain(unsigned lane, unsigned flags) {
-    RPMEM_PROBE(librpmem, drain, lane);
     if (flags != 0)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "rpmem_drain: flags {:#x} are not known; 0 is the only value", flags);
     if (lane >= lane_count_)
         return bad_lane("rpmem_drain", lane);
-    Result<> done = counted(CallKind::drain, lane, 0, [&] {
+    return counted(CallKind::drain, lane, 0, [&] {
         if (!slots_[lane].owes())
             return look("rpmem_drain").map([](const auto&) {});
         return on_lane("rpmem_drain", lane, [](FrameLane& own) { return own.drain(); });
     });
-    if (done)
-        RPMEM_PROBE(librpmem, drain_done, lane);
-    return done;
 }
 
 Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane) {

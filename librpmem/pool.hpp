@@ -10,7 +10,6 @@
 
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
-#include "common/base/probes.hpp"
 #include "librpmem/association.hpp"
 #include "librpmem/dump_exclusion.hpp"
 #include "librpmem/link.hpp"
@@ -104,14 +103,10 @@ private:
                                                    std::size_t length, unsigned lane,
                                                    unsigned flags, Write write) {
         const std::uint64_t began = statistics::ticks();
-        if (call == CallKind::persist)
-            RPMEM_PROBE(librpmem, persist, lane, offset, length);
         if (!is_writable(offset, length, lane, flags) || length == 0 || !slots_[lane].is_usable() ||
             (slots_[lane].lane->*write)(offset, length, flags != 0) != 0)
             return false;
         count(call, lane, length, began);
-        if (call == CallKind::persist)
-            RPMEM_PROBE(librpmem, persist_done, lane, length);
         return true;
     }
     template <typename Operate>

@@ -8,8 +8,8 @@ set -u
 hold_pool=$4
 stats=$dir/stats
 mkdir "$stats"
-plain=$base
-in_turn="$plain --log-level info"
+# The exporter is another user: the umask of this one must not matter.
+base="umask 077; $base --log-level info"
 
 # eventually COMMAND...: within 40 s, as a daemon writes every 10 seconds.
 eventually() {
@@ -33,7 +33,7 @@ shows() {
 
 writes_what_it_serves() {
     run 0 create "$target" a.set --size 4M
-    export RPMEM_CMD="$in_turn --stats-dir $stats"
+    export RPMEM_CMD="$base --stats-dir $stats"
     hold a.set
     eventually shows rpmemd_session_pool_size_bytes '' 4194304 || return
     eventually shows rpmemd_session_lanes '' 1
@@ -59,7 +59,7 @@ writes_what_it_serves() {
 leaves_what_a_kill_left_to_the_next() {
     local others="rpmemd-1.prom rpmemd-0999999999.prom rpmemd-99999999999.prom rpmemd-.prom rpmemd-5x.prom
         rpmemd-999999999.prom.new librpmem-999999999.prom" dead killed name
-    export RPMEM_CMD="$in_turn --stats-dir $stats"
+    export RPMEM_CMD="$base --stats-dir $stats"
     hold a.set
     eventually own_file || return
     dead=$file killed=${file##*-} killed=${killed%.prom}
@@ -88,7 +88,7 @@ serves_without() {
     local where
     for where in "$dir/nowhere" /sys; do
         rm -f "$dir/log"
-        export RPMEM_CMD="$in_turn --stats-dir $where"
+        export RPMEM_CMD="$base --stats-dir $where"
         hold a.set
         printf '\n' >&9
         release || fault "$where: $(cat "$dir/held")"

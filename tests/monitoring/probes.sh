@@ -42,8 +42,8 @@ if ! echo '#include <sys/sdt.h>' | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1; th
     echo "skipped: there is no <sys/sdt.h> (Debian package systemtap-sdt-dev)"
     exit 77
 fi
-expect "$library" 'librpmem:persist 3' 'librpmem:persist_done 2' 'librpmem:drain 1' \
-    'librpmem:drain_done 1' 'librpmem:reconnect 2'
+expect "$library" 'librpmem:persist 3' 'librpmem:persist_done 3' 'librpmem:drain 1' \
+    'librpmem:drain_done 2' 'librpmem:reconnect 2'
 expect "$daemon" 'rpmemd:durable 2' 'rpmemd:acknowledge 2'
 scripts=$source_dir/contrib/bpftrace
 used_by "$scripts/rpmem-initiator.bt" "$library"
