@@ -309,7 +309,7 @@ Granted<> Session::confine(wire::Provider provider) {
         target::confine({.directories = std::move(*directories),
                          .may_remove = state_ == State::created ||
                                        (configuration_.may_delete && !configuration_.read_only),
-                         .statistics = statistics_.directory(),
+                         .statistics = statistics_.prepare_confinement(),
                          .log = open_log_channel(configuration_, LOG_WARNING)});
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);

@@ -88,6 +88,9 @@ Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds li
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
     if (in_use_[identity.lane].exchange(true))
         return Refused{.why = Refusal::lane_in_use};
+    // Its peer is about to hear that it has the lane, and may end rpmem_create() with that: the
+    // pool stays, even if this process has no memory for the lane.
+    ++connected_;
     return std::nullopt;
 }
 
@@ -95,10 +98,10 @@ void TcpLaneServer::take(const transport::LaneIdentity& identity,
                          std::unique_ptr<transport::Stream> stream, std::string name,
                          const wire::LaneCredits& credits) {
     log_.debug("{} is connected", name);
-    if (serve(identity.lane,
+    static_cast<void>(
+        serve(identity.lane,
               std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name)),
-              credits, false))
-        ++connected_;
+              credits, false));
 }
 
 // From a worker's thread.

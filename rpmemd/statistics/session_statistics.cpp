@@ -18,8 +18,8 @@ namespace {
 // Prometheus asks every 15 seconds, as a rule.
 constexpr std::chrono::milliseconds interval(10000);
 
-// A confined session may not change the mode of its file, which others read.
-constexpr mode_t mask_of_new_files = 022;
+// Others read the file. A confined session may not change its mode, and makes no other file.
+constexpr mode_t mask_when_confined = 022;
 
 std::uint64_t seconds_since_1970() {
     return static_cast<std::uint64_t>(
@@ -51,11 +51,17 @@ SessionStatistics::~SessionStatistics() {
     file_->remove();
 }
 
+int SessionStatistics::prepare_confinement() const {
+    if (!file_)
+        return -1;
+    ::umask(mask_when_confined);
+    return file_->directory();
+}
+
 void SessionStatistics::start(SessionFacts facts,
                               std::vector<std::shared_ptr<const WorkerCounters>> workers) {
     if (!file_)
         return;
-    ::umask(mask_of_new_files); // not before: the user's own is that of a new pool's parts
     facts.began = seconds_since_1970();
     facts.process = ::getpid();
     nanoseconds_of_tick_ = statistics::nanoseconds_of_tick(opened_, statistics::moment());

@@ -26,8 +26,9 @@ public:
     SessionStatistics(const SessionStatistics&) = delete;
     SessionStatistics& operator=(const SessionStatistics&) = delete;
 
-    // What a confined session must still reach; -1: nothing.
-    [[nodiscard]] int directory() const { return file_ ? file_->directory() : -1; }
+    // Behind the last file that the session makes, but this one. Returns the directory that it must
+    // still reach; -1: none.
+    [[nodiscard]] int prepare_confinement() const;
     // Once, when the session is confined, which no thread may escape.
     void start(SessionFacts facts, std::vector<std::shared_ptr<const WorkerCounters>> workers);
 

@@ -15,7 +15,7 @@ fault() {
 # probes_in FILE: a line for each probe, once: PROVIDER:NAME ARGUMENTS
 probes_in() {
     readelf -nW "$1" | awk '
-        $1 == "Provider:" { provider = $2 }
+        sub(/^.*Provider: /, "") { provider = $1 }
         $1 == "Name:" { name = $2 }
         $1 == "Arguments:" { print provider ":" name, NF - 1 }' | sort -u
 }

@@ -37,7 +37,7 @@ public:
           lane_(0,
                 std::make_unique<FrameConnection>(std::make_unique<SocketStream>(std::move(socket)),
                                                   "lane 0"),
-                own, pool_.begin(), pool_.medium()) {
+                own, pool_.begin(), pool_.medium(), counters_) {
         Recorder::instance().reset();
         Recorder::instance().watch(pool_.begin(), pool_size);
         EXPECT_TRUE(group_.add(lane_.connection()));
@@ -77,6 +77,7 @@ private:
     GuardedPool pool_;
     Event stop_;
     SocketGroup group_{std::chrono::microseconds(0), std::size_t{16} * 1024};
+    WorkerCounters counters_;
     ServedLane lane_;
     std::thread thread_;
 };

@@ -40,7 +40,7 @@ protected:
             configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
             HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
                             .transcript = std::nullopt},
-            [] { return false; }, log);
+            [] { return false; }, no_statistics_, log);
     }
     void TearDown() override {
         session_.reset();
@@ -66,6 +66,7 @@ protected:
         return false;
     }
 
+    SessionStatistics no_statistics_{"", log}; // no directory for them
     std::optional<Session> session_;
 
 private:

@@ -86,7 +86,7 @@ TEST_F(StatisticsOfSession, AreThereAtOnceAndGoWithIt) {
 
 TEST_F(StatisticsOfSession, ThatAreNotWantedSayNothing) {
     SessionStatistics statistics({}, log());
-    EXPECT_EQ(statistics.directory(), -1);
+    EXPECT_EQ(statistics.prepare_confinement(), -1);
     statistics.start({}, {});
     EXPECT_EQ(logged(), "");
 }
@@ -94,7 +94,7 @@ TEST_F(StatisticsOfSession, ThatAreNotWantedSayNothing) {
 TEST_F(StatisticsOfSession, WithoutADirectoryAreOneWarning) {
     SessionStatistics statistics(directory_ + "/nowhere", log());
     statistics.start({}, {});
-    EXPECT_EQ(statistics.directory(), -1);
+    EXPECT_EQ(statistics.prepare_confinement(), -1);
     EXPECT_TRUE(test::contains(logged(), "stats-dir: cannot open the directory " + directory_ +
                                              "/nowhere: "));
 }
