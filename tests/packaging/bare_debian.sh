@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A Debian with nothing but what is essential, in a directory, for tests that install something. Sourced by bash
-# with `set -eu -o pipefail`, as root; debootstrap takes its mirror from apt. Sets work and root, which are
+# A Debian with nothing but what is essential, in a directory, for tests that install something. Sourced by
+# bash with `set -eu -o pipefail`, as root; debootstrap takes its mirror from apt. Sets work and root, which are
 # removed in the end.
 # shellcheck shell=bash
 

@@ -31,6 +31,6 @@ copy_clone() {
 make_root
 prepare_user
 copy_clone
-in_root su - newcomer -c "cd librpmem && RPMEM_JOBS=${RPMEM_JOBS:-} RPMEM_NEWCOMER_ALL=${RPMEM_NEWCOMER_ALL:-} \
-    bash -eu -o pipefail ../session.sh" || fault "README.md does not lead a newcomer through"
+in_root su - newcomer -c "cd librpmem && RPMEM_JOBS=${RPMEM_JOBS:-} \
+    RPMEM_NEWCOMER_ALL=${RPMEM_NEWCOMER_ALL:-} bash -eu -o pipefail ../session.sh" || fault "README.md does not lead a newcomer through"
 echo "README.md was gone through in $SECONDS s"

@@ -42,7 +42,8 @@ prepare() {
 
 # require_space GIBIBYTES
 require_space() {
-    [ "$(df --output=avail -k "$dir" | tail -n 1)" -ge $(($1 << 20)) ] || skip "$dir has less than $1 GiB free"
+    [ "$(df --output=avail -k "$dir" | tail -n 1)" -ge $(($1 << 20)) ] ||
+        skip "$dir has less than $1 GiB free"
 }
 
 # write_sets COUNT SIZE [OPTION]: pool0.set and so on, one part each.
@@ -171,7 +172,7 @@ ten_gigabytes() {
     at_most "KiB of the daemon" "$daemon_kib" $((8 << 10))
     at_most "ms to open" "$(said all_open_ms)" 10000
     finish
-    printf 'created within %s ms, written within %s ms, read within %s ms\n' "$opening" "$filling" "$(said check_ms)"
+    echo "created within $opening ms, written within $filling ms, read within $(said check_ms) ms"
     row "10 GiB, 4 lanes" "$(seconds_text "$opening"), then $(seconds_text "$(said all_open_ms)")"
 }
 
@@ -259,8 +260,8 @@ come_back() {
     echo "all $1 sessions came back within $(said again_ms) ms"
 }
 
-# come_back_past_limit COUNT: with sshd as it is set up without anybody's doing. Of more than 10 logins at once
-# it drops some.
+# come_back_past_limit COUNT: with sshd as it is set up without anybody's doing. Of more than 10 logins at
+# once it drops some.
 come_back_past_limit() {
     local dropped
     sed -i 's/^MaxStartups .*/MaxStartups 10:30:100/' "$RPMEM_TEST_SSHD_DIR/sshd_config"
