@@ -96,7 +96,7 @@ mkdir with_cmake
     printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(program C)' 'add_executable(program ../program.c)'
     cat "$block"
 } >with_cmake/CMakeLists.txt
-cmake -S with_cmake -B with_cmake/build >/dev/null && cmake --build with_cmake/build
+cmake -G Ninja -S with_cmake -B with_cmake/build >/dev/null && cmake --build with_cmake/build
 use_program with_cmake/build/program
 
 next cpp "a program in C++"
