@@ -180,7 +180,7 @@ Result<> check_privileges() {
         "start the program as a user who may do all that it does");
 }
 
-// What the arguments of rpmem_create() and rpmem_open() are, as the caller has given them.
+// The arguments of rpmem_create() and rpmem_open(), as the caller has given them.
 struct GivenArguments {
     const char* target;
     const char* pool_set;
@@ -297,7 +297,7 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
     const int status = on_pool(rpp, [&](Pool& pool) {
         if (!pool.inherited())
             return pool.close();
-        // What it holds is the parent's: nothing of it may be touched, not even to free it.
+        // Its contents are the parent's: the child must not touch them, not even to free them.
         static_cast<void>(owned->pool.release());
         return Result<>();
     });

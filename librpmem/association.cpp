@@ -65,7 +65,7 @@ Result<> Association::start_session() {
     auto session =
         Session::start(target, arguments_.command, route_->begins_with_ipv4(), settings_, rest());
     if (!session)
-        // Where only RDMA may serve, what keeps it from that explains more than a failed login.
+        // If only RDMA may serve, the reason why it cannot explains more than a failed login.
         RPMEM_TRY(require_a_provider(search, host_, settings_));
     RPMEM_ASSIGN(session_, std::move(session));
     return {};

@@ -30,7 +30,7 @@ namespace rpmem::initiator {
 
 class LinkThread;
 
-// What pools have of the library.
+// The library's part that all pools share.
 struct PoolServices {
     Log log{};
     LinkThread* heartbeats = nullptr; // null: none; as the next

@@ -102,7 +102,7 @@ bool Monitor::is_lost_after_wake() {
     return false;
 }
 
-// What wakes may be text that comes before the end of the session.
+// The thread may wake for a text that comes before the end of the session.
 void Monitor::look(std::chrono::milliseconds timeout) {
     const Deadline deadline(timeout);
     while (!find_lost() && !deadline.passed()) {

@@ -35,7 +35,7 @@ public:
     void start(const fabric::EventQueue& events);
     void stop();
 
-    // What is known without a system call.
+    // The state as far as it is known without a system call.
     [[nodiscard]] bool lost() const {
         return state_.load(std::memory_order_acquire) != State::connected;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this end asks of a target, and what of the answer it believes.
+// The request of this end to a target, and the checks of the answer.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,7 +17,7 @@ namespace rpmem::initiator {
 unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
                       const std::optional<wire::Hello>& hello);
 
-// What of a pool was asked for.
+// The request for a pool.
 struct RequestedPool {
     std::size_t size;
     unsigned lanes;

@@ -39,7 +39,7 @@ public:
     Result<std::unique_ptr<LazyLanes>> connect(std::chrono::milliseconds time,
                                                const std::function<bool()>& is_lost,
                                                const Try& connect_to);
-    // Where the lanes are connected; the first place where they may be, until then.
+    // The address of the lanes; until they are connected, the first one to try.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 
 private:

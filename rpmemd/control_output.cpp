@@ -15,7 +15,7 @@
 namespace rpmem::target {
 namespace {
 
-// What was written; -1 and errno. A pipe that is ready takes as much without a wait.
+// The number of bytes written; -1 and errno. A pipe that is ready takes as much without a wait.
 ssize_t write_at_once(int fd, std::span<const std::byte> message) {
     static_assert(PIPE_BUF >= 512);
     pollfd entry = {fd, POLLOUT, 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the daemon says on the out-of-band channel, by whatever thread: one message at a time.
+// The daemon's output on the out-of-band channel, from any thread: one message at a time.
 #pragma once
 
 #include "common/base/deadline.hpp"

@@ -42,7 +42,7 @@ NodeCapabilities find_capabilities(const std::vector<std::string>& addresses,
 // Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
 void limit(NodeCapabilities& capabilities, const Configuration& configuration);
 
-// What the first words have come to.
+// The outcome of the first words.
 struct HandshakeResult {
     wire::Agreement agreement;
     std::optional<transport::ControlTranscript> transcript; // if lane frames were agreed on

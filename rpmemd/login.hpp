@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What LOGIN says of an initiator.
+// The name of an initiator, from LOGIN.
 #pragma once
 
 #include "common/transport/proof.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the process gives up before it does anything else.
+// Rights that the process gives up before it does anything else.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -32,7 +32,7 @@
 
 namespace rpmem::target {
 
-// What sshd says of the connection (SSH_CONNECTION, see ssh(1)); empty: not known.
+// The addresses of the connection, from sshd (SSH_CONNECTION, see ssh(1)); empty: not known.
 struct SessionAddresses {
     std::string own; // on which the client arrived
     std::string client;
@@ -85,7 +85,7 @@ public:
 
     // Something was heard of the initiator.
     void seen() { registration_.seen(); }
-    // What it should know since it was last told.
+    // Notices for the initiator since the last ones.
     [[nodiscard]] std::vector<std::string> take_notices() { return registration_.take_notices(); }
 
 private:

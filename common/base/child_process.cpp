@@ -19,7 +19,7 @@ extern char** environ;
 namespace rpmem {
 namespace {
 
-// What posix_spawn(3) is told in objects of the C library.
+// The orders to posix_spawn(3), in objects of the C library.
 template <typename T, auto init, auto destroy>
 class SpawnObject {
 public:

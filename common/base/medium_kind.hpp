@@ -27,7 +27,7 @@ struct MediumName {
 [[nodiscard]] MediumName medium_of(const std::string& path);
 [[nodiscard]] MediumName medium_of(int fd);
 
-// What that means for what is replicated to it; empty for one that lasts.
+// The consequence for data that is replicated to it; empty for a medium that lasts.
 [[nodiscard]] const char* describe(MediumKind kind);
 
 } // namespace rpmem

@@ -13,7 +13,7 @@
 
 namespace rpmem {
 
-// Who has to act, which is also what decides whether trying again can help.
+// The party that has to act. It also decides whether trying again can help.
 enum class ErrorClass {
     caller_fault,   // an argument, a setting or a file of the user's is wrong
     target_refused, // the peer answered, and said no
@@ -39,7 +39,7 @@ template <typename... Args>
     return Failure(Error{code, kind, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// What the user gave is wrong: an argument, a setting, a file.
+// The user gave something wrong: an argument, a setting, a file.
 template <typename... Args>
 [[nodiscard]] Failure invalid(fmt::format_string<Args...> format, Args&&... args) {
     return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one setting is: one row of a table. From it come parsing, bounds, --help, the keys of
+// One setting is one row of a table. From it come parsing, bounds, --help, the keys of
 // configuration files, the variables of the environment, and what the tools print.
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What settings mean that both ends have.
+// The meaning of settings that both ends have.
 #pragma once
 
 namespace rpmem {
 
-// What is wanted of RDMA devices that can page memory in on demand instead of having it pinned.
+// The use of RDMA devices that can page memory in on demand instead of having it pinned.
 enum class PagingPolicy { when_needed, always, never };
 
 // Whether lanes use TLS: never, if both ends can, or always.

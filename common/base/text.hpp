@@ -11,7 +11,7 @@
 
 namespace rpmem {
 
-// What stands before the first of SEPARATORS, or all. TEXT keeps what stands behind that one.
+// The text before the first of SEPARATORS, or all of it. TEXT keeps the rest behind that one.
 [[nodiscard]] inline std::string_view take_until(std::string_view& text,
                                                  std::string_view separators) {
     const std::size_t end = std::min(text.find_first_of(separators), text.size());

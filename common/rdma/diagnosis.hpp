@@ -33,7 +33,7 @@ struct Diagnosis {
     std::string text; // empty without a fault
 };
 
-// What is asked of.
+// The device that is looked at.
 struct RdmaFacts {
     Devices devices;
     std::vector<AllowedDevice> allowed; // empty: all

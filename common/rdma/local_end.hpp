@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where on this machine the way to a host begins.
+// The address of this machine at which the way to a host begins.
 #pragma once
 
 #include <filesystem>

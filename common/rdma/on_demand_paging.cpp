@@ -18,7 +18,7 @@ struct PagingCapability {
     std::string_view name;
 };
 
-// What lanes do with registered memory, over reliable connections.
+// The operations of lanes on registered memory, over reliable connections.
 constexpr std::array needs = {
     PagingCapability{IBV_ODP_SUPPORT_SEND, "send"},
     PagingCapability{IBV_ODP_SUPPORT_RECV, "receive"},
@@ -33,7 +33,8 @@ PagingDevice cannot(std::string name, std::string why) {
 using Context = std::unique_ptr<ibv_context, decltype(VerbsFunctions::close_device)>;
 using DeviceList = std::unique_ptr<ibv_device*[], decltype(VerbsFunctions::free_device_list)>;
 
-// What ibv_query_device_ex() looks for; it would have to be linked. Null: the driver has none.
+// The function behind ibv_query_device_ex(), which would have to be linked. Null: the driver has
+// none.
 verbs_context* extended_queries_of(ibv_context* context) {
     verbs_context* const extended = verbs_get_ctx(context);
     constexpr std::size_t needed = sizeof(verbs_context) - offsetof(verbs_context, query_device_ex);

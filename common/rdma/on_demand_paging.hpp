@@ -29,7 +29,7 @@ PagingDevice paging_device(const std::string& name);
 // the limit, or what DEVICE (that can_page) says to the first page.
 std::string why_not_pinned(const PagingDevice& device, void* address, std::size_t size);
 
-// What a device says of itself, put into words.
+// The abilities of a device, put into words.
 PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities);
 
 } // namespace rpmem::rdma

@@ -72,12 +72,12 @@ public:
     ControlTranscript(ControlTranscript&&) = default;
     ControlTranscript& operator=(ControlTranscript&&) = default;
 
-    // What asked for the pool, and what gave it.
+    // The request for the pool, and the response that gave it.
     void add(ByteView request, ByteView response);
     // LANES: that the session has; only the target needs it.
     [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes,
                                                 std::uint64_t generation = 0) const;
-    // What later generations prove themselves by, if this is the session of generation 0.
+    // The key by which later generations prove themselves, if this is the session of generation 0.
     [[nodiscard]] Result<Secret> takeover_key() const;
 
 private:
@@ -95,7 +95,7 @@ struct LaneIdentity {
     bool operator==(const LaneIdentity&) const = default;
 };
 
-// What the second and the third message are about.
+// The subject of the second and the third message.
 struct ProofFacts {
     LaneIdentity identity;
     Nonce initiator{};

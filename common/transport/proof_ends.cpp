@@ -33,7 +33,7 @@ ProofStep TargetProof::advance(ByteView in) {
     const bool is_first = state_ == ProofState::first;
     const auto message = std::span(in_).first(is_first ? first_message_size : third_message_size);
     const std::size_t taken = collect(message, filled_, in);
-    // Who speaks something else is told at once, and leaves its slot.
+    // A peer that speaks something else is told at once, and leaves its slot.
     if (is_first && !may_be(lane_magic, message.first(filled_)))
         return end({.why = Refusal::another_format, .number = newest_proof_format}, taken);
     if (filled_ < message.size())

@@ -37,7 +37,7 @@ struct ProofStep {
     ProofState state = ProofState::first;
 };
 
-// What both ends have.
+// The part that both ends have.
 class ProofEnd {
 public:
     [[nodiscard]] ProofState state() const { return state_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane needs of a transport, the same at both ends: frames go out, frames come in, in order.
-// docs/transport.md has the reasons.
+// The contract between lanes and transports, the same at both ends: frames go out and come in, in
+// order. docs/transport.md has the reasons.
 //
 //  1. Buffers. The bytes of a piece stay readable until released() has reached the number of its
 //     frame. A chunk that a Receiver is given is gone when take() returns.
@@ -44,7 +44,7 @@ struct ConnectionFailure {
     std::string text; // the connection, what happened, and how far it had come
 };
 
-// What this end does with the frames that arrive.
+// The receiver of the frames that arrive at this end.
 class Receiver {
 public:
     virtual ~Receiver() = default;

@@ -15,7 +15,7 @@ namespace rpmem::transport {
 // The bytes of an honest first message come right behind its connection, so that a short stay is
 // enough; a stranger holds none of these for longer than 64 other connections take to arrive.
 inline constexpr std::size_t most_silent = 64;
-// What follows takes round trips, and has its own slots: strangers cannot get there.
+// The steps that follow take round trips, and have their own slots: strangers cannot get there.
 inline constexpr std::size_t most_known = 64;
 // Since accept(2), whatever the peer does.
 inline constexpr std::chrono::seconds longest_unproven{10};

@@ -133,7 +133,7 @@ Result<std::string> get_pool_set(ByteReader& reader, const char* name) {
     return pool_set;
 }
 
-// What follows the header.
+// The part behind the header.
 template <typename Message>
 Result<Message> decode_body(ByteReader reader, const char* name) {
     Message message;

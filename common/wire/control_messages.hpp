@@ -102,9 +102,9 @@ struct SetAttributesRequest {
 inline constexpr std::size_t takeover_key_size = 32;
 using TakeoverKey = std::array<std::byte, takeover_key_size>;
 
-// Who asks for a pool, before CREATE or OPEN. Generation 0 is a new session. A later one takes over
-// the pool of an earlier session of the same initiator, and proves that by the takeover key of
-// generation 0, which both ends derive from the secret of that session.
+// The initiator that asks for a pool, before CREATE or OPEN. Generation 0 is a new session. A later
+// one takes over the pool of an earlier session of the same initiator, and proves that by the
+// takeover key of generation 0, which both ends derive from the secret of that session.
 struct LoginRequest {
     static constexpr MessageType type = MessageType::login;
     std::uint64_t generation = 0;
@@ -164,7 +164,7 @@ concept ControlMessage = std::same_as<decltype(Message::type), const MessageType
 
 using Bytes = std::vector<std::byte>;
 
-// What the daemon says first: 0, or the errno value for which it ends.
+// The daemon's first word: 0, or the errno value for which it ends.
 [[nodiscard]] Bytes encode_initial_status(std::int32_t status);
 [[nodiscard]] Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes);
 

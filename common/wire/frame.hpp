@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels on a lane of our own transports: frames, each a header of 32 bytes and a payload.
+// The frames on a lane of our own transports, each a header of 32 bytes and a payload.
 // Little-endian. See docs/transport.md, and rpmem-protocol(7) for every byte.
 #pragma once
 
@@ -74,7 +74,7 @@ decode_frame_header(std::span<const std::byte, frame_header_size> bytes);
     return header.type == FrameType::read || header.type == FrameType::persist ? 0 : header.length;
 }
 
-// What the target lets an initiator have under way on a lane.
+// The credits of a lane: the most that an initiator may have under way.
 struct LaneCredits {
     std::uint32_t bytes = 0;   // weight of the frames without acknowledgement, see weight_of()
     std::uint32_t payload = 0; // most bytes of one frame, or of one read; less than half of them

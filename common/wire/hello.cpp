@@ -24,7 +24,7 @@ Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     return {};
 }
 
-// What a hello and an answer begin with.
+// The beginning of a hello and of an answer.
 void put_begin(ByteWriter& writer, std::size_t size, const auto& message) {
     writer.big_endian(static_cast<std::uint32_t>(size));
     writer.number(message.version);

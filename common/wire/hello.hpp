@@ -113,7 +113,7 @@ struct Agreement {
     bool operator==(const Agreement&) const = default;
 };
 
-// What an initiator does not take of all that it knows.
+// The capabilities that an initiator knows and does not want.
 struct Preferences {
     bool tls = true;
 };
@@ -124,7 +124,7 @@ struct Preferences {
 inline constexpr std::size_t token_size = 16;
 using Token = std::array<std::byte, token_size>;
 
-// What a lane over a fabric says of itself when it connects.
+// The connection request of a lane over a fabric.
 struct LaneConnectData {
     std::uint32_t lane = 0;
     Token token{};

@@ -17,7 +17,7 @@ namespace rpmem::wire {
 
 enum class LaneEnd { initiator, target };
 
-// What a lane of protocol 0.1 is told apart by, and what its messages address.
+// The number of a lane of protocol 0.1, and the memory that its messages address.
 struct MessageTerms {
     LaneEnd end{};                 // this one
     std::uint32_t lane = 0;        // index, in the order of connection
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::size_t header_size() const {
         return is_0_1() ? sizeof(PersistMessage) : frame_header_size;
     }
-    // What goes before the payload, in PLACE. Empty: such a peer is not told of such a frame.
+    // The bytes before the payload, in PLACE. Empty: such a peer is not told of such a frame.
     [[nodiscard]] std::span<const std::byte> encode(const FrameHeader& header, FrameBytes& place);
     // The frame that MESSAGE is, of which the payload is left. Nothing: it breaks the rules, and
     // WHY. POSTED: frames that this end has sent.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane does without the target's processor, where the connection can and the target lets it.
+// Calls of a lane that need no processor of the target: the connection can, and the target allows
+// it.
 #include "librpmem/lanes/frame_lane.hpp"
 
 #include <algorithm>

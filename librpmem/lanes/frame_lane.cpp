@@ -41,7 +41,7 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                                                            : terms.appliance ? Method::appliance
                                                                              : Method::direct),
       direct_ranges_(direct_ranges), answers_each_(terms.credits.frames == 1) {
-    // What is durable without the target's processor does without it.
+    // A range that can become durable without the target's processor does so.
     if (method_ == Method::appliance) {
         direct_ranges_.relaxed = 0;
         written_.reserve(most_unconfirmed_writes);

@@ -73,7 +73,7 @@ public:
     void add_unconfirmed(std::vector<PoolRange>& ranges) const;
     // How the target broke the rules, or why it has ended the lane.
     [[nodiscard]] std::string complaint() const;
-    // What the target said when it ended the lane; empty: nothing.
+    // The target's reason for ending the lane; empty: it gave none.
     [[nodiscard]] const std::string& output() const { return last_words_; }
     // From now on, how often it waits until the target has room for more.
     void count_waits_in(std::uint64_t& counter) { waits_ = &counter; }
@@ -116,7 +116,7 @@ private:
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 
-    // Where the connection writes and reads the target's memory: see direct_access.cpp.
+    // For a connection that writes and reads the target's memory: see direct_access.cpp.
     [[nodiscard]] bool goes_directly(std::size_t length, bool relaxed) const {
         return method_ != Method::frames &&
                length > (relaxed ? direct_ranges_.relaxed : direct_ranges_.strict);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lanes of a pool. A lane at this end is a slot; put() alone changes it:
 //   empty -> connected  when it is used first, or before; an attempt that fails leaves it empty
-// What then ends a lane ends the session, see librpmem/monitor.hpp.
+// A lane that ends then ends the session, see librpmem/monitor.hpp.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -28,7 +28,7 @@ struct LanesRequest {
     wire::PersistMethod method;
     unsigned lanes;
     LossWatch watch;
-    // What lanes prove themselves by; null: a peer of protocol 0.1.
+    // The secret by which lanes prove themselves; null: a peer of protocol 0.1.
     std::shared_ptr<const transport::ProofSession> proof{};
     bool read_only = false;
     std::size_t inline_size = 0; // most bytes of a frame that was asked for, over fabrics

@@ -27,7 +27,7 @@ void remember_in_children() {
     static const ForkListener listener([](void*) { devices_are_the_parents = true; }, nullptr);
 }
 
-// What must be settled before libfabric looks at the devices, and what came of it.
+// Steps that come before libfabric looks at the devices, and their outcome.
 struct Preparation {
     Result<> fork_safety;
     std::vector<std::string> notes;

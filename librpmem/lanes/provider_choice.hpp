@@ -45,7 +45,7 @@ bool may_use_rdma(const Settings& settings);
 // the settings have it.
 class RdmaSearch {
 public:
-    // What changes the environment of the process is done before this returns.
+    // The environment of the process does not change any more when this has returned.
     RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
     ~RdmaSearch();
     RdmaSearch(const RdmaSearch&) = delete;

@@ -12,7 +12,7 @@
 namespace rpmem::initiator {
 namespace {
 
-// What is kept of the error text: its beginning names the cause.
+// This much of the error text is kept: its beginning names the cause.
 constexpr std::size_t max_error_text = 2048;
 
 } // namespace
@@ -91,7 +91,7 @@ std::string Channel::error_text() const {
 
 Result<ExitStatus> Channel::finish(const Deadline& deadline) {
     streams_.input.reset();
-    // What the command still has to say must not block it.
+    // The command's last output must not block it.
     while (streams_.error && !deadline.passed()) {
         const auto ready = wait_readable(streams_.error.get(), deadline);
         if (!ready || !*ready)

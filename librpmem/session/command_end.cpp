@@ -9,7 +9,7 @@
 namespace rpmem::initiator {
 namespace {
 
-// What ssh returns for its own failures, and for a command that a signal ended; see ssh(1).
+// The status of ssh for its own failures, and for a command that a signal ended; see ssh(1).
 constexpr int ssh_failed = 255;
 
 // What a shell returns for a command that it cannot run, and for one that it does not find; see

@@ -12,7 +12,7 @@
 
 namespace rpmem::initiator {
 
-// What was started, as messages name it.
+// The command, as messages name it.
 struct RemoteCommand {
     std::string target;  // [user@]host
     std::string command; // as RPMEM_CMD has it
@@ -21,7 +21,7 @@ struct RemoteCommand {
 RemoteCommand remote_command(const Target& target, const std::string& command,
                              const Settings& settings);
 
-// What has come from the command before it ended.
+// The bytes that the command sent before it ended.
 struct CommandOutput {
     bool spoke;        // it had answered as rpmemd does: the login and the command were right
     std::string error; // its standard error, and that of ssh

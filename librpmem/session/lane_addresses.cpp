@@ -70,7 +70,7 @@ void add_by_name(AddressList& collection, const LoginFacts& arrival) {
         collection.note_way(number);
 }
 
-// Where ssh went.
+// The address to which ssh connected.
 void add_reached(AddressList& collection, const LoginFacts& arrival,
                  const std::function<std::optional<SshDestination>()>& ask) {
     if (!arrival.peer.empty()) {

@@ -20,7 +20,7 @@ struct LaneAddress {
     std::string why_not; // it must not be tried; empty: it may be
 };
 
-// What is known when the login is complete.
+// The facts that are known when the login is complete.
 struct LoginFacts {
     std::string setting;               // RPMEM_ADDRESS; empty: not set
     std::string host;                  // of the target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ssh is started with.
+// The arguments of ssh.
 #pragma once
 
 #include "librpmem/session/target.hpp"

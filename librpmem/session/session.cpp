@@ -19,7 +19,7 @@ namespace {
 
 using wire::MessageType;
 
-// What has failed is not to take much longer because of what it leaves.
+// A failed call must not take much longer because it cleans up.
 constexpr std::chrono::milliseconds undo_time(5000);
 
 // A value of errno, as the initial status may be one; what a shell prints is another number.
@@ -291,7 +291,7 @@ void Session::undo_create() noexcept try {
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
 } catch (...) {
-    // What made create() fail is told; the daemon sees that the channel has ended.
+    // The caller is told why create() failed; the daemon sees that the channel has ended.
 }
 
 int Session::error_fd() {
@@ -299,7 +299,7 @@ int Session::error_fd() {
     return channel_->error_fd();
 }
 
-// What came cannot be understood, nor what would come behind it.
+// Nobody can understand these bytes, nor those that would come behind them.
 Error Session::nonsense(const Error& error) const {
     return {EBADMSG, ErrorClass::link_lost,
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};

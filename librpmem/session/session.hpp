@@ -33,7 +33,7 @@ public:
 
     // Before create() or open(), if it was agreed on (wire::Agreement::resume).
     Result<> log_in(const wire::LoginRequest& request);
-    // What later sessions of the same initiator show. Before take_proof().
+    // The key that later sessions of the same initiator show. Before take_proof().
     Result<transport::Secret> takeover_key() const { return transcript_->takeover_key(); }
     // The target's refusal is an Error with the errno of its status, and with its reason if it
     // gave one.
@@ -69,12 +69,12 @@ public:
     std::optional<Error> beat();
     // Nothing has come for RPMEM_PEER_TIMEOUT.
     [[nodiscard]] bool is_silent() const;
-    // What the daemon has said to the user, each once.
+    // The daemon's notices to the user, each once.
     [[nodiscard]] std::vector<std::string> take_notices();
     // Nothing comes or goes any more; the session is lost already.
     void cut();
 
-    // Where the login went, if this process made the connection itself; else empty.
+    // The address of the login, if this process made the connection itself; else empty.
     [[nodiscard]] const std::string& peer() const { return channel_->peer(); }
 
     // Descriptors that become readable when the session ends or says something.
@@ -121,7 +121,7 @@ private:
     std::optional<Error> look();
     std::optional<Error> look_at_messages();
     std::optional<Error> look_once();
-    // What a message is that nobody has asked for, by its header; nothing: it is none.
+    // The kind of a message that nobody has asked for, by its header; nothing: it is none.
     [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
     // The rest of it. Nothing: the session goes on.
     std::optional<Error> take_unasked(wire::MessageType type, wire::Bytes header);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a session hears without having asked, and how it is noticed that the session is lost.
+// Messages that a session did not ask for, and the signs that the session is lost.
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/medium_failure.hpp"

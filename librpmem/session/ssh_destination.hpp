@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ssh(1) goes for a target: its configuration may say more than the name.
+// The address to which ssh(1) connects for a target: its configuration may say more than the name.
 #pragma once
 
 #include "librpmem/session/target.hpp"

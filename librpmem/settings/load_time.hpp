@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is looked up when the library is loaded; see librpmem(7).
+// Settings that are looked up when the library is loaded; see librpmem(7).
 #pragma once
 
 #include "common/base/log.hpp"

@@ -15,7 +15,7 @@
 
 namespace rpmem::initiator {
 
-// What logs in to the target: ssh(1) in a process of its own, or libssh2 within this one.
+// The way to log in to the target: ssh(1) in a process of its own, or libssh2 within this one.
 enum class SshTransport { process, libssh2 };
 
 struct Settings {

@@ -76,7 +76,7 @@ struct PoolCounterHeader {
 
 inline constexpr std::array<char, 8> counter_magic{'R', 'P', 'M', 'E', 'M', 'C', 'N', 'T'};
 inline constexpr std::uint32_t counter_version = 1;
-// What /proc/PID/fd shows of it, behind "/memfd:".
+// Its name in /proc/PID/fd, behind "/memfd:".
 inline constexpr const char* counter_file_name = "librpmem-statistics";
 inline constexpr std::size_t lanes_begin = 4096;
 static_assert(sizeof(PoolCounterHeader) <= lanes_begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a session gives up once its pool is open: see docs/confinement.md.
+// Rights that a session gives up once its pool is open: see docs/confinement.md.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -10,7 +10,7 @@
 
 namespace rpmem::target {
 
-// What the session needs besides what is open already.
+// The files that the session needs besides those that are open already.
 struct OpenPaths {
     std::vector<UniqueFd> directories; // of the parts: to be synced
     bool may_remove = false;           // files in and below them

@@ -25,7 +25,7 @@ struct Ruleset {
     std::uint64_t scopes;
 };
 
-// What can be restricted, and the version that can do it first.
+// The rights that can be restricted, and the first version that can do it.
 struct AccessRight {
     unsigned version;
     std::uint64_t bit;

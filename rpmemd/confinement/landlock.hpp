@@ -12,10 +12,10 @@ namespace rpmem::target {
 // The version of Landlock's interface (ABI) that this kernel has; 0: it has none.
 [[nodiscard]] unsigned landlock_version();
 
-// What to say of a kernel without it.
+// The message for a kernel without it.
 [[nodiscard]] Error no_landlock();
 
-// What stays within reach. Descriptors; O_PATH will do.
+// The files that stay within reach. Descriptors; O_PATH will do.
 struct ReachableFiles {
     std::span<const int> directories; // may be opened to be synced
     bool may_remove = false;          // files in and below DIRECTORIES

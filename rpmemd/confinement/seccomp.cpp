@@ -54,7 +54,7 @@ constexpr int allowed[] = {
     SCMP_SYS(close), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(fsync), SCMP_SYS(fdatasync),
     SCMP_SYS(sync_file_range), SCMP_SYS(fadvise64), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
     SCMP_SYS(fstatfs), SCMP_SYS(readlinkat), SCMP_SYS(getxattr),
-    // What the process asks of itself
+    // Requests of the process about itself
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo)};
 
@@ -198,7 +198,7 @@ void allow_replacement(Filter& filter, int directory) {
 }
 
 void allow_sockets(Filter& filter) {
-    // What is sent names nobody, and TCP Fast Open connects nothing.
+    // Nothing that is sent names an address, and TCP Fast Open connects nothing.
     filter.allow(SCMP_SYS(sendto), {{.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
     filter.allow(SCMP_SYS(sendmsg), {bits(2, MSG_FASTOPEN, 0)});
     for (const int call : {SCMP_SYS(sendto), SCMP_SYS(sendmsg)}) // of each acknowledgement

@@ -9,13 +9,13 @@
 
 namespace rpmem::target {
 
-// Where a refused call is told, a line that begins with PREFIX, once for each number of a call.
+// The log of refused calls: a line that begins with PREFIX, once for each number of a call.
 struct RefusalLog {
     UniqueFd file; // open before: none is opened later
     std::string prefix;
 };
 
-// What files the calls may change.
+// The files that the calls may change.
 struct ChangeableFiles {
     bool may_remove = false; // as far as Landlock does not forbid it
     int replaced = -1;       // a directory: files are made, renamed and removed there; -1: none

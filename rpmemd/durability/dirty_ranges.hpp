@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane has stored into the pool and not made durable yet.
+// Ranges that a lane has stored into the pool and not made durable yet.
 #pragma once
 
 #include "rpmemd/durability/medium.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a medium refused to make durable. The session that meets it ends: see docs/durability.md.
+// The first failure of a medium. The session that meets it ends: see docs/durability.md.
 #pragma once
 
 #include <atomic>

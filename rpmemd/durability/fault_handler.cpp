@@ -37,7 +37,7 @@ std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& di
 
 } // namespace
 
-// What is known of a fault in a part before there is one.
+// The facts that are known before there is a fault in a part.
 struct FaultGuard::Record {
     PartInMemory part;
     std::string before; // the offset

@@ -22,7 +22,7 @@ struct PartInMemory {
     std::vector<std::byte> last_message; // for the peer; empty: none
 };
 
-// Where the record of a fault goes. All descriptors are open before.
+// The files for the record of a fault. All descriptors are open before.
 struct FaultChannels {
     int error = -1;  // the text
     int output = -1; // the part's last message

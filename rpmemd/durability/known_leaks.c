@@ -8,5 +8,5 @@ SEEN_BY_THE_RUNTIME const char* __lsan_default_options(void);
 
 const char* __lsan_default_suppressions(void) { return "leak:libpmem2.so\n"; }
 
-// What is printed at the end is taken for a finding.
+// A text at the end would be taken for a finding.
 const char* __lsan_default_options(void) { return "print_suppressions=0"; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a mapped pool lies on, part by part, and how ranges of it are made durable there.
+// The medium of a mapped pool, part by part, and the way ranges become durable there.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -43,7 +43,7 @@ public:
     // Ends the thread and its lanes.
     void stop();
 
-    // What its lanes count.
+    // The counters of its lanes.
     [[nodiscard]] const std::shared_ptr<WorkerCounters>& counters() const { return counters_; }
 
     // For whoever has a thread of his own in the place of the worker's: add() for take(), and

@@ -30,17 +30,17 @@ public:
     [[nodiscard]] virtual std::uint16_t port() const = 0;
     [[nodiscard]] virtual unsigned lanes() const = 0;
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
-    // What each of them counts; it may be read when the server has gone.
+    // The counters of each; they may be read when the server has gone.
     [[nodiscard]] std::vector<std::shared_ptr<const WorkerCounters>> counters() const;
     // The provider and its device, for people.
     [[nodiscard]] virtual std::string describe() const = 0;
-    // What peers address the pool by. 0: by its offsets.
+    // The address of the pool for peers. 0: they use its offsets.
     [[nodiscard]] virtual std::uint64_t key() const { return 0; }
     [[nodiscard]] virtual std::uint64_t remote_base() const { return 0; }
     // Peers write and read the pool themselves.
     [[nodiscard]] virtual bool is_direct() const { return false; }
 
-    // What lanes must prove that they know. Before the first of them may come.
+    // The secret that lanes must know. Before the first of them may come.
     virtual Result<> secure(transport::ProofSession session) {
         session_.emplace(std::move(session));
         return {};
@@ -74,7 +74,7 @@ public:
     }
 
 protected:
-    // What lanes serve.
+    // The pool that lanes serve.
     struct ServedPool {
         std::span<std::byte> memory; // it must outlive the server
         const Medium& medium;

@@ -13,7 +13,7 @@ namespace {
 using transport::Refusal;
 using transport::Refused;
 
-// What a worker receives by one call. It fits into the second cache of a processor.
+// A worker receives so much by one call, at most. It fits into the second cache of a processor.
 constexpr std::size_t receive_buffer_size = std::size_t{256} * 1024;
 
 // It reads its files when it is used for the first time, which a confined session cannot.

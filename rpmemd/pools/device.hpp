@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libpmem2 knows of the device under a file.
+// The device under a file, as libpmem2 knows it.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -20,7 +20,7 @@ public:
     [[nodiscard]] Result<std::uint64_t> size() const;
     [[nodiscard]] Result<std::uint64_t> alignment() const; // that mappings need
 
-    // Where the platform does not tell: 0, empty, false.
+    // If the platform does not tell: 0, empty, false.
     [[nodiscard]] Result<std::uint64_t> unsafe_shutdown_count() const;
     [[nodiscard]] Result<std::string> id() const;
     [[nodiscard]] Result<bool> has_bad_blocks() const;

@@ -125,7 +125,7 @@ Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "the copy of the headers, {}, is no regular file", name);
-    // What cannot fail later for want of space.
+    // The space is there: no later write can fail for want of it.
     const auto size = static_cast<off_t>(size_of_copy(count));
     if (status.st_size < size) {
         if (const int code = ::posix_fallocate(fd.get(), 0, size); code != 0)

@@ -22,7 +22,7 @@ bool is_mixed_of(const PoolHeader& header, const PoolHeader& before, const PoolH
     return true;
 }
 
-// What all parts have of the attributes.
+// The attributes that all parts have.
 rpmem_pool_attr shared_attributes(const PoolHeader& header) {
     rpmem_pool_attr attributes = attributes_of(header);
     std::ranges::fill(attributes.uuid, static_cast<unsigned char>(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What headers become that were being written when the process was killed or the power was lost.
+// Recovery of headers that were being written when the process was killed or the power was lost.
 // The header of part 0 is written last: until it is durable the pool is the old one, then the new
 // one. Pure: reads and writes nothing.
 //   header torn       -> whole      restore_torn(): from the copy

@@ -50,7 +50,7 @@ struct MappedPool {
     std::optional<HeaderCopyFile> header_copy; // where they are kept while they are written
     rpmem_pool_attr attributes{};              // all zero without headers
     DeviceState devices;
-    // What they say, if they were asked in advance: see Pool::prepare_confinement().
+    // Their state, if they were asked in advance: see Pool::prepare_confinement().
     std::optional<Result<DeviceState>> asked_devices;
     Log log;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the operator has to know of the media under a pool before its peer relies on them.
+// Warnings for the operator of the media under a pool, before its peer relies on them.
 #pragma once
 
 #include "common/base/log.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who besides the daemon's user and root could change a file or a directory.
+// Users besides the daemon's and root that could change a file or a directory.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel keeps of a file in memory.
+// The pages of a file that the kernel keeps in memory.
 #pragma once
 
 #include <cstdint>

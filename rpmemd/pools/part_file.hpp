@@ -27,7 +27,7 @@ using Cancelled = std::function<bool()>;
 // Others may neither read nor write what is replicated here.
 inline constexpr mode_t default_part_mode = 0600;
 
-// What new parts get, and what is asked of those that exist.
+// The properties of new parts, which those that exist must have.
 struct PartRules {
     mode_t mode = default_part_mode; // where it lets others write, an old part may, too
     bool read_only = false;          // lock them shared with others who only read
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] bool is_device_dax() const { return kind_ == Kind::device_dax; }
-    // What open_deep_flush() returned for a Device DAX.
+    // The descriptor that open_deep_flush() returned for a Device DAX.
     [[nodiscard]] std::optional<int> deep_flush() const {
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }

@@ -10,7 +10,7 @@
 
 namespace rpmem::target {
 
-// What the devices under a pool say of themselves, summed over its parts.
+// The state of the devices under a pool, summed over its parts.
 struct DeviceState {
     std::uint64_t unsafe_shutdown_count = 0;
     std::uint64_t device_uuid = 0;

@@ -48,7 +48,7 @@ using WhileLocked = std::function<void()>;
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
 //   open   -> closed  close(), or the destructor: in order, unless the medium has failed
 //   open   -> closed  remove() and undo_create(): there is no pool any more
-// What the medium says of it lies in the shutdown state: dirty while it is open, and if it failed.
+// The shutdown state on the medium is dirty while the pool is open, and if the medium failed.
 class Pool {
 public:
     explicit Pool(std::unique_ptr<MappedPool> mapped);

@@ -28,7 +28,7 @@ struct ResolvedPath {
     // on what is opened in the end.
     std::optional<struct stat> status;
 
-    // What unlink(2) of the path would remove, and what O_CREAT | O_EXCL would make.
+    // The entry that unlink(2) of the path would remove, and that O_CREAT | O_EXCL would make.
     [[nodiscard]] const Entry& named() const { return link ? *link : entry; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of state-dir say, and their bytes. Pure: no input or output. A file has two slots.
-// A writer replaces the older one, so that the other one can be read whatever happens
+// The contents of the files of state-dir, and their bytes. Pure: no input or output. A file has two
+// slots. A writer replaces the older one, so that the other one can be read whatever happens
 // meanwhile. A slot is a line of text (a checksum, a blank, a JSON object) and NULs behind it.
 #pragma once
 

@@ -34,14 +34,14 @@ inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remov
 // How often a session says that it lives, at most.
 inline constexpr std::chrono::seconds seen_interval(5);
 
-// Who a session is. Without LOGIN: all zeros and empty, but for the address.
+// The identity of a session. Without LOGIN: all zeros and empty, but for the address.
 struct SessionIdentity {
     Owner owner{};
     std::uint64_t generation = 0;
     InitiatorName initiator{};
 };
 
-// What is done with a pool.
+// The use of a pool.
 struct PoolUse {
     std::filesystem::path pool_set; // absolute
     std::vector<PartIdentity> parts;

@@ -30,7 +30,7 @@ struct LiveSession {
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
 
-// What SessionRecord::pool_set_key is for a pool set file, which is absolute.
+// The SessionRecord::pool_set_key of a pool set file, which is absolute.
 [[nodiscard]] Result<transport::Digest> key_of(const std::filesystem::path& pool_set);
 
 // Seconds since the epoch, for people: "2026-01-31 12:00:00 UTC".

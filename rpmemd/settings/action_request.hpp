@@ -48,7 +48,7 @@ struct ActionWord {
 [[nodiscard]] std::span<const ActionWord> action_words();
 [[nodiscard]] const ActionWord& word_of(ActionRequest::Verb verb);
 
-// What may follow a verb: WHICH of its members, by the option.
+// Options that may follow a verb: WHICH of its members, by the option.
 struct ActionNumber {
     ActionRequest::Verb verb;
     std::string_view option;

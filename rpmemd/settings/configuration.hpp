@@ -18,10 +18,10 @@
 
 namespace rpmem::target {
 
-// What to do about persistent memory whose deep flush this user may not ask for.
+// The policy for persistent memory whose deep flush this user may not ask for.
 enum class DeepFlush { warn, require };
 
-// What to do about a pool on a medium that forgets, or whose durability is another machine's.
+// The policy for a pool on a medium that forgets, or whose durability is another machine's.
 enum class VolatileMedium { warn, refuse };
 
 // Whether a session gives up what it does not need, see rpmemd/confinement/confinement.hpp.

@@ -23,7 +23,8 @@ constexpr std::size_t most_shown = 200;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
-// What means nothing to a shell; '~' only begins a home directory, which nobody looks up here.
+// Characters without a meaning to a shell; '~' only begins a home directory, which nobody looks up
+// here.
 bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./+,:@%~").find(c) != std::string_view::npos;
@@ -131,7 +132,7 @@ Result<> take_action(std::string_view& text, ClientCommand& command) {
 
 Failure refused(std::string what) { return fail(ErrorClass::caller_fault, EACCES, "{}", what); }
 
-// What the client's command asks for, unless the forced command itself is no session.
+// The request of the client's command, unless the forced command itself is no session.
 void take_over(const ClientCommand& command, Configuration& configuration) {
     if (configuration.remove || configuration.probe || configuration.action)
         return;

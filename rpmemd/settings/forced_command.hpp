@@ -31,7 +31,7 @@ struct ClientCommand {
 // not begin with "-". One or more blanks stand between two words. EINVAL for all else.
 [[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);
 
-// What the forced command left open, and the client's command says.
+// The part that the forced command left open, and the client's command says.
 struct AdmittedCommand {
     bool knows_hello = false; // the client knows the hello
     std::string warning;      // for the log: the command was ignored. Empty: it was not

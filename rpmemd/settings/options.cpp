@@ -44,7 +44,7 @@ constexpr const char* footer =
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
 
-// What the command line says.
+// The options of the command line.
 struct Options {
     std::optional<std::string> config;
     bool check_config = false;
@@ -55,7 +55,7 @@ struct Options {
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
-// What it does, in place of serving a session. Gives back the options that leave no room for
+// Actions in place of serving a session. Gives back the options that leave no room for
 // another action.
 std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
                                           const std::string& version) {
@@ -177,7 +177,7 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.footer(footer);
 }
 
-// What the parser takes for a switch has more words than a configuration file: true, on, 1.
+// The parser of switches knows more words than a configuration file: true, on, 1.
 std::string word_of_switch(std::string text) {
     try {
         return CLI::detail::to_flag_value(text) > 0 ? "yes" : "no";

@@ -11,7 +11,7 @@
 
 namespace rpmem::target {
 
-// What the outside has to say.
+// The arguments and the environment.
 struct Environment {
     std::string version;               // what --version prints
     std::string home;                  // empty: unknown

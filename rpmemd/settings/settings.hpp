@@ -27,7 +27,7 @@ struct GivenValue {
     std::string source; // "command line", "/etc/rpmemd/rpmemd.conf:3"
 };
 
-// What one file, the environment or the command line says, by the name of the setting.
+// The values of one file, the environment or the command line, by the name of the setting.
 using Layer = std::map<std::string_view, GivenValue>;
 
 // Sets KEY. EINVAL, with a text that begins with KEY and does not say where it comes from.
@@ -37,7 +37,7 @@ using Layer = std::map<std::string_view, GivenValue>;
 // of LAYER is there.
 void conclude(Layer& layer);
 
-// What the environment says. A wrong value is not taken but told in WARNINGS.
+// The values of the environment. A wrong value is not taken but told in WARNINGS.
 using Variables = std::function<const char*(const char* name)>;
 [[nodiscard]] Layer read_variables(const Variables& variables, std::vector<std::string>& warnings);
 

@@ -13,7 +13,7 @@
 
 namespace rpmem::target {
 
-// What stays as it is.
+// The facts of a session that do not change.
 struct SessionFacts {
     std::string pool_set;
     std::string initiator; // its host, or its address; empty: not known

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one worker counts, of all the lanes that it serves.
+// The counters of one worker, of all the lanes that it serves.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -25,7 +25,7 @@ private:
     std::atomic<std::uint64_t> value_ = 0;
 };
 
-// What an initiator asks for on a lane. A drain is a persist without a range.
+// The requests of an initiator on a lane. A drain is a persist without a range.
 enum class RequestKind : unsigned { write, persist, deep_persist, drain, read };
 inline constexpr std::array<std::string_view, 5> request_names{"write", "persist", "deep_persist",
                                                                "drain", "read"};

@@ -37,7 +37,7 @@ std::optional<Quantiles> quantiles_of(const Json& row) {
     return result;
 }
 
-// What Google Benchmark says of every row is of no interest here.
+// Google Benchmark's text on every row is of no interest here.
 std::string told(const Json& row) {
     static const std::set<std::string> common{
         "family_index", "per_family_instance_index", "repetitions",   "threads",

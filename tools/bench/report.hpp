@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Google Benchmark reports of the cases, as a table or as JSON.
+// Google Benchmark's report of the cases, as a table or as JSON.
 #pragma once
 
 #include "tools/bench/messages.hpp"

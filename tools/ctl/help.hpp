@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --help says of each verb.
+// The help texts of the verbs.
 #pragma once
 
 #include "tools/ctl/command.hpp"

@@ -138,7 +138,7 @@ bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
            one.facts.name == other.facts.name;
 }
 
-// What NOW has more than BEFORE, for each pool that is in both.
+// The difference of NOW and BEFORE, for each pool that is in both.
 RunningPools difference(const RunningPools& before, RunningPools now) {
     for (RunningPool& pool : now.pools)
         for (const RunningPool& earlier : before.pools)

@@ -19,7 +19,7 @@ constexpr std::size_t handshake_size = 128;
 // Headers of frames, whose payload lies in the pool, and payloads that are quicker copied.
 constexpr std::size_t slot_size = 256;
 
-// Where reads of a lane of protocol 0.1 go whose destination is not registered.
+// The bounce buffer for reads of a lane of protocol 0.1 whose destination is not registered.
 constexpr std::size_t bounce_buffer_size = std::size_t{128} * 1024;
 
 // While a lane is connected no frame comes.

@@ -38,7 +38,7 @@ std::uint64_t rights_of(Access access) {
     return FI_REMOTE_READ | FI_SEND;
 }
 
-// What the kernel says of memory that it does not pin is one word, and leads nobody on.
+// The kernel has one word for memory that it does not pin, and that helps nobody.
 std::string pinning_advice(int code, const void* address, std::size_t size) {
     switch (code) {
     case ENOMEM:
@@ -67,7 +67,7 @@ std::string pinning_advice(int code, const void* address, std::size_t size) {
     }
 }
 
-// What providers take with a connection request, at most.
+// Providers take so many bytes with a connection request, at most.
 constexpr std::size_t max_connection_data = 256;
 
 Result<int> wait_fd_of(fid_t object, const char* what) {

@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] void* descriptor() const { return handle_ ? fi_mr_desc(handle_.get()) : nullptr; }
     [[nodiscard]] std::uint64_t key() const { return fi_mr_key(handle_.get()); }
-    // What a peer has to add to an offset to address this region.
+    // A peer adds this to an offset to address this region.
     [[nodiscard]] std::uint64_t remote_base() const { return remote_base_; }
 
 private:

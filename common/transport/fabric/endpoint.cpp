@@ -34,7 +34,7 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
     int status = fi_ep_bind(endpoint, &events.get()->fid, 0);
     if (status == 0)
         status = fi_ep_bind(endpoint, &completions.get()->fid, FI_RECV);
-    // What is posted says itself whether it completes with an entry.
+    // Each operation says whether it completes with an entry.
     if (status == 0)
         status =
             fi_ep_bind(endpoint, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);

@@ -59,7 +59,7 @@ struct FabricPool {
 
 enum class FabricPhase { handshake, open, lost, ended };
 
-// Where a connection stands, for other threads, too. It outlives the connection.
+// The state of a connection, for other threads, too. It outlives the connection.
 class FabricState {
 public:
     [[nodiscard]] FabricPhase phase() const { return phase_.load(std::memory_order_acquire); }

@@ -78,7 +78,7 @@ void freeze_environment() {
 
 } // namespace rpmem::fabric
 
-// What the headers of libfabric call. Only after load_library() has succeeded.
+// The functions that the headers of libfabric call. Only after load_library() has succeeded.
 extern "C" {
 
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,

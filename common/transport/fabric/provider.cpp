@@ -92,7 +92,7 @@ Provider examine(ProviderKind kind, Info info) {
         .key_size = domain.mr_key_size,
     };
     provider.info = std::move(info);
-    // What libfabric does with this variable, too.
+    // Libfabric does the same with this variable.
     provider.pages_on_demand = kind == ProviderKind::verbs &&
                                rdma::is_switched_on(paging_variable) &&
                                rdma::paging_device(device_of(provider)).can_page;

@@ -20,7 +20,7 @@ struct QueueSizes {
     std::size_t receive;
 };
 
-// What the code obeys; filled in from fi_info.
+// The provider's properties that the code obeys; filled in from fi_info.
 struct Provider {
     ProviderKind kind;
     Info info;

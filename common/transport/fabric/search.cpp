@@ -14,7 +14,7 @@ using rdma::LocalEnd;
 using rdma::Port;
 using rdma::RdmaFacts;
 
-// What libfabric's own variables add to its silence.
+// Explanations from libfabric's own variables, which it does not give.
 std::string variables_in_force() {
     std::string text;
     for (const char* name : {"FI_VERBS_IFACE", "FI_VERBS_DEVICE_NAME", "FI_VERBS_GID_IDX"})

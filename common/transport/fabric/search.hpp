@@ -10,7 +10,7 @@
 
 namespace rpmem::fabric {
 
-// What the user allows, and under which name.
+// The providers that the user allows, each with its name.
 struct DeviceSetting {
     const char* name;  // of the setting
     std::string value; // see common/rdma/choice.hpp; empty: all

@@ -29,7 +29,7 @@ bool sees_loss(const ConnectOptions& options) {
     return options.limits.watch.is_lost && options.limits.watch.is_lost();
 }
 
-// What a failed try leaves to do.
+// The next step after a failed try.
 enum class Outlook {
     none,
     may_pass,       // the target may let the lane in a moment later

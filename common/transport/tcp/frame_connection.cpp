@@ -365,7 +365,7 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
     enter(fault == Fault::broke_protocol ? Receiving::broken : Receiving::ended);
 }
 
-// What the peer said before goes first: poll() tells of this.
+// The peer's earlier frames go first: poll() tells of this.
 void FrameConnection::send_failed(int code) {
     send_code_ = code;
     enter(Sending::failed);

@@ -56,7 +56,7 @@ private:
     [[nodiscard]] Frame& waiting(std::size_t index) {
         return frames_[(first_ + index) % ring_size];
     }
-    // Whoever broke the rules may be told so.
+    // A peer that broke the rules may be told so.
     [[nodiscard]] bool can_send() const {
         return sending_ == Sending::open && receiving_ != Receiving::ended;
     }
@@ -83,7 +83,7 @@ private:
     // Frames that are sent by one call, or wait for the network.
     static constexpr std::size_t most_waiting = 64;
     static constexpr std::size_t ring_size = most_waiting + 1; // one for a bye
-    // What is too little to be handed on: part of a header, or of a word of the pool.
+    // Bytes that are too few to be handed on: part of a header, or of a word of the pool.
     static constexpr std::size_t most_kept = wire::frame_header_size;
 
     std::unique_ptr<Stream> stream_;

@@ -38,7 +38,7 @@ struct ListenOptions {
     std::chrono::milliseconds peer_timeout;
 };
 
-// What the listener's owner does with a lane that has proven itself.
+// The listener's owner, which receives the lanes that have proven themselves.
 class LaneOwner {
 public:
     virtual ~LaneOwner() = default;

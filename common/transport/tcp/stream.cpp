@@ -18,7 +18,7 @@ namespace {
 
 template <typename T>
 void set_option(int socket, int level, int name, T value) {
-    // What a socket lacks makes it slower, or sees a lost peer later.
+    // A socket without these options is slower, or sees a lost peer later.
     static_cast<void>(::setsockopt(socket, level, name, &value, sizeof(value)));
 }
 

@@ -38,7 +38,7 @@ public:
     // ByteView that send() took have not gone yet: send() and receive() try again when there is
     // room.
     [[nodiscard]] virtual bool pending() const { return false; }
-    // What is known of a failure beyond its errno value.
+    // The cause of a failure, beyond its errno value.
     [[nodiscard]] virtual std::string_view reason() const { return {}; }
 };
 

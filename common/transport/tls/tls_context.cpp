@@ -58,10 +58,10 @@ int find_psk(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESS
     return 1;
 }
 
-// Whatever certificate a target has: it does not replace the PSK.
+// No certificate of a target replaces the PSK.
 int refuse_certificate(int, X509_STORE_CTX*) { return 0; }
 
-// What openssl.cnf(5) says of all programs may have been set already: all is set here.
+// Settings of openssl.cnf(5) for all programs may be in force already: all are set here.
 bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     ::SSL_CTX_clear_options(context, ::SSL_CTX_get_options(context));
     ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
@@ -88,7 +88,7 @@ bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     return well;
 }
 
-// What a target answers whose PSK is another, or who has found none.
+// The alert of a target whose PSK is another, or that has found none.
 bool is_about_psk(unsigned char alert) {
     return alert == SSL_AD_ILLEGAL_PARAMETER || alert == SSL_AD_HANDSHAKE_FAILURE ||
            alert == SSL_AD_DECRYPT_ERROR || alert == SSL_AD_UNKNOWN_PSK_IDENTITY;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all lanes of a session share of TLS: the settings and the pre-shared key (PSK).
+// The part of TLS that all lanes of a session share: the settings and the pre-shared key (PSK).
 #pragma once
 
 #include "common/base/result.hpp"

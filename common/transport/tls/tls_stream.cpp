@@ -37,7 +37,7 @@ std::size_t size_of(std::span<const iovec> pieces) {
 
 } // namespace
 
-// Where received bytes go.
+// The place for received bytes.
 class TlsStream::Places {
 public:
     explicit Places(std::span<const iovec> places) : places_(places) { skip_full(); }
@@ -113,7 +113,7 @@ void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t
 
 void TlsStream::enter(State next) { state_ = next; }
 
-// Where received bytes go. OpenSSL gets no more of a handshake than it may have.
+// The place for received bytes. OpenSSL gets no more of a handshake than it may have.
 std::span<std::byte> TlsStream::room() const {
     char* place = nullptr;
     const int size = std::max(::BIO_nwrite0(network_.get(), &place), 0);

@@ -48,7 +48,7 @@ public:
     make(const TlsContext& context, std::unique_ptr<Stream> lower, std::string name,
          std::uint64_t records_of_a_key = most_records_of_a_key);
 
-    // What was received before, and is TLS's. False: it is more than a handshake has.
+    // Bytes of TLS that were received before. False: they are more than a handshake has.
     [[nodiscard]] bool give(ByteView received);
     // The initiator's first message goes, and nothing is received: what comes next may be a
     // refusal, which InitiatorProof::advance() takes. What it does not take is for give().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who this user is, and the small files of the user's that matter to ssh.
+// This user, and the small files of the user's that matter to ssh.
 #pragma once
 
 #include "common/base/result.hpp"

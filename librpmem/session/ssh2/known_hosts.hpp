@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What known_hosts files say of a host; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
+// A host in known_hosts files; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
 #pragma once
 
 #include "common/base/result.hpp"

@@ -23,7 +23,7 @@ constexpr std::size_t max_key_file = std::size_t{1} << 16;
 using Sign =
     std::function<Result<Bytes>(std::span<const std::byte> data, const std::string& algorithm)>;
 
-// What the server is asked to have signed names the algorithm; see RFC 4252, 7.
+// The signed request names the algorithm; see RFC 4252, 7.
 std::string algorithm_of(std::span<const std::byte> data) {
     wire::ByteReader reader(data);
     static_cast<void>(take_string(reader)); // session

@@ -92,7 +92,7 @@ EVP_PKEY* make_key(const BIGNUM* n, const BIGNUM* e, const BIGNUM* d) {
     return key;
 }
 
-// What stands between the first line and the last.
+// The lines between the first and the last.
 Result<SecretBytes> openssh_body(std::string_view content) {
     const auto end = content.find(openssh_end);
     if (end == std::string_view::npos)

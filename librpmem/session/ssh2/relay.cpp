@@ -13,7 +13,7 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// What ssh returns for its own failures; see ssh(1).
+// The status of ssh for its own failures; see ssh(1).
 constexpr int ssh_failed = 255;
 
 constexpr std::size_t step_count = 4;
@@ -128,7 +128,7 @@ int Relay::step(std::size_t number) {
 bool Relay::has_received_more() {
     unsigned long queued = 0;
     static_cast<void>(::libssh2_channel_window_read_ex(channel_, &queued, nullptr));
-    // What stays there belongs to a stream that nobody reads.
+    // The rest belongs to a stream that nobody reads.
     const bool is_other = std::exchange(queued_, queued) != queued;
     if (queued > 0 && is_other && output_.buffer.empty() && error_.buffer.empty())
         return true;

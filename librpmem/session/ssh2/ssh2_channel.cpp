@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint16_t usual_port = 22;
 
-// What the target may send ahead of being read; libssh2 keeps it in memory.
+// The target may send so many bytes before anybody reads them; libssh2 keeps them in memory.
 constexpr unsigned window_size = 1U << 18;
 
 // The relay, in a thread of its own.

@@ -32,7 +32,7 @@ public:
     [[nodiscard]] int socket() const { return socket_.get(); }
     // libssh2 waits until the socket can be written: only the call that said so may follow.
     [[nodiscard]] bool blocked_outward() const;
-    // What libssh2 says of its last failure.
+    // The text of libssh2's last failure.
     [[nodiscard]] std::string last_error() const;
 
     // Repeats OPERATION for as long as libssh2 has to wait, and returns its result. ETIMEDOUT.

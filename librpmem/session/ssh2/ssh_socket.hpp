@@ -15,7 +15,7 @@ namespace rpmem::initiator::ssh2 {
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
                             const Deadline& deadline);
 
-// Where SOCKET leads, as a number; empty if that is not known.
+// The peer's address of SOCKET, as a number; empty if that is not known.
 std::string peer_of(int socket);
 
 } // namespace rpmem::initiator::ssh2

@@ -40,7 +40,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What a key, or a signature, begins with: "ssh-ed25519".
+// The name at the beginning of a key or a signature: "ssh-ed25519".
 inline std::string type_of(std::span<const std::byte> bytes) {
     wire::ByteReader reader(bytes);
     return text_of(take_string(reader).value_or(Bytes()));
