@@ -19,6 +19,13 @@ is "$(sed -nE 's/^## \[([0-9.]+)\].*/\1/p' CHANGELOG.md | head -n 1)" CHANGELOG.
 
 is "$(sed -nE 's/^version = "(.*)"$/\1/p' python/pyproject.toml)" python/pyproject.toml
 
+# Packages keep times of the build that come before this date: two builds would differ.
+released=$(sed -nE 's/^ -- .*>  (.*)/\1/p' debian/changelog | head -n 1)
+[ "$(date -d "$released" +%s)" -lt "$(date +%s)" ] || {
+    echo "debian/changelog: $released has not passed yet; write the time of the last commit or an earlier one"
+    faults=1
+}
+
 named=$(grep -rlF "$version" common librpmem rpmemd tools man cmake --include='*' |
     grep -vE '^common/(base/version|probe/node)\.hpp$' || true) # examples in comments
 [ -z "$named" ] || { printf 'these name the version, too:\n%s\n' "$named"; faults=1; }
