@@ -18,7 +18,7 @@ class ControlOutput {
 public:
     explicit ControlOutput(int fd) : fd_(fd) {}
 
-    // All of MESSAGE. After a failure nothing more is said: what was begun is not ended.
+    // Sends all of MESSAGE. After a failure it sends nothing more, as that message has no end.
     Result<> send(std::span<const std::byte> message, const Deadline& deadline);
     // MESSAGE is short. False: it was left out, as somebody else is speaking, or the peer does not
     // listen at the moment. Does not wait.

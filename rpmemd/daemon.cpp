@@ -27,7 +27,7 @@ constexpr std::chrono::seconds message_time(30);
 // One that has logged in must ask for a pool within this time. It looks for an RDMA device before.
 constexpr std::chrono::minutes pool_time(2);
 
-// The writer of FD has gone; what it wrote before may still be there.
+// The writer of FD has gone; data that it wrote before may still be there.
 bool has_hung_up(int fd) {
     pollfd entry = {fd, POLLRDHUP, 0};
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -87,7 +87,7 @@ private:
     bool resumes_; // see wire::Agreement::resume
     PeerSilence silence_;
     PeerSilence first_silence_{pool_time}; // while there is no pool, when nobody sends heartbeats
-    wire::Bytes request_;                  // that is being handled, as it came
+    wire::Bytes request_;                  // the one being handled, as it came
     SessionStatistics statistics_;
     Session session_;
     std::optional<Heartbeat> heartbeat_;
@@ -157,7 +157,7 @@ Outcome ControlLoop::wait_and_handle() {
         return end_by_signal();
     // A user has 128 inotify instances by default. A session without looks at each heartbeat.
     const bool parts_changed = session_.change_fd() < 0 || fds[4].revents != 0;
-    // The lanes first: what a peer closed before it sent CLOSE is seen before CLOSE is.
+    // The lanes first: the daemon sees a lane's end that came before CLOSE before it sees CLOSE.
     if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
     if (first_silence_.is_over())
@@ -307,7 +307,7 @@ Outcome ControlLoop::handle(const wire::LoginRequest& request) {
     return answer(wire::encode(wire::LoginResponse{wire::Status::success}), Outcome::go_on);
 }
 
-// That it came is all that it says.
+// A HEARTBEAT carries no data: it only has to come.
 Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
     return resumes_ ? Outcome::go_on
                     : end_badly("malformed request: HEARTBEAT came, and was not agreed on");

@@ -20,8 +20,8 @@ inline constexpr std::uint32_t most_inline_bytes = 512 * 1024;
 // Of a session.
 inline constexpr std::uint32_t most_lanes = 1024;
 
-// What this node has for clients, without loading libfabric: it takes a while, and may know
-// better.
+// The capabilities that this node offers to clients. They are found without libfabric, which takes
+// a while to load, and may know better.
 struct NodeCapabilities {
     std::uint32_t providers = 0;        // see wire::Hello
     std::string why_not_verbs;          // empty: it is offered
@@ -35,7 +35,7 @@ struct NodeCapabilities {
 std::vector<std::string> arrival_addresses(const std::string& of_ssh,
                                            const std::vector<std::string>& configured);
 
-// ADDRESSES: where lanes may arrive; those that are no numbers are passed over. DEVICE as in
+// ADDRESSES: those at which lanes may arrive; any that is no number is passed over. DEVICE as in
 // Configuration.
 NodeCapabilities find_capabilities(const std::vector<std::string>& addresses,
                                    const std::string& device);

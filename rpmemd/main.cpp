@@ -51,8 +51,8 @@ Log open_log(const target::Configuration& configuration) {
     auto log = Log::to_file(configuration.log_file, configuration.log_level);
     if (log)
         return std::move(*log);
-    // A daemon that cannot log still serves. What it says on standard error goes to the client, as
-    // the reason of a failure that may come later and have another one.
+    // A daemon that cannot log still serves. Ssh takes its standard error to the client, which
+    // would tell it as the reason of a failure that may come later and have another one.
     Log instead = Log::to_syslog("rpmemd", configuration.log_level);
     instead.error("{}; the log goes to syslog", log.error().text);
     return instead;
@@ -73,7 +73,7 @@ int remove(const target::Configuration& configuration, Log& log) {
     return removed.error().code;
 }
 
-// A lane takes several descriptors. What cannot be had is told where it is missed.
+// A lane takes several descriptors. The call that lacks one reports it.
 void allow_many_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)

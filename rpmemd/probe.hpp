@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpmemd --probe: what this target has, for rpmemctl(1).
+// rpmemd --probe: a report on this target, for rpmemctl(1).
 #pragma once
 
 #include "rpmemd/settings/configuration.hpp"

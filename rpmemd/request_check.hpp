@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which requests for a pool are served at all, whatever pool it is.
+// The checks of a request for a pool that do not depend on the pool.
 #pragma once
 
 #include "common/wire/control_messages.hpp"

@@ -38,7 +38,7 @@ inline wire::Status status_of(const Error& error) {
     }
 }
 
-// A request that is not granted: what the peer is told, and what the log is.
+// A request that is not granted: the status in the response, and the reason as a text.
 struct Refusal {
     wire::Status status;
     std::string reason;

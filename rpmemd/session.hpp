@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a session holds: at most one pool, and the lanes that lead to it. Session::become() changes
-// how it stands with the pool:
+// A session has at most one pool, and the lanes that lead to it. Session::become() changes the
+// state of the pool:
 //   none    -> opened   open() has it; nothing removes it but close(true)
 //   none    -> created  create() has made it; it is removed again if its lanes never come up
 //   opened  -> closed   close(), or it cannot be served

@@ -66,7 +66,7 @@ require_root_access() {
         "As root: $command"
 }
 
-policy_rc_d=/usr/sbin/policy-rc.d # what Debian asks whether a service may be started
+policy_rc_d=/usr/sbin/policy-rc.d # Debian asks it whether a service may be started
 
 # Installs these packages as root. Their services, ssh above all, are neither started nor enabled:
 # we need the programs, and the machine's owner did not ask for a server.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// digest: what rpmemctl verify, push and pull compare instead of moving it.
+// digest: the digests of a pool, which rpmemctl verify, push and pull compare instead of its data.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
 #include "rpmemd/pools/part_layout.hpp"

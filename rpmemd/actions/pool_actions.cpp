@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list, info and check: what there is, without changing it.
+// list, info and check: reports on pools, which change nothing.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
 #include "rpmemd/pools/examine_pool.hpp"

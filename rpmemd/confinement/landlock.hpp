@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Landlock, see landlock(7): which files, ports and processes a process may still reach. It holds
-// for the thread that asks for it and for those that this thread starts, for good.
+// Landlock, see landlock(7), limits the files, ports and processes that a process can reach. It
+// holds for the thread that asks for it and for those that this thread starts, for good.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -23,9 +23,9 @@ struct ReachableFiles {
 };
 
 // From now on no file is opened, made, moved or removed, no port is bound or connected to, and no
-// signal leaves the process, as far as this version of Landlock knows these things. What is open
-// stays so, listening sockets too. The exception is REACHABLE. The process must have given up new
-// privileges (PR_SET_NO_NEW_PRIVS), and have no other thread.
+// signal leaves the process, as far as this version of Landlock knows these things. Open
+// descriptors stay open, listening sockets too. The exception is REACHABLE. The process must have
+// given up new privileges (PR_SET_NO_NEW_PRIVS), and have no other thread.
 [[nodiscard]] Result<> restrict_by_landlock(const ReachableFiles& reachable);
 
 } // namespace rpmem::target

@@ -33,8 +33,8 @@ constexpr int cachestat_number = 451;
 
 // clang-format off
 constexpr int allowed[] = {
-    // What lanes wait for comes first: kernels before 5.11 look for every call in this order, newer
-    // ones only for those of which arguments are looked at.
+    // The calls that lanes wait for come first: kernels before 5.11 search for every call in this
+    // order, newer ones only for the calls whose arguments the filter checks.
     SCMP_SYS(recvfrom), SCMP_SYS(futex), SCMP_SYS(epoll_wait), SCMP_SYS(msync),
     SCMP_SYS(epoll_pwait), SCMP_SYS(recvmsg),
     // Waiting
@@ -58,7 +58,7 @@ constexpr int allowed[] = {
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo)};
 
-// Nothing in the daemon asks for these: whoever does is not the daemon any more.
+// Nothing in the daemon makes these calls: a process that does is not the daemon any more.
 constexpr int deadly[] = {
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd), SCMP_SYS(bpf), SCMP_SYS(userfaultfd),
@@ -76,7 +76,7 @@ struct ViolationLog {
     std::array<std::string, most_numbers + 1> text; // the last one is for all that are higher
     std::array<std::atomic_flag, most_numbers + 1> told{};
 };
-// For the handler of the signal. Not deleted: what was given up stays so until the process ends.
+// For the handler of the signal. Not deleted: the filter holds until the process ends.
 std::atomic<ViolationLog*> lines = nullptr;
 
 std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
@@ -188,8 +188,8 @@ void allow_files(Filter& filter, bool may_remove) {
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});
 }
 
-// What common/statistics/exposition_file.cpp does, by the descriptor of its directory: a file is
-// written only if it is new. Landlock stands behind names that lead elsewhere.
+// The calls of common/statistics/exposition_file.cpp, by the descriptor of its directory: it writes
+// a file only if it is new. Landlock stops names that lead elsewhere.
 void allow_replacement(Filter& filter, int directory) {
     filter.allow(SCMP_SYS(openat),
                  {is(0, directory), is(2, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)});

@@ -34,7 +34,7 @@ bool nothing_deeper(int code) {
            code == -EPERM || code == -ENOENT || code == -EROFS;
 }
 
-// A store by the processor to every page, which changes nothing. What an RDMA device writes into
+// A store by the processor to every page, which changes nothing. An RDMA device that writes into
 // pinned pages of a file does not tell the kernel that they have changed, and msync(2) skips pages
 // that it takes for unchanged.
 void mark_changed(std::byte* address, std::size_t size) {

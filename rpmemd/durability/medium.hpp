@@ -39,11 +39,11 @@ public:
 
     [[nodiscard]] bool is_pmem() const { return all_pmem_; } // no part needs msync(2)
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
-    // Past the caches of the platform, as far as software can ask for it. Where the device offers
+    // Past the caches of the platform, as far as software can ask for it. If the device offers
     // nothing deeper than persist(), or not to this user, that is all.
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
 
-    // For what else syncs the file of the part that was added as number PART: its headers.
+    // For others that sync the file of the part that was added as number PART: its headers.
     [[nodiscard]] OverlappingSyncs& syncs_of(std::size_t part) const {
         return *ranges_[part].syncs;
     }
@@ -51,8 +51,8 @@ public:
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
     [[nodiscard]] std::string failure_text() const;
-    // A file that is shorter than what is mapped of it is a failure, too. The kernel tells those
-    // who touch the memory; whoever lets the kernel copy from it, as libfabric does, sees only that
+    // A file that is shorter than its mapping is a failure, too. The kernel tells a thread that
+    // touches the memory; one that lets the kernel copy from it, as libfabric does, sees only that
     // a connection ends.
     void look_for_truncated() const;
     [[nodiscard]] std::vector<PartInMemory> parts() const;

@@ -30,7 +30,7 @@ bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
 } // namespace
 
 // All of these operations have one order (memory_order_seq_cst), which the kernel's test of the
-// file's error is part of: who was told "no error" after another sync took it sees that one's slot.
+// file's error is part of: a sync that gets "no error" after another took it sees that one's slot.
 OverlappingSyncs::Slot& OverlappingSyncs::enter() {
     static std::atomic<std::size_t> threads = 0;
     thread_local const std::size_t first = threads++ % most_at_a_time; // usually nobody else's

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy to persistent memory, past the processor's caches where they are lost with the power: what
-// is written needs no flush afterwards.
+// A copy to persistent memory, past the processor's caches if they are lost with the power: the
+// data needs no flush afterwards.
 #pragma once
 
 #include <cstddef>

@@ -76,7 +76,7 @@ void FrameWorker::stop() {
         thread_.join();
 }
 
-// What is thrown is a lack of memory, as a rule: to tell it takes none. The lanes end with the
+// An exception here is a lack of memory, as a rule: to report it takes none. The lanes end with the
 // process.
 void FrameWorker::run() try {
     take_arrived();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Serves lanes that carry frames, in a thread of its own: receive, check, make durable,
-// acknowledge. Where a lane is kept says how it stands:
+// acknowledge. The container that keeps a lane is its state:
 //   arrived -> served   take_arrived(): its group looks after it; it is gone if that cannot
 //   served  -> leaving  end_lane(), take_leave(): it has said its last words
 //   served  -> gone     the same, if nobody listens
@@ -55,7 +55,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using Lanes = std::unordered_map<transport::Connection*, std::unique_ptr<ServedLane>>;
-    // One that has said its last words; what still comes is not looked at.
+    // A lane that has said its last words; the worker does not look at frames that still come.
     struct ClosingLane {
         std::unique_ptr<ServedLane> lane;
         Clock::time_point until;

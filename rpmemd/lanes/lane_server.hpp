@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The in-band side of a session: where lanes arrive and are served. Used by the control loop only.
+// The in-band side of a session: accepts lanes and serves them. Only the control loop uses it.
 #pragma once
 
 #include "common/base/log.hpp"

@@ -143,8 +143,8 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
     connection_->close();
 }
 
-// The kernel could not copy from the pool. Whoever touches the memory himself is told where: see
-// rpmemd/durability/fault_handler.hpp.
+// The kernel could not copy from the pool. A thread that touches the memory itself learns the
+// place: see rpmemd/durability/fault_handler.hpp.
 void ServedLane::find_unreadable_page() const {
     constexpr std::size_t least_page = 4096;
     for (const FrameHeader& read : reads_)

@@ -64,7 +64,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
-    // Before the pool: what is thrown behind that leaves it.
+    // Before the pool is made: an exception after that would leave the pool there.
     std::string context = fmt::format("creating pool {}", name);
     return in_context(std::move(context), create(options, pool_set, name, size, attributes, log));
 }

@@ -18,7 +18,7 @@ public:
     static Result<Device> of(int fd, const std::string& path);
 
     [[nodiscard]] Result<std::uint64_t> size() const;
-    [[nodiscard]] Result<std::uint64_t> alignment() const; // that mappings need
+    [[nodiscard]] Result<std::uint64_t> alignment() const; // of its mappings
 
     // If the platform does not tell: 0, empty, false.
     [[nodiscard]] Result<std::uint64_t> unsafe_shutdown_count() const;

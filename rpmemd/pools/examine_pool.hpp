@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be told of a pool set and its parts while others use them: nothing is locked for longer
-// than a moment, nothing is written, and what is wrong with a part is told as a fact.
+// Facts about a pool set and its parts while others use them: the examination locks nothing for
+// longer than a moment, writes nothing, and tells a fault of a part as a fact.
 #pragma once
 
 #include "common/base/result.hpp"

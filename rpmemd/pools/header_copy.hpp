@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy of a pool's headers that lies outside of its parts: what they are and what they become
-// while they are written. A header that a kill or a loss of power has torn is restored from it.
+// A copy of a pool's headers that lies outside of its parts: the old headers and the new, while
+// they are written. A header that a kill or a loss of power has torn is restored from it.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -24,7 +24,7 @@ struct HeaderCopy {
 
 // As a file, with a checksum over all of it.
 std::vector<std::byte> encode(const HeaderCopy& copy);
-// EINVAL. What follows behind the copy is passed over: an older one was longer.
+// EINVAL. Bytes behind the copy are passed over: an older one was longer.
 Result<HeaderCopy> decode_header_copy(std::span<const std::byte> bytes);
 
 // The file of one pool set. It is open, and has its space, before a session gives up the right to

@@ -25,7 +25,7 @@ bool has_torn(std::span<const PoolHeader> headers);
 Result<std::vector<PoolHeader>> restore_torn(std::vector<PoolHeader> headers,
                                              const HeaderCopy& copy);
 
-// What set_attributes() writes to a part is taken from part 0, as long as all else shows that the
+// Takes the fields that set_attributes() writes to a part from part 0, if all else shows that the
 // headers are those of one pool, in this order, with the attributes that it has or of one other
 // version. Else they stay as they are. The header of part 0 always does.
 std::vector<PoolHeader> follow_first(std::vector<PoolHeader> headers);

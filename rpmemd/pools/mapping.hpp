@@ -47,7 +47,7 @@ struct MappedPool {
     Medium medium; // of the memory
 
     std::vector<PoolHeader> headers;           // as on media, one for each part that has one
-    std::optional<HeaderCopyFile> header_copy; // where they are kept while they are written
+    std::optional<HeaderCopyFile> header_copy; // keeps them while they are written
     rpmem_pool_attr attributes{};              // all zero without headers
     DeviceState devices;
     // Their state, if they were asked in advance: see Pool::prepare_confinement().
@@ -63,8 +63,8 @@ struct Mapping {
 };
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 
-// Where a copy of the COUNT headers is kept in the session that begins: none without a directory
-// for it, and without headers. One that cannot be used costs no more than a warning.
+// Opens the file for a copy of the COUNT headers in the session that begins: none without a
+// directory for it, or without headers. If the file cannot be used, the log has a warning, no more.
 void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool);
 
 // Before the headers are written, from what they are (BEFORE) to what POOL has.

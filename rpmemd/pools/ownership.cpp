@@ -16,8 +16,8 @@
 namespace rpmem::target {
 namespace {
 
-// Somebody else's file may be exchanged or changed at any time: what the daemon reads of it means
-// nothing, and what it writes may end up anywhere.
+// The owner of a file may exchange or change it at any time: if that is somebody else, data that
+// the daemon reads from it means nothing, and data that it writes may end up anywhere.
 bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
 // Whom an entry of an ACL lets write; nobody if it is root, the daemon's user or the owner.
@@ -48,7 +48,7 @@ std::vector<std::byte> read_acl(int fd) {
     return acl;
 }
 
-// Who may write to a file whose mode lets its group write. With an ACL that bit stands for the
+// The first writer of a file whose mode lets its group write. With an ACL that bit stands for the
 // mask: the most that anybody named in the ACL has, who may be the daemon's user alone.
 std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
     const auto acl = read_acl(fd);

@@ -104,7 +104,7 @@ Result<> PendingParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> PendingParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    parts_.reserve(parts_.size() + 1); // what is made is undone from there
+    parts_.reserve(parts_.size() + 1); // the destructor undoes the parts in it
     RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
     add(std::move(part));
     return {};
@@ -135,8 +135,8 @@ Result<> PendingParts::make_durable() const {
     for (const auto& part : parts_)
         if (const auto durable = part.make_durable(); !durable && result)
             result = failed(part, part.size(), durable.error());
-    // The next sync of the same pages would succeed: whoever opens the pool next must see the
-    // medium, and not what it never took.
+    // The next sync of the same pages would succeed: the next session that opens the pool must see
+    // the medium, and not data that it never took.
     if (!result)
         drop_cache(parts_);
     return result;

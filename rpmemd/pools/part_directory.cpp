@@ -38,7 +38,7 @@ std::uint64_t round_up(std::uint64_t size) {
 
 Result<bool> uses_directories(const PoolSet& pool_set) {
     const auto is_directory = [](const PoolSetPart& part) {
-        std::error_code ignored; // what cannot be examined is found out when it is opened
+        std::error_code ignored; // reported when the part is opened
         return std::filesystem::is_directory(part.path, ignored);
     };
     const auto count = std::ranges::count_if(pool_set.parts, is_directory);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int open_flags = O_NOCTTY | O_NONBLOCK;
 
-// A Device DAX can be mapped, but not read or written; what is mapped is a multiple of its
+// A Device DAX can be mapped, but not read or written; the length of a mapping is a multiple of its
 // alignment.
 Result<MappedMemory> map_header(const PartFile& part) {
     const auto length = std::max<std::size_t>(part.alignment(), header_size);

@@ -29,7 +29,7 @@ inline constexpr mode_t default_part_mode = 0600;
 
 // The properties of new parts, which those that exist must have.
 struct PartRules {
-    mode_t mode = default_part_mode; // where it lets others write, an old part may, too
+    mode_t mode = default_part_mode; // if it lets others write, an old part may, too
     bool read_only = false;          // lock them shared with others who only read
     Cancelled cancelled;
     FailureLatch* failures = nullptr; // told of what the medium refuses
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] std::optional<int> deep_flush() const {
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
-    [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // that mappings need
+    [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // of its mappings
     [[nodiscard]] int protection() const;                                // of its mappings
 
     // The header page; durable on return. SYNCS: of a part that is in use, where others may be
@@ -74,13 +74,13 @@ public:
 
     // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
     [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;
-    // Makes what the file holds durable, and a new one's name. What an earlier process left in the
-    // page cache could otherwise be read by the peer, and be gone after the next loss of power.
+    // Makes the content of the file durable, and a new one's name. Otherwise the peer could read
+    // data that an earlier process left in the page cache, and that the next loss of power takes.
     [[nodiscard]] Result<> make_durable() const;
     // The directory that has the file's name (O_PATH): make_durable() syncs it, remove() changes
     // it.
     [[nodiscard]] Result<UniqueFd> open_directory() const;
-    // What a session has begun here is not to stay: removes a file that it made, and clears the
+    // Undoes the work that a session has begun here: removes a file that it made, and clears the
     // header page of another if HAS_HEADER.
     [[nodiscard]] Result<> undo(bool has_header) const;
     // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.

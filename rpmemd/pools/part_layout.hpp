@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which bytes of which part are which bytes of the pool. Pure arithmetic.
+// The layout of a pool: the part of each byte, and its place there. Pure arithmetic.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -17,7 +17,7 @@ constexpr std::string_view first_line = "PMEMPOOLSET";
 constexpr std::string_view blanks = " \t";
 constexpr std::size_t longest_quote = 120;
 
-// A file may hold anything: what is quoted in a message is short and printable.
+// A file may hold anything: a message quotes short, printable text of it.
 std::string quoted(std::string_view text) {
     std::string result;
     for (const char character : text.substr(0, longest_quote)) {

@@ -18,7 +18,7 @@ inline constexpr std::size_t max_pool_set_file_size = std::size_t{1} << 20;
 inline constexpr std::size_t max_pool_set_lines = 16384;
 inline constexpr std::size_t max_pool_set_parts = 1024;
 
-// Which parts of a pool start with a header page.
+// The parts of a pool that start with a header page.
 enum class HeaderLayout {
     every_part,
     first_part_only, // OPTION SINGLEHDR

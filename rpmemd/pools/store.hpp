@@ -38,7 +38,7 @@ struct StoreOptions {
     // A directory (descriptor) for copies of headers, by which open_pool() restores what a kill or
     // a loss of power has torn; -1: there is none, and such a pool is refused.
     int header_copies = -1;
-    std::filesystem::path system_root = "/"; // where sys is; another one for tests
+    std::filesystem::path system_root = "/"; // the directory of sys; another one for tests
 };
 
 // A pool calls this when it has ended in order, while its parts are still locked: nobody else can
@@ -106,10 +106,10 @@ Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::
                        Log& log);
 
 struct RemoveOptions {
-    bool force = false;    // what cannot be removed is noted and passed over
+    bool force = false;    // note files that cannot be removed, and go on
     bool pool_set = false; // remove the pool set file too
     std::function<void(const std::string&)> note =
-        {}; // what FORCE passes over; the log has it, too
+        {}; // told each failure that FORCE passes over; the log has it, too
 };
 // Codes as above, but EAGAIN for a part in use. A part that is missing is reported when the others
 // are removed; all else that is wrong with one, before any is. A part with the header of another

@@ -22,10 +22,10 @@ struct Entry {
 };
 
 struct ResolvedPath {
-    Entry entry;               // where the path leads, symbolic links followed
+    Entry entry;               // the end of the path, symbolic links followed
     std::optional<Entry> link; // the path itself, if its last component is a symbolic link
-    // What ENTRY names; empty if there is nothing. Its owner and mode are for the caller to check,
-    // on what is opened in the end.
+    // Of the file that ENTRY names; empty if there is none. The caller has to check owner and mode
+    // of the file that it opens in the end.
     std::optional<struct stat> status;
 
     // The entry that unlink(2) of the path would remove, and that O_CREAT | O_EXCL would make.

@@ -14,8 +14,8 @@
 
 namespace rpmem::target {
 
-// A pool that was closed in order so long ago needs no record: whoever closed it and did not hear
-// of that has given up by now.
+// A pool that was closed in order so long ago needs no record: an initiator that closed it, and did
+// not hear of that, has given up by now.
 inline constexpr std::chrono::hours closed_record_life(24);
 
 [[nodiscard]] Result<std::string> pool_file_name(const std::vector<PartIdentity>& parts);

@@ -23,14 +23,14 @@ inline constexpr std::size_t state_file_size = 2 * slot_size;
 // Of a text for people: longer ones are cut.
 inline constexpr std::size_t most_record_text = 256;
 
-// SHA-256 of a takeover key: who may take over what a session holds. All zeros: nobody may.
+// SHA-256 of a takeover key: its owner may take over the session's pool. All zeros: nobody may.
 using Owner = transport::Digest;
 
 // The initiator, for people. printable() text.
 struct InitiatorName {
     std::string host{};
     std::string user{};
-    std::string address{}; // where its ssh comes from
+    std::string address{}; // the source of its ssh
     bool operator==(const InitiatorName&) const = default;
 };
 
@@ -60,7 +60,7 @@ struct PoolRecord {
     std::uint64_t generation = 0;
     InitiatorName initiator;
     std::string pool_set;        // for people
-    transport::Digest parts{};   // which files they are
+    transport::Digest parts{};   // the identity of their files
     transport::Digest headers{}; // zeros: they were about to be changed
     std::int64_t since = 0;      // seconds since the epoch
     bool closed = false;         // it ended by a successful CLOSE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session in the registry, which is the directory state-dir: who it is, which pool it has, how
-// it ends; and by that, whether a later session may go on where an earlier one was lost.
+// One session in the registry, which is the directory state-dir: its identity, its pool and its
+// end. They tell a later session whether it may go on after an earlier one was lost.
 // Registration::become() changes the state:
 //   outside -> listed    enter(): it has a file of its own, locked until the process ends
 //   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
@@ -67,9 +67,9 @@ public:
     Result<> enter(SessionIdentity identity);
     [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
-    // Behind the locks of the parts. ESTALE: what the earlier generation had is not there any more.
-    // EACCES: the session cannot be written down, and another one would not notice that its pool
-    // has been written to.
+    // Behind the locks of the parts. ESTALE: the pool of the earlier generation is not there any
+    // more. EACCES: the session cannot be written down, and another one would not notice that its
+    // pool has been written to.
     Result<> take_up(const PoolUse& use);
     // Around a change of the headers.
     void before_change();

@@ -16,7 +16,7 @@
 namespace rpmem::target {
 
 struct LiveSession {
-    std::string id; // that of its file: hexadecimal digits
+    std::string id; // the id of its file: hexadecimal digits
     SessionRecord record;
     std::int64_t last_seen = 0; // seconds since the epoch
 };

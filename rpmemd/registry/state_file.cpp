@@ -48,7 +48,7 @@ Result<StateFile> StateFile::make(const StateDirectory& directory, const std::st
 
 Result<StateFile> StateFile::open(const StateDirectory& directory, const std::string& name) {
     UniqueFd fd(::openat(directory.fd(), name.c_str(), O_RDWR | flags));
-    if (!fd && errno != ENOENT) // what cannot be written may be read
+    if (!fd && errno != ENOENT) // a file that cannot be written may be readable
         fd.reset(::openat(directory.fd(), name.c_str(), O_RDONLY | flags));
     StateFile file(std::move(fd), directory.path_of(name));
     if (!file.fd_)

@@ -46,7 +46,7 @@ private:
     UniqueFd fd_;
     std::string path_;
     std::uint64_t sequence_ = 0; // of the newest record
-    std::size_t slot_ = 1;       // where that is
+    std::size_t slot_ = 1;       // its place
 };
 
 } // namespace rpmem::target

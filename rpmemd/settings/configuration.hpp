@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the daemon is told to do. rpmemd/settings/settings.hpp has the table of settings and
+// The configuration of the daemon. rpmemd/settings/settings.hpp has the table of settings and
 // tells how files, environment and command line become one Configuration.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A key that can only replicate: authorized_keys(5) names the command that it runs, and sshd(8)
-// leaves what the client asked for in SSH_ORIGINAL_COMMAND. That text is read by the grammar below
-// and never by a shell; nothing in it is run or expanded.
+// leaves the client's request in SSH_ORIGINAL_COMMAND. The grammar below reads that text, and never
+// a shell; nothing in it is run or expanded.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -13,7 +13,7 @@ namespace rpmem::target {
 
 // The arguments and the environment.
 struct Environment {
-    std::string version;               // what --version prints
+    std::string version;               // the text of --version
     std::string home;                  // empty: unknown
     std::filesystem::path user_file;   // over system_file; empty: none
     std::filesystem::path system_file; // empty: none

@@ -246,7 +246,7 @@ Layer read_variables(const Variables& variables, std::vector<std::string>& warni
 
 Layer overlay(const Layer& lower, const Layer& upper) {
     Layer merged = upper;
-    merged.insert(lower.begin(), lower.end()); // what is there already stays
+    merged.insert(lower.begin(), lower.end()); // which replaces no entry
     return merged;
 }
 

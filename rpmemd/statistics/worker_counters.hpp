@@ -57,7 +57,7 @@ struct alignas(cache_line) WorkerCounters {
     std::array<RequestCounters, request_names.size()> requests;
     std::array<MediumCounters, medium_call_names.size()> medium;
     Counter acknowledgements;
-    Counter lanes; // that are connected
+    Counter lanes; // connected ones
     Counter ended_lanes;
     Counter failures; // lanes that ended the session
 

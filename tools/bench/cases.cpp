@@ -32,7 +32,7 @@ constexpr unsigned milliseconds_with_strangers = 200;
 constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
 // A stranger that says nothing stays as long as the daemon lets it: more of them than it keeps.
 constexpr std::size_t most_open = 100;
-// A little less than the first message of a lane: what is wrong with it is seen at the first byte.
+// A little less than the first message of a lane: the daemon refuses it at its first byte.
 constexpr std::array<char, 64> nonsense{};
 
 Pace pace_of(unsigned time, std::size_t bytes) {
@@ -82,8 +82,8 @@ public:
     }
 
 private:
-    // One round: the time of ours in microseconds; 0: it is left out. What else is to be told goes
-    // to the counters.
+    // One round: the time of ours in microseconds; 0: it is left out. Other results go to the
+    // counters.
     using MeasureRound = std::function<Result<double>(State&)>;
 
     void add(const std::string& name, unsigned rounds, const MeasureRound& measure) {

@@ -13,8 +13,8 @@ namespace rpmem::bench {
 // are none. The first error ends the run. The report, if options want a page of it.
 [[nodiscard]] Result<Json> run_cases(const Options& options, int limits);
 
-// The preset --table: what is to be within which limit, and whether it is. Runs this program once
-// for each group of rows, because settings are read once. The exit status.
+// The preset --table: the results, their limits, and whether they are within them. Runs this
+// program once for each group of rows, because settings are read once. The exit status.
 [[nodiscard]] int run_table(const Options& options);
 
 } // namespace rpmem::bench

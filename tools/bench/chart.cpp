@@ -28,7 +28,7 @@ constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#
 
 const char* colour_of(const Series& series) { return colours[series.style % colours.size()]; }
 
-// By powers: what is twice as much is as far away everywhere.
+// Logarithmic: twice a value is as far from it everywhere.
 struct Scale {
     double low = 1;
     double high = 10;
@@ -148,7 +148,7 @@ private:
         top_ = (row + 1) * legend_row + 16;
     }
 
-    // Each line of its own colour, and what dashed ones are.
+    // Each line of its own colour, and the name of dashed ones.
     static std::vector<Series> explained(const Chart& chart) {
         std::vector<Series> result;
         bool is_dashed = false;

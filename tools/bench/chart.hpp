@@ -15,9 +15,9 @@ namespace rpmem::bench {
 [[nodiscard]] std::string escaped(std::string_view text);
 
 struct Point {
-    std::size_t place = 0; // which name on the horizontal axis
+    std::size_t place = 0; // index of the name on the horizontal axis
     double value = 0;
-    std::string tip; // what a pointer over it is told
+    std::string tip; // shown to a pointer over it
 };
 
 struct Box {
@@ -44,7 +44,7 @@ struct Chart {
     std::vector<std::string> places{};
     std::optional<double> reference{}; // a line through all places
     std::string reference_name{};
-    std::string dashed_name{}; // what dashed lines are
+    std::string dashed_name{}; // of the dashed lines
     std::vector<Series> series{};
 
     [[nodiscard]] bool is_empty() const;

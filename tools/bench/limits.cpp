@@ -22,7 +22,7 @@
 namespace rpmem::bench {
 namespace {
 
-// Of one connection. What fits comes with one call; what does not is copied, and its cache lines
+// Of one connection. Data that fits comes with one call; longer data is copied, and its cache lines
 // flushed, as it comes, which is quicker than to wait for all of it. The size makes no difference
 // from 64 KiB to 512 KiB.
 constexpr std::size_t receive_buffer = std::size_t{128} << 10;

@@ -43,7 +43,7 @@ struct AnsweringSetup {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnsweringSetup, listen_at, pool_size, medium)
 
-// Serves tasks that come from INPUT until its end; what comes of them goes to OUTPUT.
+// Serves tasks that come from INPUT until its end; their results go to OUTPUT.
 void serve_answers(int input, int output);
 
 } // namespace rpmem::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a run: which daemons it has, where they run and what they cost.
+// The processes of a run: its daemons, their processors and their cost.
 #pragma once
 
 #include "common/base/result.hpp"

@@ -69,7 +69,7 @@ public:
     bool ReportContext(const Context& context) override {
         Context narrower = context;
         narrower.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
-        inner_->SetErrorStream(&std::cout); // what is said of the machine
+        inner_->SetErrorStream(&std::cout); // its facts about the machine
         return inner_->ReportContext(narrower) && for_page_.ReportContext(context);
     }
 

@@ -23,7 +23,7 @@ struct Range {
 
 struct PoolDigests {
     std::uint64_t size;   // of the pool
-    std::uint64_t first;  // what is before belongs to the target: its header
+    std::uint64_t first;  // bytes before it belong to the target: its header
     std::uint64_t length; // of the pool, that was looked at
     std::uint64_t chunk;
     std::vector<std::string> digests; // in hexadecimal digits

@@ -12,7 +12,7 @@
 namespace rpmem::ctl {
 namespace {
 
-constexpr mode_t own_file = 0600;         // whose pools are so, too
+constexpr mode_t own_file = 0600;         // as the parts of its pools
 constexpr std::size_t hole_block = 65536; // bytes that are looked at for zeros together
 
 Failure cannot(const char* what, const std::string& path) {
@@ -57,7 +57,7 @@ std::uint64_t ImageFile::current_size() const {
 
 bool ImageFile::is_hole(std::uint64_t begin, std::uint64_t end) const {
     const off_t data = ::lseek(fd(), static_cast<off_t>(begin), SEEK_DATA);
-    if (data < 0) // what is behind the end of the file is no hole
+    if (data < 0) // bytes behind the end of the file are no hole
         return errno == ENXIO && current_size() >= end;
     return static_cast<std::uint64_t>(data) >= end;
 }

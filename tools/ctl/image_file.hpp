@@ -16,7 +16,7 @@ class ImageFile {
 public:
     // A regular file. EINVAL if it is none, or empty.
     [[nodiscard]] static Result<ImageFile> open(const std::string& path);
-    // Made if it is not there; what it holds is kept as far as SIZE goes.
+    // Made if it is not there; else it keeps its data, as far as SIZE goes.
     [[nodiscard]] static Result<ImageFile> make(const std::string& path, std::uint64_t size);
 
     [[nodiscard]] int fd() const { return fd_.get(); }

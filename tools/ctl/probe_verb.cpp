@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// probe: what there is at both ends.
+// probe: a report on both ends.
 #include "common/base/version.hpp"
 #include "common/probe/node.hpp"
 #include "tools/ctl/remote.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading JSON that another machine wrote: what is missing or of another type is empty.
+// Reads JSON that another machine wrote: a member that is missing or of another type is empty.
 #pragma once
 
 #include "common/base/log.hpp"

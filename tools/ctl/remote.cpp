@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of a report; what is longer is none.
+// Of a report; longer output is none.
 constexpr std::size_t largest_output = std::size_t{4} << 20;
 
 // A daemon that does not know --probe still knows --version. One that does has another reason to

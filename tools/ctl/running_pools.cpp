@@ -16,7 +16,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-// Programs may end while they are looked at: what is not there any more is passed over.
+// Programs may end meanwhile: entries that are not there any more are passed over.
 std::vector<files::path> entries_of(const files::path& directory, std::error_code& error) {
     std::vector<files::path> entries;
     for (files::directory_iterator each(directory, error), end; !error && each != end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The open pools of programs that run on this machine: what their memory files say.
+// The open pools of programs that run on this machine, as their memory files show them.
 #pragma once
 
 #include "librpmem/statistics/pool_snapshot.hpp"

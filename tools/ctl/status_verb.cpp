@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// status and watch: what the pools of running programs count.
+// status and watch: the counters of the pools of running programs.
 #include "common/base/log.hpp"
 #include "tools/ctl/running_pools.hpp"
 #include "tools/ctl/text.hpp"
@@ -74,7 +74,7 @@ json json_of(const RunningPool& running) {
             {"calls", std::move(calls)}};
 }
 
-// SECONDS: what was counted in them; 0: since the pool was opened.
+// SECONDS: the counts are of that time; 0: since the pool was opened.
 std::string describe(const RunningPool& running, double seconds) {
     const PoolSnapshot& pool = running.counts;
     const auto age =
@@ -168,7 +168,7 @@ int watch_status(const Command& command) {
             fmt::print("{}", clear_screen);
         print(command, difference(before, now), took.count());
         if (std::fflush(stdout) != 0)
-            return status_failed; // whoever read it has gone
+            return status_failed; // the reader has gone
         before = std::move(now);
     }
     return status_done;

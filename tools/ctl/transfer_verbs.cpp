@@ -22,7 +22,7 @@ constexpr std::size_t most_lines = 20;  // likewise, for people
 
 struct Comparison {
     PoolDigests pool;
-    std::vector<std::size_t> chunks; // that differ
+    std::vector<std::size_t> chunks; // the ones that differ
     [[nodiscard]] std::uint64_t bytes() const {
         return std::accumulate(
             chunks.begin(), chunks.end(), std::uint64_t{0},

@@ -50,7 +50,7 @@ void choose_tls(Verdict& verdict, const std::string& here, const std::string& th
             "the target requires TLS (\"tls = require\" in its rpmemd.conf): set RPMEM_TLS=on");
 }
 
-// Which provider the library would choose: the first that it has and that the target offers.
+// Chooses the provider as the library would: the first that it has and that the target offers.
 void choose(Verdict& verdict, const json& node, const json& report) {
     const std::string tls_here = text_of(node, "tls");
     const std::string tls_there = text_of(member(report, "daemon"), "tls");

@@ -14,11 +14,11 @@ namespace rpmem::ctl {
 struct Verdict {
     enum class Answer { possible, impossible, unknown };
     Answer answer = Answer::impossible;
-    std::string provider;              // that a pool would use; empty: none
+    std::string provider;              // the one for a pool; empty: none
     bool tls = false;                  // its lanes would use it
     std::vector<std::string> problems; // why it is not possible, or not known
     std::vector<std::string> why_not;  // why not a better provider
-    std::vector<std::string> notes;    // what else the operator should know
+    std::vector<std::string> notes;    // other facts for the operator
 };
 
 [[nodiscard]] Verdict judge(const nlohmann::json& node);
