@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The resources of lanes over libfabric before one arrives: the provider, the pool registered
-// with it, and endpoints that listen.
+// The resources that lanes over libfabric need before one arrives: the provider, the pool
+// registered with it, and endpoints that listen.
 #pragma once
 
 #include "common/base/log.hpp"

@@ -32,7 +32,7 @@ constexpr unsigned milliseconds_with_strangers = 200;
 constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
 // A stranger that says nothing stays as long as the daemon lets it: more of them than it keeps.
 constexpr std::size_t most_open = 100;
-// A little less than the first message of a lane: the daemon refuses it at its first byte.
+// A little less than the first message of a lane: its first byte shows that it is wrong.
 constexpr std::array<char, 64> nonsense{};
 
 Pace pace_of(unsigned time, std::size_t bytes) {

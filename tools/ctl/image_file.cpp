@@ -12,7 +12,7 @@
 namespace rpmem::ctl {
 namespace {
 
-constexpr mode_t own_file = 0600;         // as the parts of its pools
+constexpr mode_t own_file = 0600;         // like the parts of a pool
 constexpr std::size_t hole_block = 65536; // bytes that are looked at for zeros together
 
 Failure cannot(const char* what, const std::string& path) {
