@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a medium remembers of its failures, and what it asks of a Device DAX. The session ends with
+// the first failure, and its text names the part that an operator must replace.
+#include "common/base/deep_flush.hpp"
+#include "rpmemd/durability/failure_latch.hpp"
+#include "tests/support/expect.hpp"
+#include "tests/unit/lanes/guarded_pool.hpp"
+
+#include <fcntl.h>
+
+namespace rpmem::target {
+namespace {
+
+using test::contains;
+
+TEST(FailureLatch, TheFirstFailureStays) {
+    FailureLatch latch;
+    EXPECT_EQ(latch.code(), 0);
+    latch.set("/pools/first", 4096, 512, ENOSPC);
+    latch.set("/pools/second", 0, 8, EIO);
+    latch.set_truncated("/pools/third", 100, 1);
+    EXPECT_EQ(latch.code(), ENOSPC);
+    ASSERT_TRUE(latch.failure());
+    EXPECT_EQ(latch.failure()->part, "/pools/first");
+    EXPECT_EQ(latch.failure()->offset, 4096U);
+    EXPECT_TRUE(contains(latch.failure()->text, "/pools/first"));
+}
+
+TEST(Medium, APartThatLostOneByteIsTruncated) {
+    const GuardedPool pool;
+    Medium medium;
+    const UniqueFd file(::memfd_create("part", MFD_CLOEXEC));
+    ASSERT_TRUE(medium.add(file.get(), "/pools/part0", pool.begin(), pool_size, false, page));
+    ASSERT_EQ(::ftruncate(file.get(), page + pool_size), 0);
+    medium.look_for_truncated();
+    EXPECT_EQ(medium.failure_code(), 0);
+    ASSERT_EQ(::ftruncate(file.get(), page + pool_size - 1), 0);
+    medium.look_for_truncated();
+    EXPECT_EQ(medium.failure_code(), EIO);
+    EXPECT_TRUE(contains(medium.failure_text(), "/pools/part0"));
+    EXPECT_TRUE(contains(medium.failure_text(), " 1 bytes"));
+}
+
+// The file deep_flush of a region: each deep flush writes a "1" to its beginning.
+TEST(Medium, DeepPersistAsksTheRegionOfADeviceDax) {
+    const GuardedPool pool;
+    const UniqueFd region(::memfd_create("deep_flush", MFD_CLOEXEC));
+    Medium medium;
+    ASSERT_TRUE(
+        medium.add(pool.fd(), "/dev/dax0.0", pool.begin(), pool_size, true, 0, region.get()));
+    const auto asked = [&] {
+        char text = 0;
+        const bool is_asked = ::pread(region.get(), &text, 1, 0) == 1 && text == '1';
+        return is_asked && ::ftruncate(region.get(), 0) == 0;
+    };
+    EXPECT_EQ(medium.persist(pool.begin(), 64), 0);
+    EXPECT_FALSE(asked()) << "by persist()";
+    EXPECT_EQ(medium.deep_persist(pool.begin(), 64), 0);
+    EXPECT_TRUE(asked());
+    EXPECT_EQ(medium.deep_persist(pool.begin() + pool_size - 1, 1), 0);
+    EXPECT_TRUE(asked());
+}
+
+TEST(Medium, ADeepFlushThatFailsIsAFailureOfTheMedium) {
+    const GuardedPool pool;
+    const UniqueFd region(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+    ASSERT_TRUE(region);
+    Medium medium;
+    ASSERT_TRUE(
+        medium.add(pool.fd(), "/dev/dax0.0", pool.begin(), pool_size, true, 0, region.get()));
+    EXPECT_EQ(medium.deep_persist(pool.begin(), 64), ENOSPC);
+    EXPECT_EQ(medium.failure_code(), ENOSPC);
+}
+
+} // namespace
+} // namespace rpmem::target
