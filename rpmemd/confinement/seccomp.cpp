@@ -36,7 +36,7 @@ constexpr int allowed[] = {
     // The calls that lanes wait for come first: kernels before 5.11 search for every call in this
     // order, newer ones only for the calls whose arguments the filter checks.
     SCMP_SYS(recvfrom), SCMP_SYS(futex), SCMP_SYS(epoll_wait), SCMP_SYS(msync),
-    SCMP_SYS(epoll_pwait), SCMP_SYS(recvmsg),
+    SCMP_SYS(epoll_pwait), SCMP_SYS(recvmsg), SCMP_SYS(writev),
     // Waiting
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(epoll_create1),
     SCMP_SYS(epoll_ctl), SCMP_SYS(eventfd2), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
@@ -183,8 +183,9 @@ void allow_files(Filter& filter, bool may_remove) {
         filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no directory
     // The time of an open file; a name could be that of any.
     filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
-    // Not F_SETOWN, by which a descriptor sends signals to other processes.
-    for (const int command : {F_DUPFD_CLOEXEC, F_GETFL, F_SETFL})
+    // Not F_SETOWN, by which a descriptor sends signals to other processes, nor F_SETFL, by which
+    // a log that all sessions of the user append to is overwritten.
+    for (const int command : {F_DUPFD_CLOEXEC, F_GETFL})
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});
 }
 
@@ -198,11 +199,10 @@ void allow_replacement(Filter& filter, int directory) {
 }
 
 void allow_sockets(Filter& filter) {
-    // Nothing that is sent names an address, and TCP Fast Open connects nothing.
+    // Nothing that is sent names an address. The names of sendmsg(2) and sendmmsg(2) are in memory,
+    // where no filter sees them.
     filter.allow(SCMP_SYS(sendto), {{.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
-    filter.allow(SCMP_SYS(sendmsg), {bits(2, MSG_FASTOPEN, 0)});
-    for (const int call : {SCMP_SYS(sendto), SCMP_SYS(sendmsg)}) // of each acknowledgement
-        filter.prefer(call, UINT8_MAX);
+    filter.prefer(SCMP_SYS(sendto), UINT8_MAX); // of each acknowledgement
     filter.allow(SCMP_SYS(shutdown), {is(1, SHUT_WR)});
     for (const int option : {TCP_NODELAY, TCP_USER_TIMEOUT, TCP_THIN_LINEAR_TIMEOUTS, TCP_KEEPIDLE,
                              TCP_KEEPINTVL, TCP_KEEPCNT})

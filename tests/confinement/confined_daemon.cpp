@@ -5,7 +5,10 @@
 //   RPMEM_TEST_ESCAPE_FILES=DIR      DIR/NAME is a file that the way NAME may use
 //   RPMEM_TEST_OUTCOMES=FILE         gets a line for each: NAME, a colon, and 0 or the errno value;
 //                                    behind them: end
+//   RPMEM_TEST_SOCKET, RPMEM_TEST_LOG  a datagram socket and a file, see ways.hpp
 //   RPMEM_TEST_KERNEL_LACKS=WHAT     landlock or seccomp: the kernel behaves as if it had none
+#include "tests/confinement/ways.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -32,6 +35,8 @@
 #include <string>
 
 namespace {
+
+using rpmem::test::Way;
 
 const pid_t parent = ::getppid(); // which is not asked for later
 
@@ -115,11 +120,6 @@ int send_to_somebody(const char*) {
                              reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
 }
 
-int send_by_message(const char*) {
-    msghdr message{};
-    return error_of(::sendmsg(STDIN_FILENO, &message, MSG_FASTOPEN));
-}
-
 int run_new_code(const char*) {
     constexpr std::size_t page = 4096;
     return ::mmap(nullptr, page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -144,10 +144,6 @@ int read_another_process(const char*) {
 // A descriptor that tells somebody else, by a signal, that it is ready.
 int signal_by_descriptor(const char*) { return error_of(::fcntl(0, F_SETOWN, parent)); }
 
-struct Way {
-    const char* name;
-    int (*try_it)(const char* path);
-};
 constexpr Way ways[] = {
     {"read", [](const char*) { return open_to_read("/etc/passwd"); }},
     {"write", [](const char* path) { return error_of(::open(path, O_WRONLY | O_CLOEXEC)); }},
@@ -174,7 +170,6 @@ constexpr Way ways[] = {
     {"connect", connect_out},
     {"listen", listen_anew},
     {"send_to", send_to_somebody},
-    {"send_by_message", send_by_message},
     {"mmap_code", run_new_code},
     {"mprotect_code", run_written_memory},
     {"kill", [](const char*) { return error_of(::kill(parent, 0)); }},
@@ -186,9 +181,12 @@ constexpr Way ways[] = {
 // Tries the way NAME; PATH is a file that some need. Returns 0 if it is open, else the
 // errno value of what stood in the way. Does not return where the kernel kills the process.
 int try_to_leave(const std::string& name, const std::string& path) {
-    const auto* const way = std::find_if(std::begin(ways), std::end(ways),
-                                         [&](const Way& each) { return each.name == name; });
-    return way == std::end(ways) ? -1 : way->try_it(path.c_str());
+    for (const std::span<const Way> table :
+         {std::span<const Way>(ways), rpmem::test::hostile_arguments()})
+        for (const Way& way : table)
+            if (way.name == name)
+                return way.try_it(path.c_str());
+    return -1;
 }
 
 std::string variable(const char* name) {
@@ -243,6 +241,7 @@ void take_from_kernel(const std::string& what) {
 
 struct Hook {
     Hook() {
+        static_cast<void>(rpmem::test::own_descriptors());
         if (!plan().names.empty())
             std::signal(SIGUSR1, leave);
         if (const std::string what = variable("RPMEM_TEST_KERNEL_LACKS"); !what.empty())

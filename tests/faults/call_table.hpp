@@ -49,6 +49,7 @@ CALL(getpeername, -1, ENOTCONN)
 CALL(shutdown, -1, ENOTCONN)
 CALL(send, -1, ECONNRESET)
 CALL(sendmsg, -1, ECONNRESET)
+CALL(writev, -1, ECONNRESET)
 CALL(recv, -1, ECONNRESET)
 CALL(recvmsg, -1, ECONNRESET)
 

@@ -2,7 +2,11 @@
 // A session over tcp gives up what it does not need, and serves all the same. The daemon of these
 // tests tries to leave when it is told to: see confinement/confined_daemon.cpp.
 #include "common/base/deadline.hpp"
+#include "common/base/unique_fd.hpp"
 #include "tests/integration/environment.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
 
 namespace rpmem::test {
 namespace {
@@ -32,12 +36,30 @@ constexpr WayOut ways_out[] = {{"read", EPERM, 0},
                                {"connect", EPERM, 0},
                                {"listen", EPERM, 0},
                                {"send_to", EPERM, ENOTSOCK},
-                               {"send_by_message", EPERM, ENOTSOCK},
                                {"mmap_code", EPERM, 0},
                                {"mprotect_code", EPERM, 0},
                                {"kill", EPERM, 0},
                                {"tgkill", EPERM, 0},
-                               {"signal_by_descriptor", EPERM, 0}};
+                               {"signal_by_descriptor", EPERM, 0},
+                               // confinement/hostile_arguments.cpp
+                               {"send_message_to_name", EPERM, 0},
+                               {"send_messages_to_name", EPERM, 0},
+                               {"send_to_name", EPERM, 0},
+                               {"overwrite_log", EPERM, 0},
+                               {"overwrite_log_by_high_bits", EPERM, 0},
+                               {"other_commands_of_fcntl", EPERM, 0},
+                               {"requests_of_ioctl", EPERM, 0},
+                               {"flags_of_open", EPERM, 0},
+                               {"make_by_path_flag", ENOENT, ENOENT},
+                               {"options_of_sockets", EPERM, 0},
+                               {"ends_of_sockets", EPERM, 0},
+                               {"memory_with_code", EPERM, 0},
+                               {"options_of_prctl", EPERM, 0},
+                               {"time_by_name", EPERM, 0},
+                               {"remove_with_flags", EPERM, 0},
+                               {"rename_at", EPERM, 0}};
+// Where nothing stands in their way, they would end the daemon or do harm to the machine.
+constexpr const char* only_confined[] = {"flags_of_clone", "not_listed"};
 
 class Confinement : public PoolTest {
 protected:
@@ -46,6 +68,12 @@ protected:
         for (const char* name : {"parts", "elsewhere"})
             fs::create_directory(directory() / name);
         write_pool_set("pool.set", "8M %/parts/part0");
+        std::ofstream(directory() / "shared.log") << "a line of another session\n";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, socket_path().c_str(), sizeof(address.sun_path) - 1);
+        EXPECT_EQ(
+            ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     }
 
     // The next sessions run the daemon with OPTIONS, which tries NAMES when it is told to.
@@ -58,6 +86,8 @@ protected:
         set_daemon(options,
                    "RPMEM_TEST_ESCAPES=" + names + " RPMEM_TEST_OUTCOMES=" + outcomes().native() +
                        " RPMEM_TEST_ESCAPE_FILES=" + (directory() / "elsewhere").native() +
+                       " RPMEM_TEST_SOCKET=" + socket_path().native() +
+                       " RPMEM_TEST_LOG=" + (directory() / "shared.log").native() +
                        " RPMEM_TEST_PORT=" + variable("RPMEM_TEST_SSH_PORT") + " " + variables);
     }
 
@@ -106,6 +136,17 @@ protected:
         return daemon_log().find(text) != std::string::npos;
     }
     [[nodiscard]] fs::path outcomes() const { return directory() / "outcomes"; }
+    [[nodiscard]] fs::path socket_path() const { return directory() / "socket"; }
+    // How many datagrams have reached the socket of somebody else.
+    [[nodiscard]] int datagrams() const {
+        int count = 0;
+        for (char byte = 0; ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 1;)
+            ++count;
+        return count;
+    }
+
+private:
+    const UniqueFd socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
 };
 
 std::string expected_lines(int WayOut::*outcome) {
@@ -122,6 +163,7 @@ TEST_F(Confinement, WaysOutAreClosedAndTheSessionGoesOn) {
         GTEST_SKIP() << "this kernel has no Landlock";
     EXPECT_FALSE(logged("confinement: denied")) << "before anything was tried";
     EXPECT_EQ(try_to_leave(), expected_lines(&WayOut::closed));
+    EXPECT_EQ(datagrams(), 0);
     expect_served(pool, 2);
     const rpmem_pool_attr attributes = sample_attributes();
     EXPECT_TRUE(succeeded(rpmem_set_attr(pool, &attributes)));
@@ -134,6 +176,22 @@ TEST_F(Confinement, WaysOutAreClosedAndTheSessionGoesOn) {
 }
 
 // Its file may be replaced, and no other one.
+TEST_F(Confinement, NoCallReachesFurtherByItsArguments) {
+    std::string names;
+    std::string lines;
+    for (const char* name : only_confined) {
+        names += (names.empty() ? "" : ",") + std::string(name);
+        lines += std::string(name) + ": " + std::to_string(EPERM) + "\n";
+    }
+    set_ways(names, "");
+    RPMEMpool* const pool = serving();
+    if (!logged("system calls"))
+        GTEST_SKIP() << "this kernel has no seccomp";
+    EXPECT_EQ(try_to_leave(), lines + "end\n");
+    expect_served(pool, 2);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+}
+
 TEST_F(Confinement, WithStatisticsWaysOutAreClosedAsWell) {
     const fs::path stats = directory() / "stats";
     fs::create_directory(stats);
@@ -158,6 +216,7 @@ TEST_F(Confinement, WaysOutAreOpenWhereItIsSwitchedOff) {
     set_ways(all_names(), "--confine no");
     RPMEMpool* const pool = serving();
     EXPECT_EQ(try_to_leave(), expected_lines(&WayOut::open));
+    EXPECT_EQ(datagrams(), 3);
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
     EXPECT_FALSE(logged("confine")) << "nothing is said of it";
 }

@@ -164,6 +164,12 @@ STANDS_FOR(ssize_t, write, int fd, const void* data, std::size_t length) {
     return static_cast<ssize_t>(length);
 }
 
+STANDS_FOR(ssize_t, writev, int fd, const iovec* pieces, int count) {
+    SimulatedSystem* const system = simulated(fd);
+    return system ? told(system->send(fd, {pieces, static_cast<std::size_t>(count)}, false))
+                  : __real_writev(fd, pieces, count);
+}
+
 STANDS_FOR(ssize_t, read, int fd, void* place, std::size_t length) {
     SimulatedSystem* const system = simulated(fd);
     if (!system)

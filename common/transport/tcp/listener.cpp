@@ -290,7 +290,7 @@ void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
     std::string name = fmt::format("lane {} of {}", identity.lane, name_of_peer(socket));
     std::unique_ptr<Stream> stream = std::move(stranger.tls);
     if (!stream)
-        stream = std::make_unique<SocketStream>(std::move(stranger.socket));
+        stream = std::make_unique<SocketStream>(std::move(stranger.socket), PieceCall::writev);
     owner.take(identity, std::move(stream), std::move(name), credits);
 }
 

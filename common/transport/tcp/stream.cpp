@@ -56,6 +56,8 @@ ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) cons
     std::array<std::byte, 256> joined;
     if (const std::size_t size = copy_pieces(pieces, joined); size > 0)
         return outcome(::send(fd(), joined.data(), size, flags));
+    if (piece_call_ == PieceCall::writev)
+        return outcome(::writev(fd(), pieces.data(), static_cast<int>(pieces.size())));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces.data());
     message.msg_iovlen = pieces.size();

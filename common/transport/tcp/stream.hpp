@@ -42,9 +42,16 @@ public:
     [[nodiscard]] virtual std::string_view reason() const { return {}; }
 };
 
+// How several pieces go by one call. sendmsg(2) raises no SIGPIPE, which would end a program that
+// only loaded the library. Its message may name any address, and no filter of system calls sees
+// that: a confined daemon, which ignores SIGPIPE, has writev(2) only.
+enum class PieceCall { sendmsg, writev };
+
 class SocketStream final : public Stream {
 public:
-    explicit SocketStream(UniqueFd socket) : socket_(std::move(socket)) {}
+    // The socket does not block.
+    explicit SocketStream(UniqueFd socket, PieceCall piece_call = PieceCall::sendmsg)
+        : socket_(std::move(socket)), piece_call_(piece_call) {}
 
     ssize_t send(std::span<const iovec> pieces, bool more) override;
     ssize_t receive(std::span<const iovec> places) override;
@@ -56,6 +63,7 @@ private:
     ssize_t send_pieces(std::span<const iovec> pieces, int flags) const;
 
     UniqueFd socket_;
+    PieceCall piece_call_;
 };
 
 // For a connected socket, or one that listens and hands them on: small messages go at once, and a
