@@ -100,6 +100,25 @@ TEST_F(RecordedSession, OpensAndClosesWhileThePartsAreLocked) {
     EXPECT_TRUE(is_record_free());
 }
 
+// Nothing may follow a record that a loss of power could take back.
+TEST_F(RecordedSession, EachRecordIsSyncedAsSoonAsItIsWritten) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->set_attributes(golden_attributes(2, 0x80)));
+    ASSERT_TRUE(session_->close(false));
+    const auto events = Recorder::instance().events();
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].call != "pwrite" || events[i].path.find("/state/") == std::string::npos)
+            continue;
+        ++written;
+        ASSERT_LT(i + 1, events.size());
+        EXPECT_TRUE(events[i + 1].call == "fdatasync" || events[i + 1].call == "fsync")
+            << events[i + 1].call << " follows a write to " << events[i].path;
+        EXPECT_EQ(events[i + 1].path, events[i].path);
+    }
+    EXPECT_GE(written, 4U);
+}
+
 TEST_F(RecordedSession, RemovesWhileThePartsAreLocked) {
     ASSERT_TRUE(opens());
     EXPECT_EQ(writes(), 1U);

@@ -103,6 +103,31 @@ TEST_F(RecordedPool, APoolThatWasClosedInOrderKeepsItsPageCache) {
     EXPECT_GE(recorder.count("posix_fadvise", "part1"), 1U);
 }
 
+// A write that was never acknowledged may have failed, and only a sync of its part tells.
+TEST_F(RecordedPool, CloseSyncsEveryPartAndThenMarksThePool) {
+    constexpr std::uint32_t with_shutdown_state = 6;
+    pool_set("pool.set", "2M @/part0\n2M @/part1\n2M @/part2\n");
+    auto pool = value_of(create("pool.set", 0, golden_attributes(with_shutdown_state)));
+    recorder.reset();
+    ASSERT_TRUE(succeeded(pool.close()));
+    const auto events = recorder.events();
+    const auto marked = std::ranges::find(events, "pwrite", &Event::call);
+    ASSERT_NE(marked, events.end());
+    for (const std::string name : {"part0", "part1", "part2"})
+        EXPECT_TRUE(std::any_of(events.begin(), marked,
+                                [&](const Event& event) {
+                                    return (event.call == "fdatasync" || event.call == "fsync") &&
+                                           event.path == part(name).native();
+                                }))
+            << name << " was not synced before the pool was marked as closed";
+    for (const std::string name : {"part0", "part1", "part2"}) {
+        auto opened = value_of(open());
+        recorder.fail({.call = "fdatasync", .path = name, .number = 0, .code = EIO});
+        EXPECT_TRUE(failed(opened.close(), EIO, part(name).native()));
+        recorder.reset();
+    }
+}
+
 TEST_F(RecordedPool, NewAttributesAreDurable) {
     auto pool = value_of(create());
     recorder.reset();

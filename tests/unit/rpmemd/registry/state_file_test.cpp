@@ -34,6 +34,32 @@ TEST_F(StateFileTest, KeepsTheLastTwoRecords) {
     EXPECT_EQ(value_of(opened.read<PoolRecord>())->generation, 9U);
 }
 
+// A loss of power may tear the slot that is being written: the record before it must be in the
+// other.
+TEST_F(StateFileTest, AWriteLeavesTheRecordBeforeItAlone) {
+    auto made = value_of(StateFile::make(directory_, "one"));
+    for (std::uint64_t generation = 1; generation < 6; ++generation) {
+        const std::string before = test::read_file(file());
+        ASSERT_TRUE(succeeded(made.write(pool_record(generation))));
+        std::string bytes = test::read_file(file());
+        const std::size_t first = bytes.compare(0, slot_size, before, 0, slot_size) == 0 ? 1 : 0;
+        ASSERT_EQ(bytes.compare((1 - first) * slot_size, slot_size, before, (1 - first) * slot_size,
+                                slot_size),
+                  0)
+            << "both slots were written";
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(first * slot_size + 100), 512, 'x');
+        const std::string torn = (path_ / "torn").native();
+        std::ofstream(torn, std::ios::binary) << bytes;
+        std::filesystem::permissions(torn, std::filesystem::perms(0600));
+        auto opened = value_of(StateFile::open(directory_, "torn"));
+        const auto record = opened.read<PoolRecord>();
+        if (generation == 1)
+            EXPECT_FALSE(record && *record);
+        else
+            EXPECT_EQ(value_of(record)->generation, generation - 1);
+    }
+}
+
 TEST_F(StateFileTest, IsForItsUserAlone) {
     ASSERT_TRUE(succeeded(StateFile::make(directory_, "one")));
     struct stat status {};

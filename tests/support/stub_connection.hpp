@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection without a network: it keeps the headers that are posted, and the next poll() hands
+// over the frames that a test wants to arrive. No byte of a piece is read, so that a range may be
+// larger than the memory of the machine.
+#pragma once
+
+#include "common/transport/transport.hpp"
+
+#include <deque>
+#include <vector>
+
+namespace rpmem::test {
+
+class StubConnection final : public transport::Connection {
+public:
+    struct Frame {
+        wire::FrameHeader header;
+        std::vector<std::byte> payload{};
+    };
+
+    // Arrives at the next poll().
+    void deliver(Frame frame) { arriving_.push_back(std::move(frame)); }
+    // From now on each poll() brings an ack for all that was posted.
+    void acknowledge_all() { acknowledges_ = true; }
+
+    [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
+
+    transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte>,
+                               transport::More) override {
+        posted_.push_back(header);
+        return transport::PostResult::yes;
+    }
+    std::size_t poll(transport::Receiver& receiver) override {
+        if (acknowledges_ && !posted_.empty() && posted_.back().number > acknowledged_) {
+            acknowledged_ = posted_.back().number;
+            deliver({{.type = wire::FrameType::ack, .number = acknowledged_}});
+        }
+        std::size_t bytes = std::exchange(direct_, 0);
+        reads_ = 0;
+        for (; !arriving_.empty(); arriving_.pop_front())
+            bytes += hand_over(arriving_.front(), receiver);
+        return bytes;
+    }
+    [[nodiscard]] transport::Abilities abilities() const override {
+        return {.direct = true, .most_bytes = std::size_t{1} << 20};
+    }
+    transport::PostResult write(std::uint64_t, std::span<const std::byte>) override {
+        ++direct_;
+        return transport::PostResult::yes;
+    }
+    transport::PostResult read(std::uint64_t, std::span<std::byte>) override {
+        ++direct_;
+        ++reads_;
+        return transport::PostResult::yes;
+    }
+    [[nodiscard]] std::size_t open_reads() const override { return reads_; }
+    [[nodiscard]] bool unsent() const override { return false; }
+    [[nodiscard]] std::uint64_t released() const override { return posted_.size(); }
+    void close() override {}
+    void release_in_child() override {}
+    [[nodiscard]] bool ended() const override { return failure_.fault != transport::Fault::none; }
+    [[nodiscard]] const transport::ConnectionFailure& failure() const override { return failure_; }
+    [[nodiscard]] int fd() const override { return -1; }
+    void receive_in(std::span<std::byte>) override {}
+
+private:
+    std::size_t hand_over(const Frame& frame, transport::Receiver& receiver) {
+        std::span<std::byte> place;
+        std::string why;
+        if (!receiver.begin(frame.header, place, why)) {
+            failure_ = {transport::Fault::broke_protocol, EBADMSG, why};
+            return 0;
+        }
+        if (!frame.payload.empty())
+            receiver.take(frame.header, 0, frame.payload);
+        if (!receiver.end(frame.header, why))
+            failure_ = {transport::Fault::broke_protocol, EBADMSG, why};
+        return wire::frame_header_size + frame.payload.size();
+    }
+
+    std::vector<wire::FrameHeader> posted_;
+    std::deque<Frame> arriving_;
+    transport::ConnectionFailure failure_;
+    bool acknowledges_ = false;
+    std::uint64_t acknowledged_ = 0;
+    std::size_t direct_ = 0; // direct operations that end at the next poll()
+    std::size_t reads_ = 0;
+};
+
+// A lane that would have to wait has nothing to wait for.
+class StubGroup final : public transport::Group {
+public:
+    Result<> add(transport::Connection&) override { return {}; }
+    void remove(transport::Connection&) override {}
+    transport::WaitResult wait(std::chrono::milliseconds, int) override {
+        return transport::WaitResult::timed_out;
+    }
+    [[nodiscard]] std::span<transport::Connection* const> ready() const override { return {}; }
+};
+
+} // namespace rpmem::test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// After any failure of the medium no lane acknowledges anything, even where its own ranges are
+// durable: the initiator must not go on with a pool of which something is lost.
+#include "rpmemd/lanes/served_lane.hpp"
+#include "tests/support/expect.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/support/stub_connection.hpp"
+#include "tests/unit/lanes/guarded_pool.hpp"
+
+namespace rpmem::target {
+namespace {
+
+using test::Recorder;
+using test::StubConnection;
+using wire::FrameHeader;
+using wire::FrameType;
+
+constexpr wire::LaneTerms terms{
+    .credits = {.bytes = 64 * 1024, .payload = 16 * 1024, .frames = 16, .reads = 4},
+    .pool_size = pool_size};
+
+class ServedLaneOnAFailedMedium : public testing::Test {
+protected:
+    ServedLaneOnAFailedMedium() { Recorder::instance().reset(); }
+    ~ServedLaneOnAFailedMedium() override { Recorder::instance().reset(); }
+
+    // For a range of the part on persistent memory, which never fails.
+    bool serve_persist() {
+        connection_->deliver({{.type = FrameType::write,
+                               .flags = wire::frame_flag::answer_wanted,
+                               .length = 64,
+                               .offset = 0,
+                               .number = ++number_},
+                              std::vector<std::byte>(64, std::byte{1})});
+        return lane_.serve();
+    }
+    [[nodiscard]] std::size_t acks() const {
+        return static_cast<std::size_t>(
+            std::ranges::count(connection_->posted(), FrameType::ack, &FrameHeader::type));
+    }
+    // A persist of another lane fails.
+    void fail_the_other_part() {
+        Recorder::instance().fail({.call = "pmem_msync", .path = "", .number = 0, .code = ENOSPC});
+        ASSERT_EQ(pool_.medium().persist(pool_.begin() + pool_size / 2, 64), ENOSPC);
+    }
+
+    GuardedPool pool_{pmem_and_file};
+    WorkerCounters counters_;
+    StubConnection* connection_ = new StubConnection; // the lane's
+    ServedLane lane_{0,
+                     std::unique_ptr<transport::Connection>(connection_),
+                     terms,
+                     pool_.begin(),
+                     pool_.medium(),
+                     counters_};
+    std::uint64_t number_ = 0;
+};
+
+TEST_F(ServedLaneOnAFailedMedium, AcknowledgesNothingMore) {
+    ASSERT_TRUE(serve_persist());
+    ASSERT_EQ(acks(), 1U);
+    fail_the_other_part();
+    EXPECT_FALSE(serve_persist());
+    EXPECT_EQ(acks(), 1U);
+    EXPECT_EQ(lane_.problem(), pool_.medium().failure_text());
+}
+
+} // namespace
+} // namespace rpmem::target
