@@ -71,6 +71,18 @@ int initialised() {
     return status;
 }
 
+// libssh2 1.11.1 deprecates the first form, which passes a function as a pointer to an object.
+template <typename Receive>
+void call_to_receive(LIBSSH2_SESSION* session, Receive* receive) {
+#if LIBSSH2_VERSION_NUM < 0x010b01
+    ::libssh2_session_callback_set(session, LIBSSH2_CALLBACK_RECV,
+                                   reinterpret_cast<void*>(receive));
+#else
+    ::libssh2_session_callback_set2(session, LIBSSH2_CALLBACK_RECV,
+                                    reinterpret_cast<libssh2_cb_generic*>(receive));
+#endif
+}
+
 } // namespace
 
 // For libssh2, which asks for it with a negative errno value for a failure.
@@ -95,8 +107,7 @@ Ssh2Session::start(UniqueFd socket, const std::string& server,
         return fail(ErrorClass::resource_limit, ENOMEM, "libssh2 cannot be initialised");
     std::unique_ptr<Ssh2Session> session(new Ssh2Session(std::move(socket), raw));
     *::libssh2_session_abstract(raw) = session.get();
-    ::libssh2_session_callback_set(raw, LIBSSH2_CALLBACK_RECV,
-                                   reinterpret_cast<void*>(&Ssh2Session::receive));
+    call_to_receive(raw, &Ssh2Session::receive);
     ::libssh2_session_set_blocking(raw, 0);
     RPMEM_TRY(session->prefer_all(host_key_algorithms));
     const auto handshake = [&] { return ::libssh2_session_handshake(raw, session->socket()); };

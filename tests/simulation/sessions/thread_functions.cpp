@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the C and C++ libraries by which both ends start threads, and wait for them: see
-// system_functions.cpp.
+// Threads of the simulated processes. The functions of the C library by which both ends start
+// threads and wait for them, called directly or by the C++ library: see system_functions.cpp.
 #include "tests/simulation/sessions/threads.hpp"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <csignal>
 #include <ctime>
-#include <mutex>
 
 using rpmem::simulation::second;
 using rpmem::simulation::Threads;
@@ -76,57 +75,56 @@ STANDS_FOR(int, sigaction, int number, const struct sigaction* action, struct si
     return Threads::current() ? 0 : __real_sigaction(number, action, before);
 }
 
-// Those of the C++ library have no names of C.
-namespace rpmem::simulation {
+// The C++ library calls these from its own shared object, which --wrap does not reach. A definition
+// in the program itself takes their place there, too.
+#define TAKES_THE_PLACE_OF(result, name, ...)                                                      \
+    extern "C" [[gnu::visibility("default")]] result name(__VA_ARGS__)
 
-using Start = void(std::thread*, std::unique_ptr<std::thread::_State>, void (*)());
-Start real_start __asm__(
-    "__real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
-Start simulated_start __asm__(
-    "__wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE");
-void real_join(std::thread* thread) __asm__("__real__ZNSt6thread4joinEv");
-void simulated_join(std::thread* thread) __asm__("__wrap__ZNSt6thread4joinEv");
-using Wait = void(std::condition_variable*, std::unique_lock<std::mutex>&);
-Wait real_wait __asm__("__real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
-Wait simulated_wait __asm__("__wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
-using Notify = void(std::condition_variable*);
-Notify real_notify __asm__("__real__ZNSt18condition_variable10notify_allEv");
-Notify simulated_notify __asm__("__wrap__ZNSt18condition_variable10notify_allEv");
+namespace {
 
-// A std::thread is its id.
-static_assert(sizeof(std::thread) == sizeof(pthread_t));
-
-void simulated_start(std::thread* thread, std::unique_ptr<std::thread::_State> state,
-                     void (*depends)()) {
-    if (Threads* const threads = Threads::current())
-        *reinterpret_cast<pthread_t*>(thread) = threads->start(std::move(state));
-    else
-        real_start(thread, std::move(state), depends);
+// The function of the C library, or that of a sanitizer.
+template <typename Function>
+Function* next_of(const char* name, Function* /*same type*/) {
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-void simulated_join(std::thread* thread) {
+} // namespace
+
+TAKES_THE_PLACE_OF(int, pthread_create, pthread_t* id, const pthread_attr_t* attributes,
+                   void* (*body)(void*), void* argument) {
+    static auto* const next = next_of("pthread_create", &pthread_create);
     Threads* const threads = Threads::current();
     if (!threads)
-        return real_join(thread);
-    auto& id = *reinterpret_cast<pthread_t*>(thread);
+        return next(id, attributes, body, argument);
+    *id = threads->start(body, argument);
+    return 0;
+}
+
+TAKES_THE_PLACE_OF(int, pthread_join, pthread_t id, void** result) {
+    static auto* const next = next_of("pthread_join", &pthread_join);
+    Threads* const threads = Threads::current();
+    if (!threads)
+        return next(id, result);
     threads->join(id);
-    id = 0;
+    return 0;
 }
 
-void simulated_wait(std::condition_variable* condition, std::unique_lock<std::mutex>& lock) {
+TAKES_THE_PLACE_OF(int, pthread_cond_wait, pthread_cond_t* condition, pthread_mutex_t* mutex) {
+    static auto* const next = next_of("pthread_cond_wait", &pthread_cond_wait);
     Threads* const threads = Threads::current();
     if (!threads)
-        return real_wait(condition, lock);
-    lock.unlock();
-    threads->wait(condition, never);
-    lock.lock();
+        return next(condition, mutex);
+    __wrap_pthread_mutex_unlock(mutex);
+    threads->wait(condition, rpmem::simulation::never);
+    __wrap_pthread_mutex_lock(mutex);
+    return 0;
 }
 
-void simulated_notify(std::condition_variable* condition) {
-    if (Threads* const threads = Threads::current())
-        threads->notify(condition);
-    else
-        real_notify(condition);
+TAKES_THE_PLACE_OF(int, pthread_cond_broadcast, pthread_cond_t* condition) {
+    static auto* const next = next_of("pthread_cond_broadcast", &pthread_cond_broadcast);
+    Threads* const threads = Threads::current();
+    if (!threads)
+        return next(condition);
+    threads->notify(condition);
+    return 0;
 }
-
-} // namespace rpmem::simulation

@@ -8,7 +8,6 @@
 #include <pthread.h>
 
 #include <map>
-#include <thread>
 #include <vector>
 
 namespace rpmem::simulation {
@@ -25,12 +24,10 @@ public:
         return running && running->world_.current() ? running : nullptr;
     }
 
-    pthread_t start(std::unique_ptr<std::thread::_State> state) {
+    pthread_t start(void* (*body)(void*), void* argument) {
         const pthread_t id = ++last_id_;
-        std::shared_ptr<std::thread::_State> body = std::move(state);
-        Fiber* const fiber = world_.start("thread", [this, id, body]() mutable {
-            body->_M_run();
-            body.reset();
+        Fiber* const fiber = world_.start("thread", [this, id, body, argument] {
+            body(argument);
             fibers_.erase(id);
             wake_all(joining_);
         });
