@@ -40,7 +40,7 @@ Function next(const char* name) {
 
 } // namespace
 
-extern "C" int msync(void* address, std::size_t size, int flags) {
+extern "C" [[gnu::visibility("default")]] int msync(void* address, std::size_t size, int flags) {
     static std::atomic<unsigned> calls = 0;
     static const auto real = next<int (*)(void*, std::size_t, int)>("msync");
     if (lies("sync") && ++calls % one_in == 0)
@@ -48,12 +48,12 @@ extern "C" int msync(void* address, std::size_t size, int flags) {
     return real(address, size, flags);
 }
 
-extern "C" int fsync(int fd) {
+extern "C" [[gnu::visibility("default")]] int fsync(int fd) {
     static const auto real = next<int (*)(int)>("fsync");
     return lies_about(fd) ? 0 : real(fd);
 }
 
-extern "C" int fdatasync(int fd) {
+extern "C" [[gnu::visibility("default")]] int fdatasync(int fd) {
     static const auto real = next<int (*)(int)>("fdatasync");
     return lies_about(fd) ? 0 : real(fd);
 }

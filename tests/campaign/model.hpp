@@ -44,7 +44,10 @@ public:
 
     void apply(const Mark& mark) {
         switch (mark.step) {
-        case Step::opened:
+        case Step::opened: // what an earlier program did not finish stays begun
+            for (auto& [lane, ranges] : begun_)
+                left_.insert(left_.end(), ranges.begin(), ranges.end());
+            begun_.clear();
             break;
         case Step::begun:
             begun_[mark.lane].push_back(mark);
@@ -106,15 +109,18 @@ private:
         std::erase_if(begun, [&](const Mark& range) { return range.id <= mark.id; });
     }
     [[nodiscard]] bool is_begun(std::size_t index, std::uint64_t id) const {
-        return std::ranges::any_of(begun_, [&](const auto& lane) {
-            return std::ranges::any_of(lane.second, [&](const Mark& range) {
+        const auto has = [&](const std::vector<Mark>& ranges) {
+            return std::ranges::any_of(ranges, [&](const Mark& range) {
                 return range.id == id && index >= first_word(range) && index < end_word(range);
             });
-        });
+        };
+        return has(left_) ||
+               std::ranges::any_of(begun_, [&](const auto& lane) { return has(lane.second); });
     }
 
     std::vector<std::uint64_t> acknowledged_; // per word: the newest call that was
     std::map<std::uint32_t, std::vector<Mark>> begun_;
+    std::vector<Mark> left_; // by programs that ended
     std::uint64_t attributes_begun_ = first_attributes;
     std::uint64_t attributes_acknowledged_ = first_attributes;
 };
