@@ -17,6 +17,10 @@ namespace {
 
 constexpr mode_t own_directory = 0700;
 
+// Of the default, $HOME/.local/state/rpmemd, those below the home directory. A user whose home
+// directory does not exist, as /nonexistent of nobody, gets none from rpmemd.
+constexpr std::ptrdiff_t max_made = 3;
+
 struct Close {
     void operator()(DIR* listing) const { ::closedir(listing); }
 };
@@ -33,6 +37,22 @@ Result<ResolvedPath> find_or_make(const std::filesystem::path& path) {
     // The records in it are of no use if the directory is gone after a loss of power.
     RPMEM_TRY(sync_directory(place.entry, path));
     return find_place(path);
+}
+
+// Looks before anything is made.
+Result<> check_makable(const std::filesystem::path& path) {
+    std::filesystem::path existing = path;
+    std::error_code unknown;
+    std::ptrdiff_t missing = 0;
+    for (; !std::filesystem::exists(existing, unknown) && !unknown && existing.has_relative_path();
+         existing = existing.parent_path())
+        missing += existing.has_filename() ? 1 : 0;
+    if (missing <= max_made)
+        return {};
+    return fail(ErrorClass::caller_fault, ENOENT,
+                "state-dir {} lacks {} directories below {}, and rpmemd makes {} at most, and no "
+                "home directory; make them, or set state-dir to another path",
+                path.native(), missing, existing.native(), max_made);
 }
 
 Result<UniqueFd> open_own(const ResolvedPath& place, const std::filesystem::path& path) {
@@ -57,6 +77,7 @@ Result<StateDirectory> StateDirectory::open(const std::filesystem::path& path) {
                     "state-dir {} needs the home directory, but HOME is not set; set state-dir to "
                     "an absolute path",
                     path.native());
+    RPMEM_TRY(check_makable(path));
     std::filesystem::path so_far = path.root_path();
     RPMEM_ASSIGN(auto place, find_place(so_far));
     for (const auto& name : path.relative_path()) {

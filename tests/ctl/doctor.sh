@@ -28,8 +28,8 @@ unhealthy() {
     # The only port that the daemon may use is taken.
     RPMEM_CMD="$base --port-range $RPMEM_TEST_SSH_PORT-$RPMEM_TEST_SSH_PORT" run 1 doctor "$target"
     says 'NOT healthy' 'session    FAILED'
-    RPMEM_CMD="$daemon --poolset-dir /nonexistent" run 1 doctor "$target"
-    says 'the pool set directory /nonexistent'
+    RPMEM_CMD="$daemon --poolset-dir $dir/missing" run 1 doctor "$target"
+    says "the pool set directory $dir/missing"
     force --restricted
     run 1 doctor "$target"
     says --allow-admin

@@ -105,8 +105,8 @@ no_provider() {
 
 login_fails() {
     daemon
-    RPMEM_SSH=/nonexistent/ssh probe 1 "$RPMEM_TEST_TARGET"
-    says 'could not be created' "cannot start '/nonexistent/ssh'" 'RPMEM_SSH' 'PATH='
+    RPMEM_SSH=$dir/missing/ssh probe 1 "$RPMEM_TEST_TARGET"
+    says 'could not be created' "cannot start '$dir/missing/ssh'" 'RPMEM_SSH' 'PATH='
     RPMEM_SSH=/bin/false probe 1 "$RPMEM_TEST_TARGET"
     says "RPMEM_SSH names '/bin/false'" "$daemon"
     probe 1 "$(id -un)@127.0.0.1:1" # nobody listens there
@@ -124,20 +124,20 @@ login_by_libssh2() {
     daemon
     echo "[127.0.0.1]:$RPMEM_TEST_SSH_PORT $(cut -d' ' -f1,2 "$RPMEM_TEST_SSHD_DIR/host_key.pub")" \
         >"$dir/known_hosts"
-    RPMEM_SSH=/nonexistent/ssh RPMEM_SSH_TRANSPORT=libssh2 \
+    RPMEM_SSH=$dir/missing/ssh RPMEM_SSH_TRANSPORT=libssh2 \
         RPMEM_SSH_KEY=$RPMEM_TEST_SSHD_DIR/user_key RPMEM_SSH_KNOWN_HOSTS=$dir/known_hosts \
         probe 0 "$RPMEM_TEST_TARGET"
     says "pool sets in $dir" 'would use tcp'
 }
 
 daemon_fails() {
-    RPMEM_CMD=/nonexistent/rpmemd probe 1 "$RPMEM_TEST_TARGET"
+    RPMEM_CMD=$dir/missing/rpmemd probe 1 "$RPMEM_TEST_TARGET"
     says 'status 127' 'install rpmemd on the target'
     daemon --log-level loud
     probe 1 "$RPMEM_TEST_TARGET"
     says 'is not one of err, warn, notice, info, debug'
-    RPMEM_CMD="$daemon --poolset-dir /nonexistent" probe 1 "$RPMEM_TEST_TARGET"
-    says 'the pool set directory /nonexistent' 'poolset-dir'
+    RPMEM_CMD="$daemon --poolset-dir $dir/missing" probe 1 "$RPMEM_TEST_TARGET"
+    says "the pool set directory $dir/missing" 'poolset-dir'
     RPMEM_CMD="$daemon --poolset-dir /etc/passwd" probe 1 "$RPMEM_TEST_TARGET"
     says '/etc/passwd is no directory'
     RPMEM_CMD="env -u SSH_CONNECTION $daemon --poolset-dir $dir" probe 1 "$RPMEM_TEST_TARGET"

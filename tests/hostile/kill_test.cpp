@@ -3,6 +3,7 @@
 #include "rpmemd/pools/header_copy.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
+#include <cstdlib>
 #include <random>
 
 namespace rpmem::hostile {
@@ -59,7 +60,13 @@ protected:
 };
 
 TEST_F(Kills, WhileAttributesChangeLeaveAllOfTheOldOrOfTheNew) {
-    std::mt19937 random(static_cast<unsigned>(::getpid()));
+    // A run is repeated with the seed of its output in RPMEM_TEST_SEED.
+    const char* const given = std::getenv("RPMEM_TEST_SEED");
+    const unsigned long seed =
+        given ? std::strtoul(given, nullptr, 10) : static_cast<unsigned long>(::getpid());
+    SCOPED_TRACE(fmt::format("RPMEM_TEST_SEED={}", seed));
+    fmt::print("RPMEM_TEST_SEED={}\n", seed);
+    std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
     std::uint32_t answered = 0; // the last version that the daemon has confirmed
     std::uint32_t sent = 0;
     std::size_t kills = 0;

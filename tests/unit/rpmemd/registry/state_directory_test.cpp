@@ -23,6 +23,16 @@ TEST_F(StateDirectoryTest, IsMadeForItsUserAloneWithWhatIsMissing) {
     ASSERT_TRUE(succeeded(StateDirectory::open(path_ / ""))) << "a slash at the end";
 }
 
+// As the default below a home directory that does not exist.
+TEST_F(StateDirectoryTest, NoHomeDirectoryIsMade) {
+    const auto home = temporary_.path() / "nonexistent";
+    EXPECT_TRUE(failed(StateDirectory::open(home / ".local/state/rpmemd"), ENOENT,
+                       "lacks 4 directories below " + temporary_.path().native()));
+    EXPECT_FALSE(std::filesystem::exists(home));
+    std::filesystem::create_directory(home);
+    EXPECT_TRUE(succeeded(StateDirectory::open(home / ".local/state/rpmemd/")));
+}
+
 TEST_F(StateDirectoryTest, OthersMayNotWriteToIt) {
     std::filesystem::create_directory(path_);
     for (const mode_t mode : {0770U, 0702U, 01777U}) {
