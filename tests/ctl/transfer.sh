@@ -150,7 +150,7 @@ target_lies() {
         RPMEM_CMD="echo '{\"format\":1,\"algorithm\":\"xxh3-128\",$lie}'; true"
         export RPMEM_CMD
         run 1 verify "$image" "$target" p.set
-        says 'make no sense'
+        says 'digests are malformed'
         run 1 pull "$target" p.set "$dir/none"
         [ ! -e "$dir/none" ] || fault "a file was made"
     done
@@ -188,9 +188,8 @@ shortened() {
     shortened_by digest 1 verify "$short" "$target" zeros.set
     says 'has become shorter'
     truncate -s 4M "$short"
-    shortened_by session 1 pull "$target" zeros.set "$short"
-    says 'changed the size of' shortened
-    run 0 pull "$target" zeros.set "$short"
+    # The file gets its size when the session is there.
+    shortened_by session 0 pull "$target" zeros.set "$short"
     [ "$(stat -c %s "$short")" = $((4 << 20)) ] || fault "$(stat "$short")"
 }
 

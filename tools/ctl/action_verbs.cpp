@@ -65,7 +65,7 @@ int print_answer(const Command& command, const ActionAnswer& answer,
         document["action"] = help_of(command.verb).name;
         if (!command.target.empty())
             document["target"] = command.target;
-        fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+        fmt::print("{}\n", document.dump(2, ' ', true, json::error_handler_t::replace));
     } else if (!error.is_object()) {
         fmt::print("{}", describe(answer.document));
     }

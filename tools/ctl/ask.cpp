@@ -3,6 +3,7 @@
 
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/remote_command.hpp"
+#include "tools/ctl/answer.hpp"
 #include "tools/ctl/command.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/remote.hpp"
@@ -56,7 +57,7 @@ ActionAnswer ask_action(const initiator::Target& target, const std::vector<std::
     const auto output = run_remote(target, command, settings, patience);
     if (!output)
         return failed_answer(output.error().code, output.error().text);
-    ActionAnswer answer{json::parse(output->text, nullptr, false), status_done};
+    ActionAnswer answer{parse_answer(output->text), status_done};
     if (!answer.document.is_object() || !answer.document.contains("format"))
         return without_document(target, command, *output, settings);
     const json& error = member(answer.document, "error");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 // Built for this processor by the compiler; without the library.
@@ -19,6 +20,15 @@ namespace {
 constexpr std::size_t piece = std::size_t{1} << 20;
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_chunks = 65536;
+// A target chooses 16384 chunks, of 1 MiB or more. A hostile one that could choose larger chunks,
+// or a pool that no process could map, would have this program hash zeros for years.
+constexpr std::uint64_t least_chunks = 1024;
+constexpr std::uint64_t usual_chunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_pool_size = std::uint64_t{1} << 47;
+
+std::uint64_t max_chunk(std::uint64_t length) {
+    return std::max(usual_chunk, std::bit_ceil(length / least_chunks + 1));
+}
 constexpr std::size_t digits = 32;
 
 class Digest {
@@ -66,13 +76,15 @@ Result<PoolDigests> read_digests(const nlohmann::json& document) {
         read.digests.push_back(digest.is_string() ? digest.get<std::string>() : "");
     const bool sensible =
         text_of(document, "algorithm") == "xxh3-128" && read.size % page == 0 &&
-        read.size <= std::uint64_t{1} << 62 && read.length <= read.size && read.length > 0 &&
-        read.chunk > 0 && read.chunk % page == 0 && read.chunk <= std::uint64_t{1} << 62 &&
+        read.size <= max_pool_size && read.length <= read.size && read.length > 0 &&
+        read.chunk > 0 && read.chunk % page == 0 && read.chunk <= max_chunk(read.length) &&
         (read.first == 0 || read.first == page) && read.digests.size() <= most_chunks &&
         read.digests.size() == (read.length - 1) / read.chunk + 1 &&
         std::ranges::all_of(read.digests, [](const auto& each) { return each.size() == digits; });
     if (!sensible)
-        return fail(ErrorClass::link_lost, EPROTO, "the target's digests make no sense");
+        return fail(ErrorClass::link_lost, EPROTO,
+                    "the target's digests are malformed, or of chunks larger than 1/{} of the pool",
+                    least_chunks);
     return read;
 }
 

@@ -57,7 +57,7 @@ void print_json(const json& node, const std::string& target, const RemoteAnswer&
                          {"report", answer.report ? *answer.report : json(nullptr)},
                          {"version", answer.version},
                          {"problem", answer.problem}};
-    fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", all.dump(2, ' ', true, json::error_handler_t::replace));
 }
 
 void print_text(const json& node, const std::string& target, const RemoteAnswer& answer,

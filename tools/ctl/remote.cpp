@@ -6,6 +6,7 @@
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/ssh_destination.hpp"
 #include "librpmem/session/start_channel.hpp"
+#include "tools/ctl/answer.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,7 @@ RemoteAnswer ask_target(const initiator::Target& target, const initiator::Settin
     if (!output)
         return {RemoteAnswer::Kind::none, nullptr, {}, output.error().text};
     if (output->status.code == 0 && output->status.signal == 0) {
-        auto report = std::make_shared<const json>(json::parse(output->text, nullptr, false));
+        auto report = std::make_shared<const json>(parse_answer(output->text));
         if (report->is_object() && report->contains("providers"))
             return {RemoteAnswer::Kind::report, std::move(report), {}, {}};
     }

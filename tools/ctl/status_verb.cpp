@@ -118,7 +118,7 @@ void print(const Command& command, const RunningPools& found, double seconds) {
                           {"hidden_processes", found.hidden},
                           {"problems", found.problems}};
         fmt::print("{}\n",
-                   all.dump(seconds > 0 ? -1 : 2, ' ', false, json::error_handler_t::replace));
+                   all.dump(seconds > 0 ? -1 : 2, ' ', true, json::error_handler_t::replace));
         return;
     }
     for (const RunningPool& pool : found.pools)

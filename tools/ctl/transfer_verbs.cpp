@@ -171,12 +171,13 @@ Result<json> pull(const Context& context, const json& digests) {
     const auto start = std::chrono::steady_clock::now();
     Comparison comparison;
     RPMEM_ASSIGN(comparison.pool, read_digests(digests));
-    RPMEM_ASSIGN(const auto file, ImageFile::make(command.file, comparison.pool.size));
     if (comparison.pool.length != comparison.pool.size)
         return fail(ErrorClass::link_lost, EPROTO, "the target's digests are of other bytes");
-    RPMEM_ASSIGN(comparison.chunks, differing_chunks(file, comparison.pool, command.lanes));
+    // Before the file gets the size that the target names.
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  comparison.pool.size, command.lanes));
+    RPMEM_ASSIGN(const auto file, ImageFile::make(command.file, comparison.pool.size));
+    RPMEM_ASSIGN(comparison.chunks, differing_chunks(file, comparison.pool, command.lanes));
     std::uint64_t moved = 0;
     {
         Progress progress("pulling", comparison.bytes());
