@@ -21,6 +21,13 @@ LOCAL=$RPMEM_TEST_DIR/local
 CLIENT_SECONDS=${RPMEM_CLIENT_SECONDS:-90}
 mkdir -p "$LOCAL"
 
+# shellcheck source=tests/clients/remote_replicas.sh
+. "$(dirname "${BASH_SOURCE[0]}")/remote_replicas.sh"
+if reason=$(remote_replicas_refused); then
+    printf 'skipped: %s\n' "$reason"
+    exit 77
+fi
+
 fail() {
     local log
     printf 'FAILED: %s\n' "$*" >&2

@@ -11,6 +11,13 @@ text=$3
 least=$4
 work=$RPMEM_TEST_DIR
 
+# shellcheck source=tests/clients/remote_replicas.sh
+. "$sources/tests/clients/remote_replicas.sh"
+if [[ $text == */rpmem-libpmemobj.7 ]] && reason=$(remote_replicas_refused); then
+    printf 'skipped: %s\n' "$reason"
+    exit 77
+fi
+
 # What cannot run here, by how a line begins, and why. Each row must be of use.
 skipped() {
     cat <<'END'

@@ -69,6 +69,7 @@ prepare_user() {
     printf 'PMEMPOOLSET\n32M /home/user/remote.part\n' >"$home/remote.set"
     printf 'PMEMPOOLSET\n32M /home/user/example.part\n' >"$home/example.set"
     cp "${0%/*}/debian_session.sh" "$home/session.sh"
+    cp "$sources/tests/clients/remote_replicas.sh" "$home"
     in_root chown -R user: /home/user
 }
 

@@ -15,14 +15,21 @@ ssh -o BatchMode=yes localhost rpmemd --version | grep 'built as package librpme
 rpmemctl probe localhost || fault "rpmemctl probe finds fault"
 rpmem-bench --version
 
-pmempool create obj --layout=rpmem_workload local.set
-[ -s remote.part ] || fault "the target has no part"
-./workload run local.set --threads 2 --steps 10
-rm local.part
-pmempool sync local.set
-./workload verify local.set --threads 2 --steps 10
-pmempool rm --all local.set
-[ ! -e remote.part ] || fault "pmempool rm --all leaves the part of the target"
+# shellcheck source=tests/clients/remote_replicas.sh
+. ./remote_replicas.sh
+if reason=$(remote_replicas_refused); then
+    echo "$reason"
+    ! pmempool create obj --layout=rpmem_workload local.set || fault "a remote replica is not refused"
+else
+    pmempool create obj --layout=rpmem_workload local.set
+    [ -s remote.part ] || fault "the target has no part"
+    ./workload run local.set --threads 2 --steps 10
+    rm local.part
+    pmempool sync local.set
+    ./workload verify local.set --threads 2 --steps 10
+    pmempool rm --all local.set
+    [ ! -e remote.part ] || fault "pmempool rm --all leaves the part of the target"
+fi
 
 # The program that was compiled against librpmem-dev, with both builds of the library.
 directory=$(echo /usr/lib/*/pmdk_dbg)

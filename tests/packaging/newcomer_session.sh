@@ -123,7 +123,15 @@ sudo apt-get -qq install --no-install-recommends libpmemobj-dev >/dev/null
 # shellcheck disable=SC2046 # a list of options
 cc -o your-program examples/counter.c $(pkg-config --cflags --libs libpmemobj)
 sed -i 's/--layout=mine/--layout=counter/' "$block"
-run_block
+# shellcheck source=tests/clients/remote_replicas.sh
+. tests/clients/remote_replicas.sh
+if reason=$(remote_replicas_refused); then
+    say "$reason"
+    sudo apt-get -qq install pmdk-tools >/dev/null
+    ! pmempool create --layout=counter obj "$pool_directory/local.set" || fault "a remote replica is not refused"
+else
+    run_block
+fi
 [ ! -e "$pool_directory/remote.part0" ] || fault "pmempool rm --all leaves the part of the target"
 
 next sh "how fast it is"
