@@ -139,8 +139,12 @@ TEST_F(Ssh2Login, AHostWhoseKeyHasChanged) {
 }
 
 TEST_F(Ssh2Login, AHostWhoseKeyIsRevoked) {
-    write(known_hosts, usual_known_hosts + "@revoked * " + public_key(host_key) + "\n");
-    expect_refused(EACCES, {"revoked", known_hosts.string()});
+    const std::string revoked = "@revoked * " + public_key(host_key) + "\n";
+    for (const std::string& lines :
+         {usual_known_hosts + revoked, revoked + usual_known_hosts, revoked}) {
+        write(known_hosts, lines);
+        expect_refused(EACCES, {"is revoked by line", known_hosts.string()});
+    }
 }
 
 TEST_F(Ssh2Login, OneOfSeveralKnownKeysIsEnough) {

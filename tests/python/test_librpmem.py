@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Python module against the real daemon; run.sh sets up the target and its environment."""
+import array
 import errno
 import gc
 import mmap
@@ -64,6 +65,23 @@ def test_every_call_reaches_the_target(part, memory):
         assert statistics["lanes"] == 2 and statistics["unconfirmed_bytes"] == 0
         assert statistics["persist"]["calls"] == 2 and statistics["persist"]["bytes"] == 200
         assert statistics["read"]["longest_ns"] > 0
+
+
+def test_flags_and_lengths_reach_the_library(part, memory, monkeypatch):
+    """With a real target, strict and relaxed give the same bytes."""
+    with created(memory) as pool, pool.lane() as lane:
+        lane.persist(4096, 800)
+        room = array.array("Q", bytes(800))
+        lane.read_into(room, 4096)
+        assert room.tobytes() == memory[4096:4896]
+        calls = []
+        with monkeypatch.context() as patched:
+            patched.setattr(librpmem.Lane, "_call", lambda self, _, *rest: calls.append(rest))
+            for call in (lane.persist, lane.flush):
+                call(4096, 100)
+                call(4096, 100, relaxed=True)
+                call(4096, 100, False)
+        assert calls == [(4096, 100, 0, flags) for flags in (0, 1, 0, 0, 1, 0)]
 
 
 def test_attributes_come_back(part, memory):

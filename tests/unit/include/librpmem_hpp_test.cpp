@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the C++ interface hands to the C library: this program defines the functions of the C
+// library itself. With the real one, strict and relaxed give the same bytes, and only a loss of
+// power could tell them apart.
+#include <gtest/gtest.h>
+#include <librpmem.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace {
+
+struct Call {
+    const char* function;
+    std::size_t offset;
+    std::size_t length;
+    unsigned lane;
+    unsigned flags;
+
+    bool operator==(const Call& other) const {
+        return std::strcmp(function, other.function) == 0 && offset == other.offset &&
+               length == other.length && lane == other.lane && flags == other.flags;
+    }
+};
+std::vector<Call> calls;
+
+int note(const Call& call) {
+    calls.push_back(call);
+    return 0;
+}
+
+RPMEMpool* stub_pool() {
+    static char pool;
+    return reinterpret_cast<RPMEMpool*>(&pool);
+}
+
+} // namespace
+
+RPMEMpool* rpmem_create(const char*, const char*, void*, size_t, unsigned*,
+                        const rpmem_pool_attr*) {
+    return stub_pool();
+}
+int rpmem_close(RPMEMpool*) { return 0; }
+const char* rpmem_errormsg(void) { return ""; }
+int rpmem_persist(RPMEMpool*, size_t offset, size_t length, unsigned lane, unsigned flags) {
+    return note({"persist", offset, length, lane, flags});
+}
+int rpmem_flush(RPMEMpool*, size_t offset, size_t length, unsigned lane, unsigned flags) {
+    return note({"flush", offset, length, lane, flags});
+}
+int rpmem_deep_persist(RPMEMpool*, size_t offset, size_t length, unsigned lane) {
+    return note({"deep_persist", offset, length, lane, 0});
+}
+int rpmem_drain(RPMEMpool*, unsigned lane, unsigned flags) {
+    return note({"drain", 0, 0, lane, flags});
+}
+int rpmem_read(RPMEMpool*, void*, size_t offset, size_t length, unsigned lane) {
+    return note({"read", offset, length, lane, 0});
+}
+
+namespace {
+
+TEST(CxxInterface, HandsOverOffsetsLengthsAndFlags) {
+    using librpmem::Words;
+    alignas(4096) static std::array<std::uint64_t, 1024> memory{};
+    const std::span<std::uint64_t> words(memory);
+    auto pool = librpmem::Pool::create("target", "pool.set", std::as_writable_bytes(words), 1);
+    ASSERT_TRUE(pool);
+    auto lane = pool->lane();
+    ASSERT_TRUE(lane);
+    const auto range = words.subspan(2, 3);
+    ASSERT_TRUE(lane->persist(range));
+    ASSERT_TRUE(lane->persist(range, Words::relaxed));
+    ASSERT_TRUE(lane->flush(range));
+    ASSERT_TRUE(lane->flush(range, Words::relaxed));
+    ASSERT_TRUE(lane->deep_persist(range));
+    ASSERT_TRUE(lane->drain());
+    const std::vector<Call> expected{
+        {"persist", 16, 24, 0, 0},      {"persist", 16, 24, 0, RPMEM_PERSIST_RELAXED},
+        {"flush", 16, 24, 0, 0},        {"flush", 16, 24, 0, RPMEM_FLUSH_RELAXED},
+        {"deep_persist", 16, 24, 0, 0}, {"drain", 0, 0, 0, 0}};
+    ASSERT_EQ(calls.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_TRUE(calls[i] == expected[i])
+            << i << ": " << calls[i].function << ' ' << calls[i].offset << '+' << calls[i].length
+            << ", flags " << calls[i].flags;
+}
+
+} // namespace
