@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a link says and accepts when it connects again. Each session is a script of its own (see
+// tests/support/scripted_daemon.hpp): the real daemon never grants fewer lanes than before, and
+// does not care whether the second reconnect has the generation of the first.
+#include "tests/unit/librpmem/scripted_pool.hpp"
+
+namespace rpmem::test {
+namespace {
+
+// Sessions of one initiator, one after the other. The first call of ssh gets the first script.
+class ScriptedSessions {
+public:
+    // LANES: that each of them grants.
+    explicit ScriptedSessions(const std::vector<std::uint32_t>& lanes) {
+        std::ofstream ssh(directory_.path() / "ssh");
+        ssh << "#!/bin/sh\ncd " << directory_.path().native() << "\necho >>calls\n"
+            << "case $(wc -l <calls) in\n";
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            sessions_.push_back(std::make_unique<Session>(*this, lanes[i]));
+            ssh << i + 1 << ") exec " << sessions_.back()->daemon.settings().ssh << " \"$@\" ;;\n";
+        }
+        ssh << "esac\nexit 1\n";
+        ssh.close();
+        std::filesystem::permissions(directory_.path() / "ssh", std::filesystem::perms::owner_all);
+    }
+    ~ScriptedSessions() {
+        pool_.reset();
+        for (std::size_t i = 0; i < sessions_.size(); ++i)
+            end(i);
+    }
+    ScriptedSessions(const ScriptedSessions&) = delete;
+    ScriptedSessions& operator=(const ScriptedSessions&) = delete;
+
+    Pool& open(unsigned lanes) {
+        Settings settings = sessions_.front()->daemon.settings();
+        settings.ssh = directory_.path() / "ssh";
+        settings.enable_tcp = true;
+        settings.reconnect_timeout = script_patience;
+        PoolArguments arguments = memory_.arguments();
+        arguments.lanes = lanes;
+        pool_ = value_of(Pool::open(arguments, nullptr, settings));
+        return *pool_;
+    }
+    // Session NUMBER is lost.
+    void end(std::size_t number) { sessions_[number]->over.raise(); }
+    // Of the logins until now.
+    [[nodiscard]] std::vector<std::uint64_t> generations() const {
+        const std::lock_guard lock(mutex_);
+        return generations_;
+    }
+
+private:
+    struct Session {
+        Session(ScriptedSessions& all, std::uint32_t lanes)
+            : daemon([this, &all, lanes](DaemonEnd& end) { all.serve(*this, end, lanes); }) {}
+
+        Event over = value_of(Event::make());
+        FrameTarget target{good_answer};
+        ScriptedDaemon daemon;
+    };
+
+    void serve(Session& session, DaemonEnd& end, std::uint32_t lanes) {
+        auto transcript = greet_over_tcp(end, wire::all_capabilities);
+        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
+        {
+            const std::lock_guard lock(mutex_);
+            generations_.push_back(login.generation);
+        }
+        end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
+        const wire::Bytes request = end.hear_request();
+        auto in_band = in_band_to(session.target.port());
+        in_band.lanes = lanes;
+        const wire::Bytes response =
+            wire::encode(wire::OpenResponse{wire::Status::success, in_band, {}});
+        transcript.add(request, response);
+        session.target.secure(value_of(transcript.prove_by(lanes, login.generation)));
+        end.say(response);
+        static_cast<void>(wait_readable(session.over.fd(), Deadline(script_patience)));
+    }
+
+    const TemporaryDirectory directory_;
+    mutable std::mutex mutex_;
+    std::vector<std::uint64_t> generations_;
+    ScriptedMemory memory_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    std::unique_ptr<Pool> pool_;
+};
+
+// Until the loss is noticed, calls may still succeed on the lanes of the session before.
+Result<> persist_in_session(ScriptedSessions& sessions, Pool& pool, std::size_t number) {
+    const Deadline deadline(script_patience);
+    Result<> persisted = pool.persist(0, 64, 0, 0);
+    while (persisted && sessions.generations().size() <= number && !deadline.passed())
+        persisted = pool.persist(0, 64, 0, 0);
+    return persisted;
+}
+
+TEST(LinkGenerations, EachReconnectHasTheNextOne) {
+    ScriptedSessions sessions({1, 1, 1});
+    Pool& pool = sessions.open(1);
+    for (std::size_t number = 0; number < 3; ++number) {
+        EXPECT_TRUE(succeeded(persist_in_session(sessions, pool, number)));
+        sessions.end(number);
+    }
+    EXPECT_EQ(sessions.generations(), (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+// The application has the lanes of the first session, and goes on using all of their numbers.
+TEST(LinkGenerations, FewerLanesThanBeforeAreRefused) {
+    ScriptedSessions sessions({2, 1});
+    Pool& pool = sessions.open(2);
+    EXPECT_TRUE(succeeded(pool.persist(0, 64, 1, 0)));
+    sessions.end(0);
+    expect_failed(persist_in_session(sessions, pool, 1), ESTALE, "only 1 lanes");
+    expect_failed(pool.persist(0, 64, 1, 0), ESTALE, "only 1 lanes");
+}
+
+} // namespace
+} // namespace rpmem::test
