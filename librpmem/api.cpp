@@ -2,6 +2,7 @@
 // The C boundary: arguments in, errno and text out. Nothing is thrown past it.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
+#include "common/base/printable.hpp"
 #include "common/base/probes.hpp"
 #include "common/wire/unasked.hpp"
 #include "librpmem/link_thread.hpp"
@@ -19,7 +20,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -44,8 +44,7 @@ using namespace rpmem::initiator;
 thread_local char error_text[4096];
 
 void set_error(int code, const char* text) {
-    // Text that is too long is cut.
-    static_cast<void>(std::snprintf(error_text, sizeof(error_text), "%s", text));
+    put_printable(error_text, text, charset_of_locale()); // a target wrote parts of it
     errno = code;
 }
 

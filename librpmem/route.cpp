@@ -37,7 +37,8 @@ Result<ProviderChoice> Route::choose(const Session& session) {
                                  .host = target_.host,
                                  .resolved = resolved_,
                                  .peer = session.peer(),
-                                 .told = told_by(session.hello())},
+                                 .told = told_by(session.hello()),
+                                 .uses_told = settings_.told_addresses},
                                 ask);
     std::optional<Error> first;
     for (const std::size_t index : remaining()) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/log_channel.hpp"
 
-#include <fcntl.h>
+#include "common/base/log_file.hpp"
+
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
 
 #include <cstring>
+#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -27,9 +29,8 @@ UniqueFd connect_to_syslog() {
 RefusalLog open_log_channel(const Configuration& configuration, int priority) {
     if (configuration.use_syslog)
         return {connect_to_syslog(), fmt::format("<{}>", LOG_DAEMON | priority)};
-    return {UniqueFd(::open(configuration.log_file.c_str(),
-                            O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)),
-            {}};
+    auto file = open_log_file(configuration.log_file);
+    return {file ? std::move(*file) : UniqueFd(), {}};
 }
 
 } // namespace rpmem::target

@@ -36,7 +36,7 @@ constexpr std::chrono::seconds write_time(10);
 constexpr std::chrono::seconds document_time(60); // megabytes, over a slow link
 
 void say(const std::string& text) {
-    const std::string line = "rpmemd: " + text + "\n";
+    const std::string line = printable("rpmemd: " + text) + "\n";
     (void)write_fully(STDERR_FILENO, std::as_bytes(std::span(line)), Deadline(write_time));
 }
 

@@ -12,6 +12,7 @@ namespace rpmem::target {
 inline StoreOptions store_options_of(const Configuration& configuration, Cancelled cancelled = {}) {
     return {.poolset_dir = configuration.poolset_dir,
             .allow_outside = configuration.allow_outside,
+            .refuse_hidden = configuration.stays_beneath,
             .cancelled = std::move(cancelled),
             .part_mode = configuration.part_mode,
             .read_only = configuration.read_only,

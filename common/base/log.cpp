@@ -2,9 +2,9 @@
 #include "common/base/log.hpp"
 
 #include "common/base/line_limit.hpp"
+#include "common/base/log_file.hpp"
 #include "common/base/unique_fd.hpp"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <spdlog/sinks/base_sink.h>
@@ -21,7 +21,6 @@
 namespace rpmem {
 namespace {
 
-constexpr mode_t log_file_mode = 0640;
 // Somebody may have stopped reading what this process prints.
 constexpr int write_milliseconds = 100;
 // As much as a pipe that poll(2) calls writable takes without waiting.
@@ -133,22 +132,7 @@ private:
 };
 
 Result<Log> Log::to_file(const std::string& path, LogLevel level) {
-    UniqueFd file(
-        ::open(path.c_str(),
-               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-               log_file_mode));
-    if (!file && errno == ELOOP)
-        return fail(ErrorClass::caller_fault, ELOOP,
-                    "cannot open the log file {}: it is a symbolic link, which is not followed; "
-                    "name the file itself",
-                    path);
-    if (!file && errno == ENOENT)
-        return fail(ErrorClass::caller_fault, ENOENT,
-                    "cannot open the log file {}: its directory does not exist; make it, or name "
-                    "another file",
-                    path);
-    if (!file)
-        return fail_errno(ErrorClass::caller_fault, errno, "cannot open the log file {}", path);
+    RPMEM_ASSIGN(auto file, open_log_file(path));
     return Log(std::make_shared<Destination>(std::make_shared<DescriptorSink>(std::move(file)),
                                              "%Y-%m-%d %H:%M:%S.%e [%P] %l: %v"),
                level);

@@ -104,11 +104,14 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
         const Reach reach = reach_of(address);
         const bool may = reach == Reach::anywhere ||
                          (reach == Reach::same_machine && collection.went_on_this_machine());
+        std::string why_not;
+        if (!may)
+            why_not = "it is of a loopback device or of one link, and ssh did not go there";
+        else if (!arrival.uses_told) // a hostile target could have this machine connect anywhere
+            why_not = "RPMEM_TOLD_ADDRESSES=1 allows the addresses that a target names";
         if (reach != Reach::nowhere)
             collection.add(text_of(address), text_of(address), "told by rpmemd",
-                           may ? ""
-                               : "it is of a loopback device or of one link, and ssh did not "
-                                 "go there");
+                           std::move(why_not));
     }
 }
 
@@ -117,8 +120,10 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
 std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival,
                                         const std::function<std::optional<SshDestination>()>& ask) {
     AddressList collection;
-    if (!arrival.setting.empty())
+    if (!arrival.setting.empty()) { // nothing else: lanes must not leave a network that was chosen
         collection.add(arrival.setting, arrival.setting, "RPMEM_ADDRESS");
+        return collection.take();
+    }
     add_reached(collection, arrival, ask);
     add_told(collection, arrival);
     return collection.take();

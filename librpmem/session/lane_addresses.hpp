@@ -28,10 +28,12 @@ struct LoginFacts {
     std::string peer;                  // where the login went, if this process made it; else empty
     // The daemon's own, the one where ssh has arrived first; nothing: it does not tell.
     std::optional<std::vector<HostAddress>> told;
+    bool uses_told = false; // RPMEM_TOLD_ADDRESSES
 };
 
-// All of them, the best first. ASK asks ssh where it goes. It is called only if nothing else tells
-// that the target's name is that of the host which ssh has reached: that takes a process.
+// RPMEM_ADDRESS alone, or all others, the best first. ASK asks ssh where it goes. It is called only
+// if nothing else tells that the target's name is that of the host which ssh has reached: that
+// takes a process.
 std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival,
                                         const std::function<std::optional<SshDestination>()>& ask);
 

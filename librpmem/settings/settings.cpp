@@ -31,6 +31,8 @@ constexpr SettingRow<Settings> rows[] = {
          .help = "remote command; several, separated by '|', are taken in turn (read at load)"}),
     text_row<&Settings::address>("RPMEM_ADDRESS", "",
                                  "host or address where lanes connect, in place of where ssh went"),
+    switch_row<&Settings::told_addresses>("RPMEM_TOLD_ADDRESSES", "0",
+                                          "lanes may connect to addresses that the target names"),
     switch_row<&Settings::enable_verbs>("RPMEM_ENABLE_VERBS", "1", "RDMA devices may be used"),
     text_row<&Settings::device>(
         "RPMEM_DEVICE", "",

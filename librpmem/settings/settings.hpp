@@ -25,6 +25,7 @@ struct Settings {
     std::string ssh_known_hosts;       // of libssh2; empty: the usual files
     std::vector<std::string> commands; // taken round robin
     std::string address;               // where lanes connect; empty: where ssh went
+    bool told_addresses;               // those that the target names may be tried
     bool enable_verbs;
     std::string device; // see common/rdma/choice.hpp; empty: all
     bool enable_tcp;

@@ -23,12 +23,17 @@ struct ActionContext {
     std::optional<StateDirectory> state; // nothing: it cannot be used
     std::string state_problem;           // why not
     std::vector<LiveSession> sessions;   // as the action begins
+    bool shows_sessions;                 // to the one who asks; false: only that a pool is in use
     Log log;
 };
 
 // Those that have the pool set NAME.
 [[nodiscard]] std::vector<LiveSession> sessions_of(const ActionContext& context,
                                                    const std::string& name);
+
+// What a document shows of SESSIONS.
+[[nodiscard]] nlohmann::json shown(const ActionContext& context,
+                                   const std::vector<LiveSession>& sessions);
 
 // "used by SESSION, since ..." behind the text of an EBUSY, if it is known.
 [[nodiscard]] Failure with_holder(const ActionContext& context, const std::string& name,

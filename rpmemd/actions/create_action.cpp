@@ -78,6 +78,8 @@ Result<std::uint64_t> create_pool_of(ActionContext& context, const ActionRequest
 
 ActionResult create_set(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(const auto text, pool_set_text(context, request));
+    if (context.store.refuse_hidden)
+        RPMEM_TRY(check_new_part(context.store, request.name + std::string(part_suffix)));
     RPMEM_TRY(write_pool_set(context.store, request.name, text));
     std::uint64_t size = 0;
     if (!request.set_only) {

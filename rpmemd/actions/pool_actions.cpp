@@ -90,14 +90,14 @@ json summary(const ActionContext& context, const std::string& name) {
     entry["size"] = pool ? pool->size : 0;
     entry["parts"] = pool ? pool->parts.size() : 0;
     entry["headers"] = pool ? name_of(pool->headers) : "";
-    entry["sessions"] = json_of(sessions);
+    entry["sessions"] = shown(context, sessions);
     return entry;
 }
 
 // The last session that wrote to the pool, and whether it closed the pool.
 json last_writer(const ActionContext& context, const Pool& pool) {
     const auto parts = pool.identify_parts();
-    if (!context.state || !parts)
+    if (!context.state || !context.shows_sessions || !parts)
         return nullptr;
     const auto name = pool_file_name(*parts);
     auto file =
@@ -151,8 +151,10 @@ ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
                 {"attributes", pool.header ? attributes_json(*pool.header) : json(nullptr)},
                 {"shutdown_state", pool.header ? shutdown_json(*pool.header) : json(nullptr)},
                 {"in_use", is_in_use(pool, sessions)},
-                {"sessions", json_of(sessions)},
-                {"sessions_problem", context.state_problem}};
+                {"sessions", shown(context, sessions)},
+                {"sessions_problem", context.shows_sessions
+                                         ? context.state_problem
+                                         : "this key may not see them (--allow-admin)"}};
 }
 
 ActionResult check_pool(ActionContext& context, const ActionRequest& request) {

@@ -32,6 +32,7 @@ ActionContext context_of(const Configuration& configuration, const Log& log) {
                           .state = std::nullopt,
                           .state_problem = {},
                           .sessions = {},
+                          .shows_sessions = configuration.sees_sessions,
                           .log = log};
     auto state = StateDirectory::open(configuration.state_dir);
     if (!state) {
@@ -67,10 +68,14 @@ std::vector<LiveSession> sessions_of(const ActionContext& context, const std::st
     return found;
 }
 
+json shown(const ActionContext& context, const std::vector<LiveSession>& sessions) {
+    return context.shows_sessions ? json_of(sessions) : json::array();
+}
+
 Failure with_holder(const ActionContext& context, const std::string& name, Error error) {
     if (error.code == EAGAIN)
         error.code = EBUSY;
-    if (error.code == EBUSY)
+    if (error.code == EBUSY && context.shows_sessions)
         for (const LiveSession& session : sessions_of(context, name))
             error.text += fmt::format("; session {} of {} has it, since {}", session.id,
                                       describe(session.record.initiator),
@@ -90,9 +95,9 @@ ActionOutcome run_action(const Configuration& configuration, Log& log) {
         log.error("{}", members.error().text);
         document["error"] = error_json(members.error());
         if (members.error().code == EBUSY)
-            document["sessions"] = json_of(sessions_of(context, request.name));
+            document["sessions"] = shown(context, sessions_of(context, request.name));
     }
-    return {document.dump(2, ' ', false, json::error_handler_t::replace) + "\n",
+    return {document.dump(2, ' ', true, json::error_handler_t::replace) + "\n",
             members ? 0 : members.error().code};
 }
 

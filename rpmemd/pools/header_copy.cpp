@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/header_copy.hpp"
 
+#include "common/transport/crypto.hpp"
 #include "rpmemd/pools/checksum.hpp"
 #include "rpmemd/pools/pool_set_file.hpp"
 
@@ -12,7 +13,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 namespace rpmem::target {
@@ -35,8 +38,10 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return fletcher_checksum(bytes, offsetof(Preamble, checksum));
 }
 
-// FNV-1a: another pool set of the same hash costs its copy, and restores nothing wrong.
-std::uint64_t hash(std::string_view text) {
+constexpr std::size_t bytes_of_name = 16; // of the digest; somebody may choose names that collide
+
+// FNV-1a, by which the first release named copies.
+std::uint64_t old_hash(std::string_view text) {
     constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
     constexpr std::uint64_t prime = 0x100000001b3;
     std::uint64_t value = offset_basis;
@@ -106,16 +111,32 @@ Result<HeaderCopy> decode_header_copy(std::span<const std::byte> bytes) {
 }
 
 std::string HeaderCopyFile::name_for(const std::filesystem::path& pool_set) {
-    return fmt::format("headers-{:016x}", hash(pool_set.lexically_normal().native()));
+    transport::Digest digest{};
+    const std::string path = pool_set.lexically_normal().native();
+    if (!transport::sha256({transport::bytes_of(path)}, digest))
+        throw std::bad_alloc();
+    std::string name = "headers-";
+    for (const std::byte byte : std::span(digest).first<bytes_of_name>())
+        name += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return name;
+}
+
+std::string HeaderCopyFile::old_name_for(const std::filesystem::path& pool_set) {
+    return fmt::format("headers-{:016x}", old_hash(pool_set.lexically_normal().native()));
 }
 
 void HeaderCopyFile::remove(int directory, const std::filesystem::path& pool_set) {
     static_cast<void>(::unlinkat(directory, name_for(pool_set).c_str(), 0));
+    static_cast<void>(::unlinkat(directory, old_name_for(pool_set).c_str(), 0));
 }
 
 Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem::path& pool_set,
                                             std::size_t count) {
     const auto name = name_for(pool_set);
+    // A copy under the old name may be the only one that is whole. One of another pool set restores
+    // nothing: it is compared with the headers. Usually there is none, or the new one is there.
+    static_cast<void>(::renameat2(directory, old_name_for(pool_set).c_str(), directory,
+                                  name.c_str(), RENAME_NOREPLACE));
     UniqueFd fd(::openat(directory, name.c_str(),
                          O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
     if (!fd)

@@ -37,6 +37,8 @@ public:
     static Result<HeaderCopyFile> open(int directory, const std::filesystem::path& pool_set,
                                        std::size_t count);
     static std::string name_for(const std::filesystem::path& pool_set);
+    // As the first release named it; open() renames such a file.
+    static std::string old_name_for(const std::filesystem::path& pool_set);
     // When the pool is gone. One that stays restores nothing: it fits no other headers.
     static void remove(int directory, const std::filesystem::path& pool_set);
 

@@ -50,6 +50,14 @@ Failure cannot_open(const StoreOptions& options, const std::string& name, int co
                        {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
+// Where a file of this name is, or would be made.
+Result<ResolvedPath> find_place_of(const StoreOptions& options, const std::string& name) {
+    if (options.allow_outside)
+        return find_place(options.poolset_dir / name);
+    return resolve_beneath(options.poolset_dir, name,
+                           options.refuse_hidden ? Hidden::refused : Hidden::allowed);
+}
+
 Result<ResolvedPath> find_by_name(const StoreOptions& options, const std::string& name) {
     auto place = options.allow_outside ? find_place(options.poolset_dir / name)
                                        : resolve_beneath(options.poolset_dir, name);
@@ -106,8 +114,7 @@ Result<> write_pool_set(const StoreOptions& options, std::string_view name, std:
     const std::string path(name);
     RPMEM_TRY(check_name(name));
     RPMEM_TRY(parse_pool_set(text, name));
-    auto place = options.allow_outside ? find_place(options.poolset_dir / path)
-                                       : resolve_beneath(options.poolset_dir, path);
+    auto place = find_place_of(options, path);
     if (!place)
         return cannot_open(options, path, std::move(place).error());
     const Entry& named = place->named();
@@ -123,6 +130,17 @@ Result<> write_pool_set(const StoreOptions& options, std::string_view name, std:
         return sync_directory(named, options.poolset_dir / path);
     static_cast<void>(::unlinkat(named.directory.get(), named.name.c_str(), 0));
     return in_context(fmt::format("cannot write pool set {}", path), std::move(written));
+}
+
+Result<> check_new_part(const StoreOptions& options, const std::string& name) {
+    auto place = find_place_of(options, name);
+    if (!place)
+        return cannot_open(options, name, std::move(place).error());
+    if (place->status || place->link)
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "this key may not create part {} in {}: it is there already", name,
+                    options.poolset_dir.native());
+    return {};
 }
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {

@@ -6,6 +6,7 @@
 #include "rpmemd/pools/pool_set_file.hpp"
 #include "rpmemd/pools/store.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace rpmem::target {
@@ -15,6 +16,10 @@ Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name
 
 // A new file, durable on return. EEXIST; EINVAL unless TEXT is that of a pool set file.
 Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text);
+
+// For options.refuse_hidden: EACCES if a part NAME, relative to poolset_dir, is there, or its path
+// is hidden. The pool would get what the file has.
+Result<> check_new_part(const StoreOptions& options, const std::string& name);
 
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name);
 

@@ -27,7 +27,11 @@ struct MappedPool; // parts, locks and reservation; see mapping.hpp
 struct StoreOptions {
     std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
     bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
-    Cancelled cancelled;               // asked now and then while a pool is created
+    // write_pool_set() and check_new_part() refuse paths with a component that begins with ".",
+    // once links are resolved: if poolset_dir is a home, its shell and sshd run what is in such
+    // files.
+    bool refuse_hidden = false;
+    Cancelled cancelled; // asked now and then while a pool is created
     mode_t part_mode = default_part_mode;
     // open_pool() locks parts shared, maps them PROT_READ and writes nothing
     bool read_only = false;

@@ -25,7 +25,10 @@ public:
     // Follows PATH, which may be relative to where the walk is. It must lead to a directory.
     Result<> enter(const std::filesystem::path& path);
     // From now on ".." and links must not lead out of the directory where the walk is.
-    void stay_beneath() { floor_ = levels_.size(); }
+    void stay_beneath(Hidden hidden) {
+        floor_ = levels_.size();
+        hidden_ = hidden;
+    }
     // Follows PATH; its last component may be anything, or nothing.
     Result<ResolvedPath> find(const std::filesystem::path& path);
 
@@ -48,6 +51,7 @@ private:
 
     std::vector<Level> levels_;
     std::size_t floor_ = 0; // levels that must not be left; 0: any may be
+    Hidden hidden_ = Hidden::allowed;
     std::deque<std::string> rest_;
     bool enters_last_ = false; // the last component is a directory to go into, too
     std::optional<Entry> link_;
@@ -153,6 +157,10 @@ Result<std::optional<ResolvedPath>> PathWalk::step() {
         RPMEM_TRY(step_up());
         return std::nullopt;
     }
+    if (hidden_ == Hidden::refused && name.starts_with('.'))
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "{} begins with \".\", and this key may not create hidden files",
+                    path_of(name));
     UniqueFd next(
         openat(levels_.back().directory.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!next && errno == ENOENT && is_last)
@@ -199,10 +207,10 @@ Result<ResolvedPath> find_place(const std::filesystem::path& path) {
 }
 
 Result<ResolvedPath> resolve_beneath(const std::filesystem::path& directory,
-                                     const std::string& name) {
+                                     const std::string& name, Hidden hidden) {
     RPMEM_ASSIGN(auto walk, PathWalk::start());
     RPMEM_TRY(walk.enter(directory));
-    walk.stay_beneath();
+    walk.stay_beneath(hidden);
     return walk.find(name);
 }
 

@@ -37,9 +37,12 @@ struct ResolvedPath {
 // belong to root or the daemon's user.
 Result<ResolvedPath> find_place(const std::filesystem::path& path);
 
-// NAME in DIRECTORY. EXDEV if it leads out by ".." or a symbolic link.
+enum class Hidden { allowed, refused };
+
+// NAME in DIRECTORY. EXDEV if it leads out by ".." or a symbolic link. With Hidden::refused, EACCES
+// if a component below DIRECTORY begins with "."; also one that a link leads through.
 Result<ResolvedPath> resolve_beneath(const std::filesystem::path& directory,
-                                     const std::string& name);
+                                     const std::string& name, Hidden hidden = Hidden::allowed);
 
 // Opens what PLACE leads to. FLAGS get O_CLOEXEC and O_NOFOLLOW. -1 and errno.
 UniqueFd open_place(const ResolvedPath& place, int flags);

@@ -32,7 +32,7 @@ constexpr std::array all_numbers = {
 
 constexpr std::array all_flags = {
     ActionFlag{Verb::create, "--no-headers", &ActionRequest::no_headers, "OPTION NOHDRS"},
-    ActionFlag{Verb::create, "--set-only", &ActionRequest::set_only,
+    ActionFlag{Verb::create, set_only_option, &ActionRequest::set_only,
                "write the pool set file, and create no pool"},
 };
 
@@ -50,7 +50,7 @@ std::vector<std::string> parts_of(const ActionRequest& request,
                                   const std::filesystem::path& poolset_dir) {
     if (!request.parts.empty())
         return request.parts;
-    return {(poolset_dir / (request.name + ".part0")).native()};
+    return {(poolset_dir / (request.name + std::string(part_suffix))).native()};
 }
 
 Result<> check_request(const ActionRequest& request) {

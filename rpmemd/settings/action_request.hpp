@@ -61,9 +61,12 @@ struct ActionFlag {
     bool ActionRequest::*member;
     std::string_view help;
 };
-inline constexpr std::string_view part_option = "--part"; // of `create`, may be repeated
+inline constexpr std::string_view part_option = "--part";         // of `create`, may be repeated
+inline constexpr std::string_view set_only_option = "--set-only"; // likewise
 [[nodiscard]] std::span<const ActionNumber> action_numbers();
 [[nodiscard]] std::span<const ActionFlag> action_flags();
+
+inline constexpr std::string_view part_suffix = ".part0";
 
 // Of `create`: those that are named, or one beside the pool set file in POOLSET_DIR.
 [[nodiscard]] std::vector<std::string> parts_of(const ActionRequest& request,

@@ -71,6 +71,8 @@ struct Configuration {
     // Whether pools may be deleted that the session has not made; see
     // rpmemd/settings/forced_command.hpp.
     bool may_delete = true;
+    bool sees_sessions = true;  // and who has them
+    bool stays_beneath = false; // creates nothing hidden, and nothing by links, see StoreOptions
 
     std::vector<std::string> warnings; // one line for each value that was not taken
 };

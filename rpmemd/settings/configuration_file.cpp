@@ -3,8 +3,11 @@
 
 #include "common/base/io.hpp"
 #include "common/base/text.hpp"
+#include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/trusted_path.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cctype>
 #include <cerrno>
@@ -37,12 +40,25 @@ std::string shown(std::string_view line) {
     return line.size() > enough ? text + "..." : text;
 }
 
-Result<std::string> read_bounded(const std::filesystem::path& file) {
+// A file that others could have written decides which files the daemon touches.
+Result<UniqueFd> open_trusted(const std::filesystem::path& file) {
+    RPMEM_ASSIGN(const auto place, find_place(std::filesystem::absolute(file)));
     // O_NONBLOCK: a FIFO nobody writes to must not hang the session.
-    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd)
-        return fail_errno(ErrorClass::caller_fault, errno, "cannot open the configuration file {}",
-                          file.native());
+    UniqueFd fd = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+        return fail_errno(ErrorClass::caller_fault, errno, "{}", file.native());
+    if (S_ISCHR(status.st_mode) && status.st_uid == 0) // /dev/null, which is writable for all
+        return fd;
+    if (!S_ISREG(status.st_mode))
+        return invalid("{} is no regular file", file.native());
+    RPMEM_TRY(check_ownership(fd.get(), status, file.native()));
+    return fd;
+}
+
+Result<std::string> read_bounded(const std::filesystem::path& file) {
+    RPMEM_ASSIGN(const auto fd, in_context("cannot open the configuration file " + file.native(),
+                                           open_trusted(file)));
     std::string text(max_configuration_file_size + 1, '\0');
     if (const int code = read_file(fd.get(), text); code != 0)
         return fail_errno(ErrorClass::caller_fault, code, "cannot read the configuration file {}",

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 
 namespace rpmem::target {
 namespace {
@@ -167,35 +165,16 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
                     shown, command.error().text)};
 }
 
-// PATH, relative to the pool set directory, leads neither out of it nor to a hidden file. If that
-// directory is a home, a hidden file such as .ssh/rc would let the key run what it likes.
-bool stays_beneath(const std::filesystem::path& path) {
-    return !path.empty() && path.is_relative() &&
-           std::none_of(path.begin(), path.end(),
-                        [](const auto& name) { return name.native().starts_with('.'); });
-}
-
-Result<> check_may_create(const Configuration& configuration) {
-    const ActionRequest& request = *configuration.action;
-    if (!stays_beneath(request.name))
-        return refused(fmt::format("this key may not create pool set {}: its name leads out of {}, "
-                                   "or has a component that begins with \".\"",
-                                   request.name, configuration.poolset_dir.native()));
-    for (const std::string& part : parts_of(request, configuration.poolset_dir)) {
-        const std::filesystem::path path(part);
-        std::error_code none;
-        if (!stays_beneath(path.lexically_relative(configuration.poolset_dir)))
-            return refused(fmt::format(
-                "this key may not create part {}: it is not in {}, or has a component that begins "
-                "with \".\"; a pool set with such a part is for those who log in without a command "
-                "in authorized_keys",
-                part, configuration.poolset_dir.native()));
-        // Without headers, the pool would have what a file of this name has.
-        if (std::filesystem::symlink_status(path, none).type() !=
-            std::filesystem::file_type::not_found)
-            return refused(
-                fmt::format("this key may not create part {}: it is there already", part));
-    }
+// The part of a pool set that such a key creates is beside the pool set file, and is made with it.
+// A path in a pool set file without a pool would be a trap for the file that somebody makes there
+// later.
+Result<> check_may_create(const ActionRequest& request) {
+    if (!request.parts.empty() || request.set_only)
+        return refused(fmt::format(
+            "this key may not use {}, because its line in authorized_keys has a command: parts "
+            "that it creates are in the pool set directory, and made at once; log in with another "
+            "key for that",
+            request.set_only ? set_only_option : part_option));
     return {};
 }
 
@@ -207,8 +186,8 @@ Result<> check_may_act(const Configuration& configuration, bool forced) {
                                    word.option));
     if (word.changes && configuration.read_only)
         return refused(fmt::format("{} is refused: --read-only changes nothing", word.option));
-    if (word.verb == ActionRequest::Verb::create && forced && !configuration.allow_outside)
-        return check_may_create(configuration);
+    if (word.verb == ActionRequest::Verb::create && forced)
+        return check_may_create(*configuration.action);
     return {};
 }
 
@@ -244,9 +223,12 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
 Result<AdmittedCommand> admit(const char* original, Configuration& configuration) {
     const bool forced = original != nullptr || configuration.restricted;
     configuration.may_delete = !configuration.read_only && (configuration.allow_remove || !forced);
-    if (configuration.restricted && configuration.allow_outside)
-        return invalid("--restricted keeps a key within poolset-dir, and poolset-outside lets it "
-                       "leave that; take one of them away");
+    configuration.stays_beneath = forced;
+    configuration.sees_sessions = configuration.allow_admin || !forced;
+    if (configuration.allow_outside && (configuration.restricted || configuration.allow_admin))
+        return invalid("{} keeps a key within poolset-dir, and poolset-outside lets it leave that; "
+                       "take one of them away",
+                       configuration.restricted ? "--restricted" : "--allow-admin");
     if (configuration.restricted && !original)
         return refused("a login without a command is refused: this key can only replicate "
                        "(--restricted in the command of its line in authorized_keys)");

@@ -33,7 +33,7 @@ constexpr const char* footer =
     "\n"
     "Examples\n"
     "  what a client may put into RPMEM_CMD:\n"
-    "    rpmemd --poolset-dir /srv/pools --log-file /tmp/rpmemd.log --log-level notice\n"
+    "    rpmemd --poolset-dir /srv/pools --log-file /srv/pools/rpmemd.log --log-level notice\n"
     "  remove the pool of /srv/pools/a.set, and the pool set file with it:\n"
     "    rpmemd --poolset-dir /srv/pools --remove a.set --pool-set\n"
     "  /etc/rpmemd/rpmemd.conf:\n"
@@ -238,11 +238,18 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
     std::string text = describe(layer);
     for (const std::string& warning : warnings)
         text += "# wrong: " + printable(warning) + "\n";
+    constexpr mode_t others_read = 0044;
+    if ((configuration_of(layer, {}).part_mode & others_read) != 0)
+        text += "# warning: part-mode lets other users read new parts, so they can also lock them "
+                "(flock(2)) and keep their pools from being opened\n";
     return {std::move(text), warnings.empty() ? EXIT_SUCCESS : EXIT_FAILURE};
 }
 
 Result<CommandLine> configure(const Options& options, const Environment& environment) {
     RPMEM_ASSIGN(auto command_line, settings_of(options));
+    // Lanes of protocol 0.1 have no key: whoever reaches the port first has the pool.
+    if (options.outright.restricted)
+        command_line.try_emplace("require-hello", GivenValue{"yes", "--restricted"});
     if (options.outright.remove && options.outright.remove->empty())
         return invalid("command line: --remove needs the name of a pool set");
     RPMEM_ASSIGN(auto files, read_files(options, environment));

@@ -33,6 +33,29 @@ tells_of_a_pool() {
     run 1 status 1
 }
 
+# A program of another user shows counters that name the process of the first one.
+forged() {
+    [ "$(id -u)" = 0 ] || return 0
+    local forger before=/proc/$holder/fd deadline=$((SECONDS + 30)) copy=
+    for copy in "$before"/*; do
+        [[ $(readlink "$copy") == /memfd:*rpmem* ]] && break
+    done
+    setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60 8<"$copy" 9>&- &
+    forger=$!
+    until [ "$(stat -c %u "/proc/$forger")" = 65534 ] && [ "$(cat "/proc/$forger/comm")" = sleep ]; do
+        [ $SECONDS -lt $deadline ] || { fault "no forger"; break; }
+        sleep 0.05 # setpriv(1) tells nobody
+    done
+    run 0 status
+    grep -q "(sleep" "$dir/output" && fault "others are shown" "$(cat "$dir/output")"
+    run 0 status --all
+    says "$forger (" "$holder ("
+    run 0 status "$forger" --json
+    has "/pools/0/pid=$forger"
+    kill "$forger"
+    wait "$forger" 2>/dev/null
+}
+
 # calls_in_views: how many persists the views of watch tell of, together.
 calls_in_views() {
     awk -F'"persist":{' '{ split($2, part, /"calls":/); split(part[2], number, /[,}]/); sum += number[1] }
@@ -100,4 +123,4 @@ writes_a_file() {
     run 1 status "$holder"
 }
 
-run_parts tells_of_a_pool watches tells_of_a_loss writes_a_file
+run_parts tells_of_a_pool forged watches tells_of_a_loss writes_a_file

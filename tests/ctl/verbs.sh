@@ -162,15 +162,19 @@ restricted() {
     run 1 create "$target" d.set --size 4M
     says '--read-only'
     force --restricted --allow-admin
-    run 0 create "$target" d.set --size 4M --parts "$sets/it's"
-    [ -e "$sets/it's" ] || fault "another part was made"
+    run 0 create "$target" d.set --size 4M
+    [ -e "$sets/d.set.part0" ] || fault "another part was made"
     # Neither what the shell or sshd would run, nor the bytes of other files.
-    run 1 create "$target" .profile --size 4M --set-only
+    run 1 create "$target" .profile --size 4M
     says 'begins with "."'
     run 1 create "$target" e.set --size 4M --no-headers --parts "$dir/outside"
-    says 'it is not in'
-    run 1 create "$target" e.set --size 4M --no-headers --parts "$sets/it's"
+    says 'may not use --part'
+    run 1 create "$target" e.set --size 4M --set-only
+    says 'may not use --set-only'
+    cp "$sets/d.set.part0" "$sets/e.set.part0"
+    run 1 create "$target" e.set --size 4M --no-headers
     says 'there already'
+    rm "$sets/e.set.part0"
     [ ! -e "$sets/e.set" ] && [ ! -e "$dir/outside" ] || fault "a file was made"
     unforce
     run 0 remove "$target" d.set

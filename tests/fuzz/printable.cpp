@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes the texts of strangers fit for a log or a terminal.
+#include "common/base/printable.hpp"
+
 #include "common/base/log.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -14,5 +16,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require(shown.size() >= text.size() && shown.size() <= longest_character * text.size(),
             "a byte becomes one to four");
     require(printable(shown) == shown, "what is printable stays as it is");
+    std::array<char, 64> place{};
+    put_printable(place, text, Charset::utf8);
+    const std::string_view put(place.data());
+    for (std::string_view rest = put; !rest.empty();) {
+        const std::size_t length = printable_prefix(rest, Charset::utf8);
+        require(length > 0 && length <= longest_character, "each character is printable");
+        rest.remove_prefix(length);
+    }
     return 0;
 }

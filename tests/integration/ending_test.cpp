@@ -56,6 +56,16 @@ TEST_F(RemoteEndings, NoiseOfTheShellIsQuoted) {
     }
 }
 
+// Also a control character of C1, in one byte or two, and one that a terminal obeys in pieces.
+TEST_F(RemoteEndings, NothingOfATargetCommandsATerminal) {
+    set_command("printf 'a\\233 31m b\\302\\233 31m c\\033]0;d\\007' >&2; exit 3");
+    EXPECT_EQ(create(local, 1), nullptr);
+    const std::string text = rpmem_errormsg();
+    EXPECT_TRUE(contains(text, "31m")) << text;
+    for (const char byte : text)
+        EXPECT_TRUE(byte >= ' ' && byte <= '~') << static_cast<unsigned>(byte);
+}
+
 // By the shell that starts it, as ssh has no word for it; or by ssh itself.
 TEST_F(RemoteEndings, ASignalIsToldAsSuch) {
     const std::vector<std::string> login_hint{"by hand", "password"};

@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <span>
+
 namespace rpmem::test {
 namespace {
 
@@ -87,6 +90,71 @@ TEST_F(Ssh2Session, NoProcessIsMade) {
     }).join();
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
+}
+
+// The secret of a session, masked, so that the test itself has no copy of it.
+class MaskedSecret {
+public:
+    static constexpr std::size_t size = 32;
+    static constexpr unsigned char mask = 0x5a;
+
+    // FILE has what the daemon has written: a status, and a hello that begins with its size and
+    // ends with the secret (rpmem-protocol(7)).
+    explicit MaskedSecret(const fs::path& file) {
+        std::array<unsigned char, 2048> bytes{};
+        const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+        EXPECT_GT(::read(fd, bytes.data(), bytes.size()), 100);
+        ::close(fd);
+        for (unsigned char& byte : bytes)
+            byte ^= mask;
+        const auto end = 4 + (bytes[6] ^ mask) * 256U + (bytes[7] ^ mask);
+        std::copy_n(bytes.begin() + end - size, size, bytes_.begin());
+    }
+    // How often it is in the pages of this process that a core dump has.
+    [[nodiscard]] int copies() const;
+
+private:
+    [[nodiscard]] int copies_in(std::span<const unsigned char> memory) const {
+        int found = 0;
+        for (std::size_t at = 0; at + size <= memory.size(); ++at)
+            found += std::equal(
+                bytes_.begin(), bytes_.end(), memory.begin() + at,
+                [](unsigned char masked, unsigned char byte) { return (masked ^ mask) == byte; });
+        return found;
+    }
+    std::array<unsigned char, size> bytes_{};
+};
+
+int MaskedSecret::copies() const {
+    std::ifstream smaps("/proc/self/smaps");
+    std::size_t from = 0;
+    std::size_t to = 0;
+    bool is_written = false;
+    int found = 0;
+    for (std::string line; std::getline(smaps, line);) {
+        const auto dash = line.find('-');
+        if (dash != std::string::npos && dash < line.find(' ')) {
+            from = std::stoull(line, nullptr, 16);
+            to = std::stoull(line.substr(dash + 1), nullptr, 16);
+            is_written = line.find(" rw") != std::string::npos;
+        }
+        constexpr std::size_t largest = std::size_t{64} << 20; // larger ones are pools
+        if (line.starts_with("VmFlags:") && is_written && to - from <= largest &&
+            line.find(" dd") == std::string::npos)
+            found += copies_in({reinterpret_cast<const unsigned char*>(from), to - from});
+    }
+    return found;
+}
+
+// rpmem_open() copies it from the relay to the library: what both have gone through is wiped.
+TEST_F(Ssh2Session, TheSecretIsInNoCoreFile) {
+    const fs::path copy = directory() / "hello";
+    set_command(variable("RPMEM_TEST_DAEMON") + std::string(" --poolset-dir ") +
+                directory().string() + " --state-dir " + (directory() / "state").string() +
+                " --log-file " + (directory() / "log").string() + " | tee " + copy.string());
+    RPMEMpool* const pool = created();
+    EXPECT_EQ(MaskedSecret(copy).copies(), 0);
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
 
 TEST_F(Ssh2Session, ATargetWithAnIPv6Address) {

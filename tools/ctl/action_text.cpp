@@ -121,8 +121,8 @@ std::string describe_info(const json& document) {
     for (const json& session : sessions)
         text += "    by " + session_text(session) + "\n";
     if (!sessions.is_array() || sessions.empty())
-        text +=
-            flag_of(document, "in_use") ? "    by a program that is no session here\n" : "    no\n";
+        text += flag_of(document, "in_use") ? "    by a session or a program that is not shown\n"
+                                            : "    no\n";
     if (const auto problem = text_of(document, "sessions_problem"); !problem.empty())
         text += "    sessions are not known: " + problem + "\n";
     return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench: rpmem-bench(1) with a pool set of its own.
 #include "common/base/child_process.hpp"
+#include "common/base/log.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/temporary_set.hpp"
 #include "tools/ctl/verbs.hpp"
@@ -51,7 +52,7 @@ int run_benchmark(const Context& context) {
         arguments.emplace_back("--json");
     auto child = ChildProcess::start(arguments, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO);
     if (!child) {
-        fmt::print(stderr, "rpmemctl: {}; install rpmem-bench\n", child.error().text);
+        fmt::print(stderr, "rpmemctl: {}; install rpmem-bench\n", printable(child.error().text));
         return status_failed;
     }
     const auto ended = child->wait(Deadline(longest_work));

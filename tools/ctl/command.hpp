@@ -34,6 +34,7 @@ struct Command {
     std::string session{};
     std::string file{};
     std::string whom{}; // status, watch: a process id or a file; empty: all
+    bool all = false;   // status, watch: the programs of other users, too
     unsigned count = 0; // watch: views; 0: without end
     bool json = false;
     bool force = false;     // remove: pass over what is missing or in use

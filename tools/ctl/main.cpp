@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
+#include "common/base/log.hpp"
 #include "tools/ctl/options.hpp"
 #include "tools/ctl/verbs.hpp"
 
@@ -42,12 +43,12 @@ int run_command(const ctl::Command& command) {
         return ctl::watch_status(command);
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
-        fmt::print(stderr, "rpmemctl: {}\n", warning);
+        fmt::print(stderr, "rpmemctl: {}\n", printable(warning));
     std::optional<initiator::Target> target;
     if (!command.target.empty()) {
         auto parsed = initiator::parse_target(command.target);
         if (!parsed) {
-            fmt::print(stderr, "rpmemctl: {}\n", parsed.error().text);
+            fmt::print(stderr, "rpmemctl: {}\n", printable(parsed.error().text));
             return ctl::status_usage;
         }
         target = std::move(*parsed);
@@ -73,7 +74,7 @@ int main(int argc, char* argv[]) {
     try {
         return run(argc, argv);
     } catch (const std::exception& exception) {
-        fmt::print(stderr, "rpmemctl: {}\n", exception.what());
+        fmt::print(stderr, "rpmemctl: {}\n", printable(exception.what()));
         return ctl::status_failed;
     }
 }

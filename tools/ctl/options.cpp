@@ -67,6 +67,8 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
             ->check(CLI::Range(1, 64))
             ->option_text("N")
             ->capture_default_str();
+    if (verb == Verb::status || verb == Verb::watch)
+        app.add_flag("--all", command.all, "show the programs of other users, too");
     if (verb == Verb::watch)
         app.add_option("--count", command.count, "views, one a second; without end without it")
             ->option_text("N");

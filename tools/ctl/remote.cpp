@@ -2,12 +2,14 @@
 #include "tools/ctl/remote.hpp"
 
 #include "common/base/host_address.hpp"
+#include "common/base/log.hpp"
 #include "common/rdma/local_end.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/ssh_destination.hpp"
 #include "librpmem/session/start_channel.hpp"
 #include "tools/ctl/answer.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -44,7 +46,8 @@ RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& 
 Result<RemoteOutput> run_remote(const initiator::Target& target, const std::string& command,
                                 const initiator::Settings& settings,
                                 std::chrono::milliseconds patience) {
-    const Deadline deadline(settings.connect_timeout + patience);
+    const std::chrono::milliseconds time = settings.connect_timeout + patience;
+    const Deadline deadline(time);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
@@ -54,8 +57,11 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
         const auto got = channel->receive(buffer, deadline);
         if (!got)
             return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT)", target.host,
-                        settings.connect_timeout.count());
+                        "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT{})", target.host,
+                        time.count(),
+                        patience.count() > 0
+                            ? fmt::format(", and {} ms for the action", patience.count())
+                            : "");
         output.text.append(reinterpret_cast<const char*>(buffer.data()), *got);
         if (*got < buffer.size())
             break;
@@ -69,17 +75,17 @@ std::string explain(const initiator::RemoteCommand& command, const RemoteOutput&
     const bool succeeded = output.status.code == 0 && output.status.signal == 0;
     // A report that something stands before.
     if (succeeded && !output.text.empty())
-        return initiator::describe_noise(
-            command, std::string_view(output.text).substr(0, output.text.find('{', 1)));
-    return initiator::describe_end(command, output.status, "",
-                                   {!output.text.empty(), output.error_text});
+        return printable(initiator::describe_noise(
+            command, std::string_view(output.text).substr(0, output.text.find('{', 1))));
+    return printable(initiator::describe_end(command, output.status, "",
+                                             {!output.text.empty(), output.error_text}));
 }
 
 RemoteAnswer ask_target(const initiator::Target& target, const initiator::Settings& settings) {
     const std::string& command = settings.commands.front();
     const auto output = run_remote(target, command + " --probe", settings);
     if (!output)
-        return {RemoteAnswer::Kind::none, nullptr, {}, output.error().text};
+        return {RemoteAnswer::Kind::none, nullptr, {}, printable(output.error().text)};
     if (output->status.code == 0 && output->status.signal == 0) {
         auto report = std::make_shared<const json>(parse_answer(output->text));
         if (report->is_object() && report->contains("providers"))

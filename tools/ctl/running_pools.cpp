@@ -5,8 +5,11 @@
 #include "common/base/text.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -16,11 +19,15 @@ namespace {
 
 namespace files = std::filesystem;
 
+// A hostile program must not keep root from seeing the others.
+constexpr std::size_t max_descriptors = 16384;
+constexpr std::size_t max_pools = 1024; // of one process
+
 // Programs may end meanwhile: entries that are not there any more are passed over.
 std::vector<files::path> entries_of(const files::path& directory, std::error_code& error) {
     std::vector<files::path> entries;
-    for (files::directory_iterator each(directory, error), end; !error && each != end;
-         each.increment(error))
+    for (files::directory_iterator each(directory, error), end;
+         !error && each != end && entries.size() < max_descriptors; each.increment(error))
         entries.push_back(each->path());
     return entries;
 }
@@ -43,17 +50,25 @@ std::string name_of(const files::path& process) {
     return printable(name);
 }
 
+bool is_own(const files::path& process) {
+    struct stat status {};
+    return ::stat(process.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
 void add_pools_of(const files::path& process, RunningPools& found) {
     std::error_code error;
+    std::size_t pools = 0;
     const std::string wanted = std::string("/memfd:") + initiator::counter_file_name + " (deleted)";
     for (const auto& each : entries_of(process / "fd", error)) {
         std::error_code gone;
-        if (files::read_symlink(each, gone) != wanted)
+        if (files::read_symlink(each, gone) != wanted || ++pools > max_pools)
             continue;
         const UniqueFd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (!file)
             continue;
         auto counts = initiator::read_counters(file.get());
+        if (counts) // the file may say any process
+            counts->process = parse_number<std::uint32_t>(process.filename().string()).value_or(0);
         if (counts)
             found.pools.push_back({name_of(process), *counts});
         else
@@ -66,7 +81,7 @@ void add_pools_of(const files::path& process, RunningPools& found) {
 
 } // namespace
 
-RunningPools find_running_pools(const std::string& whom) {
+RunningPools find_running_pools(const std::string& whom, Users users) {
     std::error_code error;
     const bool is_process = parse_number<unsigned>(whom).has_value();
     const std::string file =
@@ -77,7 +92,10 @@ RunningPools find_running_pools(const std::string& whom) {
         if (!parse_number<unsigned>(name) || (is_process && name != whom) ||
             (!file.empty() && !has_open_or_mapped(process, file)))
             continue;
-        add_pools_of(process, found);
+        if (users == Users::own && !is_process && !is_own(process))
+            ++found.hidden;
+        else
+            add_pools_of(process, found);
     }
     std::ranges::stable_sort(found.pools, {},
                              [](const RunningPool& pool) { return pool.counts.process; });

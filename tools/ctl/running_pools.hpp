@@ -16,11 +16,14 @@ struct RunningPool {
 
 struct RunningPools {
     std::vector<RunningPool> pools; // by process id
-    unsigned hidden = 0;            // processes that this user may not look into
+    unsigned hidden = 0;            // processes of other users that were not looked into
     std::vector<std::string> problems;
 };
 
-// WHOM: a process id, or a file that the programs have open or mapped; empty: all.
-[[nodiscard]] RunningPools find_running_pools(const std::string& whom);
+enum class Users { own, all };
+
+// WHOM: a process id, or a file that the programs have open or mapped; empty: all. The counters are
+// what the programs say, except for the process id. A process that was named may be of any user.
+[[nodiscard]] RunningPools find_running_pools(const std::string& whom, Users users);
 
 } // namespace rpmem::ctl

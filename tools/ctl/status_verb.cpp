@@ -124,13 +124,13 @@ void print(const Command& command, const RunningPools& found, double seconds) {
     for (const RunningPool& pool : found.pools)
         fmt::print("{}", describe(pool, seconds));
     for (const std::string& problem : found.problems)
-        fmt::print(stderr, "rpmemctl: {}\n", problem);
+        fmt::print(stderr, "rpmemctl: {}\n", printable(problem));
     if (found.pools.empty())
-        fmt::print(
-            "no pool is open{}\n",
-            found.hidden > 0
-                ? fmt::format(" ({} processes are not this user's: try as root)", found.hidden)
-                : "");
+        fmt::print("no pool is open{}\n",
+                   found.hidden > 0
+                       ? fmt::format(" ({} processes are of other users: try --all, as root)",
+                                     found.hidden)
+                       : "");
 }
 
 bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
@@ -149,20 +149,22 @@ RunningPools difference(const RunningPools& before, RunningPools now) {
     return now;
 }
 
+Users users_of(const Command& command) { return command.all ? Users::all : Users::own; }
+
 } // namespace
 
 int show_status(const Command& command) {
-    const RunningPools found = find_running_pools(command.whom);
+    const RunningPools found = find_running_pools(command.whom, users_of(command));
     print(command, found, 0);
     return found.pools.empty() && !command.whom.empty() ? status_failed : status_done;
 }
 
 int watch_status(const Command& command) {
-    RunningPools before = find_running_pools(command.whom);
+    RunningPools before = find_running_pools(command.whom, users_of(command));
     for (unsigned view = 0; command.count == 0 || view < command.count; ++view) {
         const auto began = std::chrono::steady_clock::now();
         std::this_thread::sleep_for(between_views);
-        RunningPools now = find_running_pools(command.whom);
+        RunningPools now = find_running_pools(command.whom, users_of(command));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
         if (::isatty(STDOUT_FILENO) == 1 && !command.json)
             fmt::print("{}", clear_screen);

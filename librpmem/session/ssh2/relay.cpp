@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/relay.hpp"
 
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -38,6 +39,16 @@ Relay::Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, End
       input_(std::move(ends.input)), output_{0, std::move(ends.output), {}},
       error_{SSH_EXTENDED_DATA_STDERR, std::move(ends.error), {}} {}
 
+void Relay::Buffer::wipe() {
+    ::OPENSSL_cleanse(bytes.data(), bytes.size());
+    first = end = 0;
+}
+
+void Relay::Buffer::take(std::size_t count) {
+    ::OPENSSL_cleanse(bytes.data() + first, count);
+    first += count;
+}
+
 bool Relay::OutgoingStream::put() {
     while (!buffer.empty() && socket) {
         const ssize_t sent = ::send(socket.get(), buffer.bytes.data() + buffer.first,
@@ -50,7 +61,7 @@ bool Relay::OutgoingStream::put() {
             socket.reset();
     }
     if (!socket) // nobody reads it
-        buffer.fill(0);
+        buffer.wipe();
     return true;
 }
 
@@ -74,7 +85,7 @@ int Relay::send_input() {
             input_buffer_.end - input_buffer_.first);
         if (means_no_input(sent)) {
             input_.reset();
-            input_buffer_.fill(0);
+            input_buffer_.wipe();
             end_sent_ = true;
             return 0;
         }
@@ -218,6 +229,8 @@ void Relay::close() {
     input_.reset();
     output_.socket.reset();
     error_.socket.reset();
+    for (Buffer* const buffer : {&input_buffer_, &output_.buffer, &error_.buffer})
+        buffer->wipe();
 }
 
 void Relay::release_in_child() {

@@ -44,13 +44,18 @@ public:
 private:
     enum class State { talking, silent, ended, closed };
 
-    // Bytes on their way.
+    // Bytes on their way. The secret of the session is among them: what has gone is wiped.
     struct Buffer {
         std::array<char, 16384> bytes;
         std::size_t first = 0;
         std::size_t end = 0;
         [[nodiscard]] bool empty() const { return first == end; }
-        void take(std::size_t count) { first += count; }
+        Buffer() = default;
+        ~Buffer() { wipe(); }
+        Buffer(const Buffer&) = delete;
+        Buffer& operator=(const Buffer&) = delete;
+        void wipe();
+        void take(std::size_t count);
         void fill(std::size_t count) {
             first = 0;
             end = count;

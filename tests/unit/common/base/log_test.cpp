@@ -58,6 +58,31 @@ TEST_F(LogFile, NoDirectoryIsMadeAndNoLinkFollowed) {
     EXPECT_FALSE(std::filesystem::exists(directory_ / "victim"));
 }
 
+TEST_F(LogFile, IsNoFifoAndNoDirectory) {
+    ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
+    const UniqueFd reader(::open(file_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_TRUE(test::failed(Log::to_file(file_, LogLevel::error), EINVAL, "no regular file"));
+    EXPECT_FALSE(Log::to_file(directory_, LogLevel::error));
+    EXPECT_TRUE(test::succeeded(Log::to_file("/dev/null", LogLevel::error)));
+}
+
+// What others put into a directory that they may write to.
+TEST_F(LogFile, OfOthersInASharedDirectoryIsRefused) {
+    const auto shared = directory_ / "shared";
+    std::filesystem::create_directory(shared);
+    ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+    EXPECT_TRUE(test::succeeded(Log::to_file(shared / "log", LogLevel::error)));
+    std::ofstream(file_) << "precious";
+    std::filesystem::create_hard_link(file_, shared / "second_name");
+    EXPECT_TRUE(test::failed(Log::to_file(shared / "second_name", LogLevel::error), EACCES,
+                             "a directory of your own"));
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can give a file to another user";
+    constexpr uid_t nobody = 65534;
+    ASSERT_EQ(::chown((shared / "log").c_str(), nobody, nobody), 0);
+    EXPECT_FALSE(Log::to_file(shared / "log", LogLevel::error));
+}
+
 TEST_F(LogFile, BytesOfAPeerStayWithinTheirLine) {
     std::string all;
     for (int byte = 0; byte < 256; ++byte)

@@ -118,8 +118,24 @@ TEST_F(HeaderCopyInFile, WhatIsNoCopyIsRefused) {
 TEST_F(HeaderCopyInFile, IsNamedAfterThePoolSet) {
     EXPECT_EQ(HeaderCopyFile::name_for("/a/b/../c"), HeaderCopyFile::name_for("/a/c"));
     EXPECT_NE(HeaderCopyFile::name_for("/a/b"), HeaderCopyFile::name_for("/a/c"));
-    EXPECT_EQ(HeaderCopyFile::name_for("/a"), "headers-07d66707b49cd92d")
-        << "FNV-1a: other releases look for it";
+    EXPECT_EQ(HeaderCopyFile::old_name_for("/a"), "headers-07d66707b49cd92d")
+        << "FNV-1a, as the first release named it";
+    EXPECT_EQ(HeaderCopyFile::name_for("/a"), "headers-6a50dc8584134c7de537c0052ff6d236")
+        << "SHA-256: other releases look for it";
+}
+
+// The copy of the first release may be the only whole one.
+TEST_F(HeaderCopyInFile, OfTheOldNameIsTakenOver) {
+    ASSERT_TRUE(succeeded(value_of(open(1)).save(copy_of(1))));
+    const fs::path old = root / HeaderCopyFile::old_name_for(pool_set_);
+    fs::rename(file_, old);
+    EXPECT_TRUE(value_of(value_of(open(1)).load()).has_value());
+    EXPECT_FALSE(fs::exists(old));
+    write_file(old, "of another pool set, say");
+    EXPECT_TRUE(value_of(value_of(open(1)).load()).has_value()) << "the new one is kept";
+    HeaderCopyFile::remove(directory_.get(), pool_set_);
+    EXPECT_FALSE(fs::exists(old));
+    EXPECT_FALSE(fs::exists(file_));
 }
 
 TEST_F(HeaderCopyInFile, GoesWithThePool) {

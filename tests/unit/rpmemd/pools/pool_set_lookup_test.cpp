@@ -102,5 +102,32 @@ TEST_F(PoolSetPath, UnlinkingStaysInsideToo) {
     EXPECT_TRUE(failed(unlink_pool_set(options, "sub/deep.set"), ENOENT));
 }
 
+// If poolset_dir is a home, the shell and sshd run what is in its hidden files. The text of a name
+// says nothing about that: a link may lead there.
+TEST_F(PoolSetPath, HiddenFilesAreNotMadeIfTheyAreRefused) {
+    options.refuse_hidden = true;
+    fs::create_directory(options.poolset_dir / ".ssh");
+    fs::create_directory_symlink(".ssh", options.poolset_dir / "link");
+    fs::create_directory_symlink("sub", options.poolset_dir / "good");
+    const std::string text = "PMEMPOOLSET\n2M /srv/part\n";
+    for (const char* name :
+         {".rc", ".ssh/rc", "link/rc", "sub/.rc", "sub/../.rc", "good/../link/rc"}) {
+        EXPECT_TRUE(failed(write_pool_set(options, name, text), EACCES, "hidden")) << name;
+        EXPECT_TRUE(failed(check_new_part(options, name), EACCES, "hidden")) << name;
+    }
+    EXPECT_TRUE(fs::is_empty(options.poolset_dir / ".ssh"));
+    EXPECT_TRUE(failed(write_pool_set(options, "../out", text), EBADF, "leads out"));
+    EXPECT_TRUE(succeeded(write_pool_set(options, "good/a.set", text)));
+    EXPECT_TRUE(fs::exists(options.poolset_dir / "sub/a.set"));
+}
+
+TEST_F(PoolSetPath, AFileThatIsThereIsNoNewPart) {
+    options.refuse_hidden = true;
+    fs::create_symlink("nowhere", options.poolset_dir / "dangling");
+    EXPECT_TRUE(failed(check_new_part(options, "inside.set"), EACCES, "there already"));
+    EXPECT_TRUE(failed(check_new_part(options, "dangling"), EACCES, "there already"));
+    EXPECT_TRUE(succeeded(check_new_part(options, "sub/new")));
+}
+
 } // namespace
 } // namespace rpmem::target

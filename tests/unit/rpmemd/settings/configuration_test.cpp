@@ -2,6 +2,8 @@
 #include "rpmemd/settings/configuration_file.hpp"
 #include "tests/support/expect.hpp"
 
+#include <sys/stat.h>
+
 namespace rpmem::target {
 namespace {
 
@@ -270,6 +272,26 @@ TEST(Resolve, APersistMethodIsNeeded) {
     EXPECT_FALSE(resolve(layer, "/home/u"));
     layer["persist-general"] = {"yes", ""};
     EXPECT_TRUE(resolve(layer, "/home/u"));
+}
+
+// Whoever can write to a configuration file decides which files the daemon touches.
+TEST(ConfigurationFile, OfOthersIsRefused) {
+    const test::TemporaryDirectory directory;
+    const auto file = directory.path() / "rpmemd.conf";
+    std::ofstream(file) << "nthreads = 3\n";
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+    EXPECT_EQ(said(read_configuration_file(file), "nthreads"), "3");
+    std::filesystem::create_symlink(file, directory.path() / "link");
+    EXPECT_EQ(said(read_configuration_file(directory.path() / "link"), "nthreads"), "3");
+    EXPECT_TRUE(test::succeeded(read_configuration_file("/dev/null")));
+    for (const mode_t mode : {0666U, 0620U, 0602U}) {
+        ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+        EXPECT_TRUE(test::failed(read_configuration_file(file), EACCES, "may write to"));
+    }
+    const auto fifo = directory.path() / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    EXPECT_TRUE(test::failed(read_configuration_file(fifo), EINVAL, "no regular file"));
+    EXPECT_TRUE(test::failed(read_configuration_file(directory.path() / "none"), ENOENT));
 }
 
 } // namespace

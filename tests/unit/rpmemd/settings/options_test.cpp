@@ -255,6 +255,14 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     const auto read = test::value_of(parse_configuration(checked.text, "printed"));
     EXPECT_EQ(read.at("persist-apm").text, "yes");
 
+    EXPECT_FALSE(test::contains(checked.text, "flock"));
+    // Others could lock such parts. And a key that is restricted has a client with the hello.
+    result = run({"--check-config", "--part-mode=0640", "--restricted"});
+    ASSERT_TRUE(result) << result.error().text;
+    EXPECT_TRUE(test::contains(std::get<ExitRequest>(*result).text, "# warning: part-mode"));
+    EXPECT_TRUE(test::contains(std::get<ExitRequest>(*result).text, "require-hello = yes"));
+    EXPECT_FALSE(configured({"--restricted", "--require-hello=no"}).require_hello);
+
     ::setenv("RPMEM_ODP", "perhaps", 1);
     result = run({"--check-config"});
     ::unsetenv("RPMEM_ODP");
