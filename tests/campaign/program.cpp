@@ -180,14 +180,14 @@ private:
     void persist(unsigned lane, Random& random) {
         const Range range = choose(lane, random);
         const std::uint64_t id = write(lane, range);
-        const auto [offset, length] = bytes_of(lane, range, random);
+        const Bytes bytes = bytes_of(lane, range, random);
         const unsigned way = static_cast<unsigned>(random() % 4);
         if (way == 0)
             expect("rpmem_deep_persist",
-                   [&] { return rpmem_deep_persist(pool_, offset, length, lane); });
+                   [&] { return rpmem_deep_persist(pool_, bytes.offset, bytes.length, lane); });
         else
             expect("rpmem_persist", [&] {
-                return rpmem_persist(pool_, offset, length, lane,
+                return rpmem_persist(pool_, bytes.offset, bytes.length, lane,
                                      way == 1 ? RPMEM_PERSIST_RELAXED : 0);
             });
         acknowledged(lane, id);
