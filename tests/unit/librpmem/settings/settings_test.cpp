@@ -39,6 +39,7 @@ TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
     expect_setting("RPMEM_CMD", " rpmemd -c a | b c||", &S::commands, Commands{"rpmemd"},
                    Commands{"rpmemd -c a", "b c"});
     expect_setting("RPMEM_ADDRESS", "storage-a", &S::address, "", "storage-a");
+    expect_setting("RPMEM_TOLD_ADDRESSES", "1", &S::told_addresses, false, true);
     expect_setting("RPMEM_ENABLE_VERBS", "0", &S::enable_verbs, true, false);
     expect_setting("RPMEM_DEVICE", "mlx5_0:2,rxe0", &S::device, "", "mlx5_0:2,rxe0");
     expect_setting("RPMEM_ENABLE_TCP", "0", &S::enable_tcp, true, false);
