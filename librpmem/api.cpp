@@ -8,10 +8,12 @@
 #include "librpmem/link_thread.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
+#include "librpmem/session/remote_removal.hpp"
 #include "librpmem/settings/load_time.hpp"
 #include "librpmem/settings/settings.hpp"
 #include "librpmem/statistics/public_statistics.hpp"
 #include "librpmem/statistics/statistics_file.hpp"
+#include "librpmem/uncancelled.hpp"
 
 #include <librpmem.h>
 #include <sys/auxv.h>
@@ -237,6 +239,7 @@ template <typename Open>
 RPMEMpool* checked(const char* call, const GivenArguments& given, const Open& open) noexcept {
     RPMEMpool* handle = nullptr;
     guarded([&] {
+        const Uncancelled whole_call;
         if (auto ok = check_arguments(given); !ok)
             return report(call, ok.error());
         handle = hand_out(given, open);
@@ -252,6 +255,7 @@ int on_lane_of(RPMEMpool* handle, const AtOnce& at_once, const Call& call) noexc
     return guarded([&] {
         if (handle && at_once(*handle->pool)) [[likely]]
             return 0;
+        const Uncancelled whole_call;
         return report(handle,
                       handle ? call(*handle->pool) : Result<>(invalid("the pool handle is NULL")));
     });
@@ -292,6 +296,7 @@ RPMEM_EXPORT int rpmem_set_attr(RPMEMpool* rpp, const struct rpmem_pool_attr* at
 }
 
 RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
+    const Uncancelled whole_call;
     std::unique_ptr<rpmem_pool> owned(rpp);
     const int status = on_pool(rpp, [&](Pool& pool) {
         if (!pool.inherited())
@@ -345,6 +350,7 @@ RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t le
 
 RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flags) {
     return guarded([&] {
+        const Uncancelled whole_call;
         if (auto ok = check_privileges(); !ok)
             return report("rpmem_remove", ok.error());
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
@@ -358,14 +364,11 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
                                   static_cast<unsigned>(flags), static_cast<unsigned>(known))
                               .value());
         const std::string name = fmt::format("{}:{}", target, pool_set);
-        const auto parsed = parse_target(target);
-        if (!parsed)
-            return report(name, parsed.error());
-        const auto removed =
-            run_remote(*parsed,
-                       remove_command(next_command(), pool_set, (flags & RPMEM_REMOVE_FORCE) != 0,
-                                      (flags & RPMEM_REMOVE_POOL_SET) != 0),
-                       library().settings);
+        const std::string command =
+            remove_command(next_command(), pool_set, (flags & RPMEM_REMOVE_FORCE) != 0,
+                           (flags & RPMEM_REMOVE_POOL_SET) != 0);
+        const auto removed = parse_target(target).and_then(
+            [&](const Target& parsed) { return run_removal(parsed, command, library().settings); });
         return removed ? 0 : report(name, removed.error());
     });
 }

@@ -234,7 +234,6 @@ void Association::cut() {
 
 void Association::release_in_child() {
     monitor_->become_inherited();
-    session_->release_in_child();
     if (lanes_)
         lanes_->release_in_child();
 }

@@ -66,7 +66,9 @@ std::string why_not_verbs(const std::vector<std::string>& addresses, const std::
 
 std::vector<std::string> arrival_addresses(const std::string& of_ssh,
                                            const std::vector<std::string>& configured) {
-    std::vector<std::string> addresses{of_ssh};
+    std::vector<std::string> addresses;
+    if (!of_ssh.empty())
+        addresses.push_back(of_ssh);
     for (const std::string& address : configured)
         if (std::find(addresses.begin(), addresses.end(), address) == addresses.end())
             addresses.push_back(address);

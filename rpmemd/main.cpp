@@ -3,6 +3,7 @@
 #include "common/base/io.hpp"
 #include "common/base/version.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/removal.hpp"
 #include "rpmemd/actions/run_action.hpp"
 #include "rpmemd/daemon.hpp"
 #include "rpmemd/handshake.hpp"
@@ -66,11 +67,17 @@ int remove(const target::Configuration& configuration, Log& log) {
     const auto removed =
         target::remove_pool(options, *configuration.remove,
                             {configuration.force, configuration.remove_pool_set, say}, log);
-    if (removed)
-        return EXIT_SUCCESS;
-    log.error("{}", removed.error().text);
-    say(removed.error().text);
-    return removed.error().code;
+    const int status = removed ? EXIT_SUCCESS : removed.error().code;
+    if (!removed) {
+        log.error("{}", removed.error().text);
+        say(removed.error().text);
+    }
+    // The exit status says the same; it arrives late where the login left something running.
+    const std::string answer = wire::encode_removal(status);
+    if (::isatty(STDOUT_FILENO) == 0)
+        static_cast<void>(
+            write_fully(STDOUT_FILENO, std::as_bytes(std::span(answer)), Deadline(write_time)));
+    return status;
 }
 
 // A lane takes several descriptors. The call that lacks one reports it.
@@ -175,7 +182,10 @@ int run(int argc, char* argv[]) {
 } // namespace
 
 int main(int argc, char* argv[]) {
-    static_cast<void>(::signal(SIGPIPE, SIG_IGN)); // fails only for a signal that does not exist
+    // A reader that has gone, and a file beyond the limit (ulimit -f), are errors of the call.
+    // signal() fails only for a signal that does not exist.
+    for (const int signal : {SIGPIPE, SIGXFSZ})
+        static_cast<void>(::signal(signal, SIG_IGN));
     try {
         const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {
             return argument == "--restricted" || argument.starts_with("--restricted=");

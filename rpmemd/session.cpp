@@ -64,10 +64,11 @@ Granted<> Session::check(const PoolRequest& request) const {
     // It has a later session, maybe, whose pool this one would take.
     if (agreement_.resume && peer_gone_())
         return refuse(wire::Status::fatal, "the initiator has gone meanwhile");
-    if (own_address_.empty())
+    if (arrival_addresses(own_address_, configuration_.addresses).empty())
         return refuse(wire::Status::fatal_connection,
-                      "SSH_CONNECTION is not set, or its third field is no address: the address to "
-                      "listen on is not known; start rpmemd through ssh");
+                      "SSH_CONNECTION is not set, or its third field is no address, as where sshd "
+                      "does not listen itself: the address to listen on is not known; name it in "
+                      "the setting address of rpmemd.conf, or in --address");
     return check_confinement(request.provider);
 }
 
@@ -215,18 +216,19 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
              .tls = agreement_.tls,
              .read_only = configuration_.read_only},
             pool, pool_->medium(), log_);
-    const FabricServerOptions options{.provider = request.provider,
-                                      .address = own_address_,
-                                      .device = configuration_.device,
-                                      .lanes = request.lanes,
-                                      .inline_size = request.inline_size,
-                                      .workers = configuration_.threads,
-                                      .spin_time = spin_time,
-                                      .paging = configuration_.paging,
-                                      .access = access(),
-                                      .is_0_1 = !agreement_.lane_frames,
-                                      .read_only = configuration_.read_only,
-                                      .further_addresses = configuration_.addresses};
+    const FabricServerOptions options{
+        .provider = request.provider,
+        .address = arrival_addresses(own_address_, configuration_.addresses).front(),
+        .device = configuration_.device,
+        .lanes = request.lanes,
+        .inline_size = request.inline_size,
+        .workers = configuration_.threads,
+        .spin_time = spin_time,
+        .paging = configuration_.paging,
+        .access = access(),
+        .is_0_1 = !agreement_.lane_frames,
+        .read_only = configuration_.read_only,
+        .further_addresses = configuration_.addresses};
     return FabricLaneServer::start(options, pool, pool_->medium(), log_);
 }
 

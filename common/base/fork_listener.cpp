@@ -21,6 +21,10 @@ void ForkListener::tell_all() {
     listeners_mutex.unlock();
 }
 
+std::unique_lock<std::mutex> ForkListener::hold_forks() {
+    return std::unique_lock(listeners_mutex);
+}
+
 ForkListener::ForkListener(Forked forked, void* owner) : forked_(forked), owner_(owner) {
     const std::lock_guard lock(listeners_mutex);
     // They go when the library is unloaded.

@@ -2,6 +2,8 @@
 // Those who have to know that their process is a child that was made by fork(2).
 #pragma once
 
+#include <mutex>
+
 namespace rpmem {
 
 // While it lives, FORKED(OWNER) is called in every child, before fork() returns there. Only what a
@@ -10,6 +12,10 @@ namespace rpmem {
 class ForkListener {
 public:
     using Forked = void (*)(void* owner);
+
+    // Threads that fork(2) wait until the lock is released, which must be soon. For descriptors
+    // that no listener knows yet. No listener is made or destroyed meanwhile.
+    [[nodiscard]] static std::unique_lock<std::mutex> hold_forks();
 
     ForkListener(Forked forked, void* owner);
     ~ForkListener();

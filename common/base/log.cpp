@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/log.hpp"
 
+#include "common/base/held_signals.hpp"
 #include "common/base/line_limit.hpp"
 #include "common/base/log_file.hpp"
 #include "common/base/unique_fd.hpp"
@@ -14,7 +15,6 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <ctime>
 #include <mutex>
 
@@ -31,40 +31,13 @@ constexpr spdlog::level::level_enum levels[] = {spdlog::level::off,  spdlog::lev
                                                 spdlog::level::warn, spdlog::level::info,
                                                 spdlog::level::info, spdlog::level::debug};
 
-// Writing to a pipe that nobody reads raises SIGPIPE, which would end a program that never asked
-// for a log. The signal is held back in this thread, and taken away if it was ours.
-class BlockedSigpipe {
-public:
-    BlockedSigpipe() {
-        sigset_t pending;
-        ::sigemptyset(&pipe_);
-        ::sigaddset(&pipe_, SIGPIPE);
-        ::sigpending(&pending);
-        was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    }
-    ~BlockedSigpipe() {
-        const timespec now{};
-        if (!was_pending_)
-            static_cast<void>(::sigtimedwait(&pipe_, nullptr, &now)); // usually there is none
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    BlockedSigpipe(const BlockedSigpipe&) = delete;
-    BlockedSigpipe& operator=(const BlockedSigpipe&) = delete;
-
-private:
-    sigset_t pipe_{};
-    sigset_t before_{};
-    bool was_pending_ = false;
-};
-
 // One write(2) a line, so that lines of several processes do not mix. A line that cannot be written
 // is lost: there is nowhere to tell that.
 void write_line(int fd, std::string_view line) {
     pollfd wanted{fd, POLLOUT, 0};
     if (::poll(&wanted, 1, write_milliseconds) != 1)
         return;
-    const BlockedSigpipe held_back;
+    const HeldSignals held_back;
     static_cast<void>(!::write(fd, line.data(), line.size()));
 }
 

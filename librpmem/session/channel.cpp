@@ -2,23 +2,55 @@
 #include "librpmem/session/channel.hpp"
 
 #include "common/base/io.hpp"
+#include "common/base/text.hpp"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
+#include <string_view>
+#include <vector>
 
 namespace rpmem::initiator {
 namespace {
 
-// This much of the error text is kept: its beginning names the cause.
-constexpr std::size_t max_error_text = 2048;
+// The end of the error text is kept: a banner of sshd may stand before the cause.
+constexpr std::size_t max_error_text = std::size_t{1} << 16;
+
+// What a message quotes of it: less than a screen of 24 lines.
+constexpr std::size_t max_quoted = 1000;
+
+std::string printable_line(std::string_view line) {
+    std::string text;
+    std::copy_if(line.begin(), line.end(), std::back_inserter(text),
+                 [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+}
+
+// The lines of TEXT that are not empty, each once: those of rpmemd, then the others.
+std::vector<std::string> lines_by_importance(std::string_view text) {
+    std::vector<std::string> own;
+    std::vector<std::string> others;
+    while (!text.empty()) {
+        std::string line = printable_line(take_until(text, "\n"));
+        auto& lines = line.starts_with("rpmemd: ") ? own : others;
+        if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
+            lines.push_back(std::move(line));
+    }
+    std::move(others.begin(), others.end(), std::back_inserter(own));
+    return own;
+}
 
 } // namespace
 
-Channel::Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend, std::string peer)
-    : streams_(std::move(streams)), backend_(std::move(backend)), peer_(std::move(peer)) {
+void Channel::connect(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend,
+                      std::string peer) {
+    streams_ = std::move(streams);
+    backend_ = std::move(backend);
+    peer_ = std::move(peer);
     ::fcntl(streams_.error.get(), F_SETFL, O_NONBLOCK);
 }
 
@@ -26,9 +58,9 @@ Result<> Channel::send(std::span<const std::byte> data, const Deadline& deadline
     return write_fully(streams_.input.get(), data, deadline);
 }
 
-Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline& deadline) {
-    std::size_t done = 0;
-    while (done < buffer.size()) {
+// Waits, and reads what has come; 0: the output has ended.
+Result<std::size_t> Channel::read_output(std::span<std::byte> buffer, const Deadline& deadline) {
+    while (true) {
         // A command that has much to say on its error stream must not wait for us to listen.
         RPMEM_ASSIGN(const auto ready,
                      wait_readable(streams_.output.get(), deadline, streams_.error.get()));
@@ -38,16 +70,31 @@ Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline
             collect_error_text();
             continue;
         }
-        const ssize_t got =
-            ::read(streams_.output.get(), buffer.data() + done, buffer.size() - done);
-        if (got == 0)
-            break;
-        if (got > 0)
-            done += static_cast<std::size_t>(got);
-        else if (errno != EINTR && errno != EAGAIN)
+        const ssize_t got = ::read(streams_.output.get(), buffer.data(), buffer.size());
+        if (got >= 0)
+            return static_cast<std::size_t>(got);
+        if (errno != EINTR && errno != EAGAIN)
             return fail_errno(ErrorClass::link_lost, errno, "cannot read what the target sent");
     }
+}
+
+Result<std::size_t> Channel::receive(std::span<std::byte> buffer, const Deadline& deadline) {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+        RPMEM_ASSIGN(const std::size_t got, read_output(buffer.subspan(done), deadline));
+        if (got == 0)
+            break;
+        done += got;
+    }
     return done;
+}
+
+Result<std::string> Channel::receive_some(const Deadline& deadline) {
+    std::string text(4096, '\0');
+    RPMEM_ASSIGN(const std::size_t got,
+                 read_output(std::as_writable_bytes(std::span(text)), deadline));
+    text.resize(got);
+    return text;
 }
 
 std::string Channel::output_there(std::size_t most) {
@@ -71,21 +118,33 @@ void Channel::collect_error_text() {
             streams_.error.reset();
             return;
         }
-        const std::size_t room = max_error_text - error_text_.size();
-        error_text_.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
+        error_text_.append(buffer.data(), static_cast<std::size_t>(got));
+        if (error_text_.size() > max_error_text)
+            error_text_.erase(0, error_text_.size() - max_error_text);
     }
 }
 
+// Of rpmemd's lines the first name the cause; of those of others, the last do.
 std::string Channel::error_text() const {
+    std::vector<std::string> lines = lines_by_importance(error_text_);
+    std::size_t size = 0;
+    for (const std::string& line : lines)
+        size += line.size() + 2;
+    const auto others = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return !line.starts_with("rpmemd: ");
+    });
+    auto first_kept = others;
+    for (; first_kept != lines.end() && size > max_quoted; ++first_kept)
+        size -= first_kept->size() + 2;
+    // One line that is too long is kept in part.
+    if (first_kept == lines.end() && others != lines.end())
+        --first_kept;
+    lines.erase(others, first_kept);
     std::string joined;
-    for (const char c : error_text_) {
-        if (c == '\n')
-            joined += "; ";
-        else if (static_cast<unsigned char>(c) >= ' ' && c != '\x7f')
-            joined += c;
-    }
-    while (joined.ends_with(' ') || joined.ends_with(';'))
-        joined.pop_back();
+    for (const std::string& line : lines)
+        joined += (joined.empty() ? "" : "; ") + line;
+    if (joined.size() > max_quoted)
+        joined.resize(max_quoted);
     return joined;
 }
 
@@ -107,12 +166,6 @@ Result<ExitStatus> Channel::finish(const Deadline& deadline) {
 void Channel::cut() {
     backend_.reset();
     streams_ = {};
-}
-
-void Channel::release_in_child(bool also_carrier) {
-    streams_ = {};
-    if (also_carrier && backend_)
-        backend_->release_in_child();
 }
 
 } // namespace rpmem::initiator

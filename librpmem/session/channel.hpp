@@ -4,6 +4,7 @@
 
 #include "common/base/child_process.hpp"
 #include "common/base/deadline.hpp"
+#include "common/base/fork_listener.hpp"
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
 
@@ -22,8 +23,6 @@ public:
     virtual ~ChannelBackend() = default;
     // Waits for the command to end. Nothing: the deadline passed.
     virtual std::optional<ExitStatus> wait(const Deadline& deadline) = 0;
-    // As Channel::release_in_child().
-    virtual void release_in_child() = 0;
 };
 
 // The channel's ends.
@@ -36,14 +35,23 @@ struct ChannelStreams {
 // One thread at a time.
 class Channel {
 public:
+    // It has no streams yet.
+    Channel() = default;
+    Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend) : Channel() {
+        connect(std::move(streams), std::move(backend));
+    }
     // PEER: the address of the target's ssh server; empty: only whatever carries this knows it.
-    Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend, std::string peer = {});
+    void connect(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend,
+                 std::string peer = {});
 
     [[nodiscard]] const std::string& peer() const { return peer_; }
 
     Result<> send(std::span<const std::byte> data, const Deadline& deadline);
     // Reads until BUFFER is full or the command's output ends; returns the bytes read.
     Result<std::size_t> receive(std::span<std::byte> buffer, const Deadline& deadline);
+
+    // Waits for output, and returns what has come; empty: it has ended.
+    Result<std::string> receive_some(const Deadline& deadline);
 
     // The output that has come, MOST bytes of it at most, without waiting.
     std::string output_there(std::size_t most);
@@ -54,8 +62,12 @@ public:
     [[nodiscard]] int error_fd() const { return streams_.error.get(); }
     // Takes in the error text that is there, without waiting.
     void collect_error_text();
-    // The error text so far (bounded), its lines joined by "; ".
+    // What a message quotes of the error text so far, its lines joined by "; ": those of rpmemd
+    // first, then the last of the others, each once.
     [[nodiscard]] std::string error_text() const;
+
+    // The command's input ends.
+    void end_input() { streams_.input.reset(); }
 
     // How the command ended, if it has by then; the channel stays as it is.
     std::optional<ExitStatus> status(const Deadline& deadline) {
@@ -68,16 +80,17 @@ public:
     // Ends the command's input and output at once. Nothing comes any more.
     void cut();
 
-    // In a child made by fork(2): closes its copies of descriptors, which would keep the command's
-    // input open when the parent is gone. Nothing else may be done with the channel then.
-    // ALSO_CARRIER: no other thread was at work with the channel. Async-signal-safe.
-    void release_in_child(bool also_carrier);
-
 private:
+    Result<std::size_t> read_output(std::span<std::byte> buffer, const Deadline& deadline);
+
     ChannelStreams streams_;
     std::string error_text_;
     std::unique_ptr<ChannelBackend> backend_;
     std::string peer_;
+    // A child made by fork(2) would keep the command's input open when the parent is gone. Also
+    // while a thread logs in, when no pool knows the channel.
+    ForkListener in_children_{[](void* owner) { static_cast<Channel*>(owner)->streams_ = {}; },
+                              this};
 };
 
 } // namespace rpmem::initiator

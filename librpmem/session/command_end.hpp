@@ -7,10 +7,15 @@
 #include "librpmem/session/target.hpp"
 #include "librpmem/settings/settings.hpp"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
 namespace rpmem::initiator {
+
+// rpmemd ends at once after its last answer. ssh may stay for as long as anything on the target
+// holds its streams: a job that the login shell has started, or a helper of ssh.
+inline constexpr std::chrono::milliseconds end_time{500};
 
 // The command, as messages name it.
 struct RemoteCommand {

@@ -38,6 +38,13 @@ std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& tar
     if (force_ipv4)
         arguments.emplace_back("-4");
     arguments.emplace_back("-oBatchMode=yes");
+    // What ssh_config(5) has for people who log in would replace the command, take its input away,
+    // or print into its output. SessionType, StdinNull and ForkAfterAuthentication exist since
+    // OpenSSH 8.7, the least version.
+    for (const char* const option :
+         {"RemoteCommand=none", "StdinNull=no", "SessionType=default", "ClearAllForwardings=yes",
+          "PermitLocalCommand=no", "ForkAfterAuthentication=no"})
+        arguments.push_back(std::string("-o") + option);
     arguments.push_back(target.login());
     arguments.push_back(command);
     return arguments;

@@ -25,9 +25,6 @@ constexpr std::chrono::milliseconds undo_time(5000);
 // A value of errno, as the initial status may be one; what a shell prints is another number.
 constexpr int last_errno = 4095;
 
-// The least that is not an errno in the exit status of rpmemd --remove: a shell's own.
-constexpr int first_of_shell = 126;
-
 // Of what came instead of rpmemd's first words, to be quoted.
 constexpr std::size_t most_noise = 1024;
 
@@ -148,7 +145,7 @@ Failure Session::timed_out(std::string_view when, const Limit& limit) {
 
 // For a daemon that has said all it had to say and ends.
 std::string Session::with_error_text(const std::string& text) {
-    const Deadline deadline(last_words_time);
+    const Deadline deadline(words_time_);
     while (channel_->error_fd() >= 0) {
         const auto ready = wait_readable(channel_->error_fd(), deadline);
         if (!ready || !*ready)
@@ -262,8 +259,9 @@ Result<> Session::close() {
                  exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response));
     if (response.header.status != wire::Status::success)
         return refused(response.header.status, "to close the pool");
-    RPMEM_TRY(in_context("closing the pool on " + host_,
-                         channel_->finish(Deadline(request_limit_.time))));
+    // The pool is closed. What holds the streams now is not rpmemd: a job that the login shell has
+    // started, or a helper of ssh.
+    static_cast<void>(channel_->finish(Deadline(std::min(end_time, request_limit_.time))));
     return {};
 }
 
@@ -303,33 +301,6 @@ int Session::error_fd() {
 Error Session::nonsense(const Error& error) const {
     return {EBADMSG, ErrorClass::link_lost,
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
-}
-
-void Session::release_in_child() {
-    const bool unused = mutex_.try_lock();
-    channel_->release_in_child(unused);
-    if (unused)
-        mutex_.unlock();
-}
-
-Result<> run_remote(const Target& target, const std::string& command, const Settings& settings) {
-    RPMEM_ASSIGN(auto started, start_channel(target, command, false, settings,
-                                             Deadline(settings.connect_timeout)));
-    Channel& channel = *started;
-    RPMEM_ASSIGN(const auto status,
-                 in_context(fmt::format("command on {} ({} ms, RPMEM_OPERATION_TIMEOUT)",
-                                        target.host, settings.operation_timeout.count()),
-                            channel.finish(Deadline(settings.operation_timeout))));
-    if (status.known && status.signal == 0 && status.code == 0)
-        return {};
-    // A command that is not there is no lack of a pool set: ECONNRESET, as create and open say.
-    if (status.known && status.signal == 0 && status.code > 0 && status.code < first_of_shell)
-        return fail(ErrorClass::target_refused, status.code, "{}",
-                    with_text(fmt::format("{} reports: {}", target.host, strerror(status.code)),
-                              channel.error_text()));
-    return fail(ErrorClass::link_lost, ECONNRESET, "{}",
-                describe_end(remote_command(target, command, settings), status, "",
-                             {false, channel.error_text()}));
 }
 
 } // namespace rpmem::initiator

@@ -40,7 +40,7 @@ public:
     Result<wire::CreateResponse> create(const wire::CreateRequest& request);
     Result<wire::OpenResponse> open(const wire::OpenRequest& request);
     Result<> set_attributes(const wire::SetAttributesRequest& request);
-    // Also waits for the daemon to end.
+    // The daemon's answer is the result. Its end is awaited for a short time, and not required.
     Result<> close();
     // From now on requests are answered within TIME, and within RPMEM_OPERATION_TIMEOUT at most, or
     // the session is given up.
@@ -69,7 +69,8 @@ public:
     std::optional<Error> beat();
     // Nothing has come for RPMEM_PEER_TIMEOUT.
     [[nodiscard]] bool is_silent() const;
-    // The daemon's notices to the user, each once.
+    // The daemon's notices to the user, each once. None while another thread is at work with the
+    // channel: a caller that serves all pools must not wait for one of them.
     [[nodiscard]] std::vector<std::string> take_notices();
     // Nothing comes or goes any more; the session is lost already.
     void cut();
@@ -88,9 +89,6 @@ public:
     std::optional<Error> loss_if_unused();
     // The session is lost because of WHAT: that, with the daemon's own words.
     Error ending(std::string_view what);
-
-    // In a child made by fork(2): see Channel::release_in_child().
-    void release_in_child();
 
 private:
     Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
@@ -116,8 +114,12 @@ private:
     };
 
     // A command that has ended, or is about to: how long its last words may take to arrive.
-    static constexpr std::chrono::seconds last_words_time{2};
+    static constexpr std::chrono::milliseconds last_words_time{2000};
+    // The same in the thread that beats for all pools: while it waits, no other target hears of
+    // this process.
+    static constexpr std::chrono::milliseconds last_words_time_of_beat{200};
 
+    std::optional<Error> beat_on_channel();
     std::optional<Error> look();
     std::optional<Error> look_at_messages();
     std::optional<Error> look_once();
@@ -171,11 +173,9 @@ private:
     std::vector<std::string> notices_;
     Limit login_limit_;
     Limit request_limit_;
+    std::chrono::milliseconds words_time_ = last_words_time;
     std::chrono::milliseconds silence_; // how long the daemon may say nothing,
     bool beats_ = false;                // once it has opened the pool
 };
-
-// Runs COMMAND on the target, and returns 0 or the failure that its exit status stands for.
-Result<> run_remote(const Target& target, const std::string& command, const Settings& settings);
 
 } // namespace rpmem::initiator

@@ -59,7 +59,7 @@ std::optional<Error> Session::look_at_messages() {
 // There is output.
 std::optional<Error> Session::look_once() {
     wire::Bytes header(wire::response_header_size);
-    const auto got = channel_->receive(header, Deadline(last_words_time));
+    const auto got = channel_->receive(header, Deadline(words_time_));
     if (got && *got == header.size())
         if (const auto type = unasked(header))
             return take_unasked(*type, std::move(header));
@@ -70,7 +70,7 @@ std::optional<Error> Session::look_once() {
                         host_)));
     const std::string text = with_error_text(fmt::format(
         "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
-    const auto status = channel_->status(Deadline(last_words_time));
+    const auto status = channel_->status(Deadline(words_time_));
     return lost_link(
         status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
                : text);
@@ -107,7 +107,7 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
         return nonsense(size.error());
     std::string text(*size, '\0');
     const auto got =
-        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(last_words_time));
+        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(words_time_));
     if (!got || *got < text.size())
         return lost_link(
             fmt::format("the session with {} is lost: it ended within a notice", host_));
@@ -123,7 +123,7 @@ Error Session::receive_medium_failure(wire::Bytes message) {
         return nonsense(size.error());
     message.resize(*size);
     const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
-                                       Deadline(last_words_time));
+                                       Deadline(words_time_));
     message.resize(wire::response_header_size + got.value_or(0));
     const auto failure = wire::decode_medium_failure(message);
     if (!failure)
@@ -136,8 +136,8 @@ Error Session::receive_medium_failure(wire::Bytes message) {
 }
 
 std::vector<std::string> Session::take_notices() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(notices_, {});
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock ? std::exchange(notices_, {}) : std::vector<std::string>();
 }
 
 bool Session::is_silent() const {
@@ -151,11 +151,19 @@ Error Session::silent() const {
 }
 
 std::optional<Error> Session::beat() {
-    // Its 12 bytes find room, or the daemon has taken nothing for minutes.
-    constexpr std::chrono::milliseconds send_time(100);
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return std::nullopt;
+    words_time_ = last_words_time_of_beat;
+    auto loss = beat_on_channel();
+    words_time_ = last_words_time;
+    return loss;
+}
+
+// The mutex is held by the caller.
+std::optional<Error> Session::beat_on_channel() {
+    // Its 12 bytes find room, or the daemon has taken nothing for minutes.
+    constexpr std::chrono::milliseconds send_time(100);
     const bool sent =
         channel_->send(wire::encode(wire::HeartbeatRequest{}), Deadline(send_time)).has_value();
     if (auto loss = look())

@@ -17,7 +17,6 @@ public:
     std::optional<ExitStatus> wait(const Deadline& deadline) override {
         return process_.wait(deadline);
     }
-    void release_in_child() override {} // a copy of the pidfd does no harm
 
 private:
     ChildProcess process_;
@@ -36,6 +35,10 @@ Failure not_started(Error error) {
 
 // Starts the program ARGUMENTS (ssh), and talks over its standard input and output.
 Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments) {
+    auto channel = std::make_unique<Channel>();
+    // A child made by fork(2) meanwhile would have descriptors that nobody closes there: it would
+    // keep ssh running after this process has ended.
+    const auto no_forks = ForkListener::hold_forks();
     RPMEM_ASSIGN(auto input, make_socket_pair());
     RPMEM_ASSIGN(auto output, make_pipe());
     RPMEM_ASSIGN(auto error, make_pipe());
@@ -43,10 +46,9 @@ Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::st
                                        error.write_end.get());
     if (!process)
         return not_started(std::move(process).error());
-    ChannelStreams streams{std::move(input.ours), std::move(output.read_end),
-                           std::move(error.read_end)};
-    return std::make_unique<Channel>(std::move(streams),
-                                     std::make_unique<ProcessBackend>(std::move(*process)));
+    channel->connect({std::move(input.ours), std::move(output.read_end), std::move(error.read_end)},
+                     std::make_unique<ProcessBackend>(std::move(*process)));
+    return channel;
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/statistics/pool_counters.hpp"
 
+#include "common/base/held_signals.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@ namespace {
 
 // Empty, if there can be none.
 UniqueFd make_file(std::size_t bytes) {
+    const HeldSignals held_back; // ulimit -f bounds memory files, too
     UniqueFd file(::memfd_create(counter_file_name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file && ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
         file.reset();

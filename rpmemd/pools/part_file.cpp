@@ -96,7 +96,7 @@ int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
         else
             done += length;
     }
-    return code == EFBIG ? ENOSPC : code; // EFBIG stands for a pool that is too small
+    return code;
 }
 
 // The few codes that the store promises, where the system has more.
@@ -215,9 +215,15 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
 }
 
 Result<> PartFile::lock(const ResolvedPath& place) const {
-    if (!lock_soon(fd(), read_only_ ? LOCK_SH : LOCK_EX))
-        return fail(ErrorClass::caller_fault, errno == EWOULDBLOCK ? EBUSY : errno,
-                    "part {} is in use by another process or session", path_.native());
+    if (!lock_soon(fd(), read_only_ ? LOCK_SH : LOCK_EX)) {
+        if (errno == EWOULDBLOCK)
+            return fail(ErrorClass::caller_fault, EBUSY,
+                        "part {} is in use by another process or session", path_.native());
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot lock part {} (flock): its file system must support locks, or two "
+                          "sessions could write to it",
+                          path_.native());
+    }
     if (!is_at(place.entry))
         return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
                     path_.native());
@@ -324,7 +330,14 @@ Result<> PartFile::allocate(const Cancelled& cancelled) const {
         return fail(ErrorClass::resource_limit, ENOSPC,
                     "cannot allocate {} bytes for part {}: its file system has {} left", size_,
                     path_.native(), *left);
-    if (const int code = allocate_space(fd(), size_, cancelled); code != 0)
+    const int code = allocate_space(fd(), size_, cancelled);
+    // In the protocol EFBIG stands for a pool that is too small.
+    if (code == EFBIG)
+        return fail(ErrorClass::resource_limit, ENOSPC,
+                    "cannot allocate {} bytes for part {}: {}; the limit of this login (ulimit -f) "
+                    "or of the file system is lower",
+                    size_, path_.native(), strerror(code));
+    if (code != 0)
         return fail_errno(ErrorClass::resource_limit, code, "cannot allocate {} bytes for part {}",
                           size_, path_.native());
     return {};

@@ -30,7 +30,6 @@ public:
     EndedCommand(int exit_status, UniqueFd input)
         : status_{exit_status, 0, true}, input_(std::move(input)) {}
     std::optional<ExitStatus> wait(const Deadline& /*deadline*/) override { return status_; }
-    void release_in_child() override {}
 
 private:
     ExitStatus status_;

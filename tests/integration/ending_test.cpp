@@ -105,6 +105,15 @@ TEST_F(RemoteEndings, ADaemonThatIsTerminatedSaysSo) {
     EXPECT_EQ(rpmem_close(pool), -1);
 }
 
+TEST_F(RemoteEndings, TheEndOfALongErrorTextIsQuotedOnce) {
+    set_command("seq -f 'banner %g' 1 5000 >&2; echo 'rpmemd: the cause' >&2; "
+                "seq -f 'after %g' 1 500 >&2; echo 'after 500' >&2; exit 3");
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"rpmemd: the cause; ", "; after 499; after 500"},
+                {"banner", "after 500; after 500"});
+    EXPECT_LT(std::string(rpmem_errormsg()).size(), 1500U);
+}
+
 TEST_F(RemoteEndings, ACommandThatIsNoDaemonIsNamed) {
     for (const std::string status : {"0", "3"}) {
         set_command("exit " + status);

@@ -70,7 +70,10 @@ int run(int argc, char* argv[]) {
 } // namespace
 
 int main(int argc, char* argv[]) {
-    static_cast<void>(::signal(SIGPIPE, SIG_IGN)); // fails only for a signal that does not exist
+    // A reader that has gone, and a file beyond the limit (ulimit -f), are errors of the call.
+    // signal() fails only for a signal that does not exist.
+    for (const int signal : {SIGPIPE, SIGXFSZ})
+        static_cast<void>(::signal(signal, SIG_IGN));
     try {
         return run(argc, argv);
     } catch (const std::exception& exception) {

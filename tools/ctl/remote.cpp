@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <memory>
 
 namespace rpmem::ctl {
@@ -22,6 +21,9 @@ using nlohmann::json;
 
 // Of a report; longer output is none.
 constexpr std::size_t largest_output = std::size_t{4} << 20;
+
+// Only the last line of rpmemd's documents begins with a brace.
+bool is_document(const std::string& text) { return text.ends_with("\n}\n") && json::accept(text); }
 
 // A daemon that does not know --probe still knows --version. One that does has another reason to
 // fail, and names the option in its help.
@@ -52,21 +54,26 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
     RemoteOutput output;
-    std::array<std::byte, 4096> buffer;
-    while (output.text.size() < largest_output) {
-        const auto got = channel->receive(buffer, deadline);
-        if (!got)
+    bool is_answered = false;
+    while (!is_answered && output.text.size() < largest_output) {
+        const auto got = channel->receive_some(deadline);
+        if (!got || deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
                         "{} did not answer within {} ms (RPMEM_CONNECT_TIMEOUT{})", target.host,
                         time.count(),
                         patience.count() > 0
                             ? fmt::format(", and {} ms for the action", patience.count())
                             : "");
-        output.text.append(reinterpret_cast<const char*>(buffer.data()), *got);
-        if (*got < buffer.size())
+        if (got->empty())
             break;
+        output.text += *got;
+        is_answered = is_document(output.text);
     }
-    RPMEM_ASSIGN(output.status, channel->finish(deadline));
+    const auto status = channel->finish(is_answered ? Deadline(initiator::end_time) : deadline);
+    if (!status && !is_answered)
+        return Failure(status.error());
+    // A document says itself whether the command failed.
+    output.status = status.value_or(ExitStatus{0, 0, true});
     output.error_text = channel->error_text();
     return output;
 }

@@ -236,7 +236,6 @@ void Relay::close() {
 void Relay::release_in_child() {
     if (state_ == State::closed)
         return;
-    ::close(session_->socket());
     input_.reset();
     output_.socket.reset();
     error_.socket.reset();

@@ -43,8 +43,6 @@ public:
         return status_;
     }
 
-    void release_in_child() override { relay_.release_in_child(); }
-
 private:
     void run() {
         const ExitStatus status = relay_.run(stop_.fd());
@@ -59,7 +57,9 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<ExitStatus> status_;
-    std::thread thread_; // the last: it uses the others
+    std::thread thread_; // it uses the others
+    ForkListener in_children_{
+        [](void* owner) { static_cast<RelayBackend*>(owner)->relay_.release_in_child(); }, this};
 };
 
 Result<LIBSSH2_CHANNEL*> run_command(const Ssh2Session& session, const std::string& command,
@@ -97,9 +97,10 @@ Result<std::unique_ptr<Channel>> relayed(std::unique_ptr<Ssh2Session> session,
     Relay::Ends ends{std::move(input.theirs), std::move(output.theirs), std::move(error.theirs)};
     auto backend = std::make_unique<RelayBackend>(std::move(session), channel, std::move(ends),
                                                   std::move(stop));
-    return std::make_unique<Channel>(
-        ChannelStreams{std::move(input.ours), std::move(output.ours), std::move(error.ours)},
-        std::move(backend), std::move(peer));
+    auto relayed = std::make_unique<Channel>();
+    relayed->connect({std::move(input.ours), std::move(output.ours), std::move(error.ours)},
+                     std::move(backend), std::move(peer));
+    return relayed;
 }
 
 std::vector<std::string> known_hosts_files(const Files& files, const Account& account) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "common/base/deadline.hpp"
+#include "common/base/fork_listener.hpp"
 #include "common/base/result.hpp"
 #include "common/base/unique_fd.hpp"
 
 #include <libssh2.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -68,6 +70,9 @@ private:
     LIBSSH2_SESSION* session_;
     // Of the call of complete() that is at work: nothing is received later.
     mutable std::optional<Deadline> input_deadline_;
+    // A child made by fork(2) would keep the connection when the parent is gone.
+    ForkListener in_children_{
+        [](void* owner) { ::close(static_cast<Ssh2Session*>(owner)->socket()); }, this};
     bool is_encrypted_ = false;
 };
 

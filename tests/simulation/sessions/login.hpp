@@ -39,7 +39,6 @@ public:
             return std::nullopt;
         return ExitStatus{.code = *login_->status, .signal = 0, .known = true};
     }
-    void release_in_child() override {}
 
 private:
     World& world_;

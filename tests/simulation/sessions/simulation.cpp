@@ -77,12 +77,12 @@ public:
                              world_.random().below(longest_login);
         world_.at(arrives, [this, login] { target_.start_daemon(login); });
         Process* const own = world_.process();
-        return std::make_unique<initiator::Channel>(
-            initiator::ChannelStreams{
-                UniqueFd(system_.open_pipe(*login->input, Side::initiator, own)),
-                UniqueFd(system_.open_pipe(*login->output, Side::initiator, own)),
-                UniqueFd(system_.open_pipe(*login->error, Side::initiator, own))},
-            std::make_unique<LoginBackend>(world_, login), "127.0.0.1");
+        auto channel = std::make_unique<initiator::Channel>();
+        channel->connect({UniqueFd(system_.open_pipe(*login->input, Side::initiator, own)),
+                          UniqueFd(system_.open_pipe(*login->output, Side::initiator, own)),
+                          UniqueFd(system_.open_pipe(*login->error, Side::initiator, own))},
+                         std::make_unique<LoginBackend>(world_, login), "127.0.0.1");
+        return channel;
     }
 
 private:

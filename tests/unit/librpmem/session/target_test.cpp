@@ -53,15 +53,24 @@ TEST_P(BadTargets, AreNamedInTheError) {
 
 using Words = std::vector<std::string>;
 
-// The argument vectors of 1.12.1, which wrappers named in RPMEM_SSH parse.
-TEST(SshArguments, AreThoseOf1121) {
-    EXPECT_EQ(
-        ssh_arguments("ssh", *parse_target("127.0.0.1:22522"), true, "rpmemd -x"),
-        (Words{"ssh", "-p", "22522", "-T", "-4", "-oBatchMode=yes", "127.0.0.1", "rpmemd -x"}));
+// Those of 1.12.1, which wrappers named in RPMEM_SSH parse, and then what undoes settings of
+// ssh_config(5) that are for people.
+TEST(SshArguments, OverrideWhatIsForPeople) {
+    const auto expected = [](Words words, const Words& end) {
+        for (const char* const option :
+             {"-oBatchMode=yes", "-oRemoteCommand=none", "-oStdinNull=no", "-oSessionType=default",
+              "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",
+              "-oForkAfterAuthentication=no"})
+            words.emplace_back(option);
+        words.insert(words.end(), end.begin(), end.end());
+        return words;
+    };
+    EXPECT_EQ(ssh_arguments("ssh", *parse_target("127.0.0.1:22522"), true, "rpmemd -x"),
+              expected({"ssh", "-p", "22522", "-T", "-4"}, {"127.0.0.1", "rpmemd -x"}));
     EXPECT_EQ(ssh_arguments("/opt/my ssh", *parse_target("me@node"), false, "rpmemd"),
-              (Words{"/opt/my ssh", "-T", "-oBatchMode=yes", "me@node", "rpmemd"}));
+              expected({"/opt/my ssh", "-T"}, {"me@node", "rpmemd"}));
     EXPECT_EQ(ssh_arguments("ssh", *parse_target("me@[fe80::1]:5"), false, "rpmemd"),
-              (Words{"ssh", "-p", "5", "-T", "-oBatchMode=yes", "me@fe80::1", "rpmemd"}));
+              expected({"ssh", "-p", "5", "-T"}, {"me@fe80::1", "rpmemd"}));
 }
 
 TEST(RemoveCommand, PlainNamesGoAsTheyAre) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/session/remote_removal.hpp"
+
+#include "common/wire/removal.hpp"
+#include "librpmem/session/command_end.hpp"
+#include "librpmem/session/start_channel.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace rpmem::initiator {
+namespace {
+
+// The least that is not an errno in the exit status of rpmemd --remove: a shell's own.
+constexpr int first_of_shell = 126;
+
+// A login shell may print before rpmemd does. Output beyond this is not kept.
+constexpr std::size_t max_output = std::size_t{1} << 16;
+
+// Nothing if the output ended without an answer. ETIMEDOUT if neither came.
+Result<std::optional<int>> await_answer(Channel& channel, const Deadline& deadline) {
+    std::string output;
+    while (true) {
+        RPMEM_ASSIGN(const std::string more, channel.receive_some(deadline));
+        if (more.empty())
+            return std::optional<int>();
+        // A login shell that prints without end.
+        if (deadline.passed())
+            return fail(ErrorClass::link_lost, ETIMEDOUT, "no answer within the time allowed");
+        output += more;
+        if (const auto status = wire::find_removal(output))
+            return status;
+        if (output.size() > max_output)
+            output.erase(0, output.size() - max_output);
+    }
+}
+
+Failure refused(const Target& target, int status, const Channel& channel) {
+    return fail(ErrorClass::target_refused, status, "{}",
+                with_text(fmt::format("{} reports: {}", target.host, strerror(status)),
+                          channel.error_text()));
+}
+
+} // namespace
+
+Result<> run_removal(const Target& target, const std::string& command, const Settings& settings) {
+    RPMEM_ASSIGN(const auto channel, start_channel(target, command, false, settings,
+                                                   Deadline(settings.connect_timeout)));
+    const Deadline deadline(settings.operation_timeout);
+    channel->end_input();
+    const std::string context = fmt::format("command on {} ({} ms, RPMEM_OPERATION_TIMEOUT)",
+                                            target.host, settings.operation_timeout.count());
+    RPMEM_ASSIGN(const auto answer, in_context(context, await_answer(*channel, deadline)));
+    if (answer) {
+        static_cast<void>(channel->finish(Deadline(end_time)));
+        return *answer == 0 ? Result<>() : Result<>(refused(target, *answer, *channel));
+    }
+    RPMEM_ASSIGN(const auto status, in_context(context, channel->finish(deadline)));
+    if (!status.known)
+        return fail(ErrorClass::link_lost, ECONNRESET, "{}",
+                    with_text(fmt::format("whether {} removed the pool is not known: its rpmemd "
+                                          "answers by its exit status only, which this program "
+                                          "has collected (SIGCHLD is ignored, or wait(2) was "
+                                          "called for any child)",
+                                          target.host),
+                              channel->error_text()));
+    if (status.signal == 0 && status.code == 0)
+        return {};
+    // A command that is not there is no lack of a pool set: ECONNRESET, as create and open say.
+    if (status.signal == 0 && status.code > 0 && status.code < first_of_shell)
+        return refused(target, status.code, *channel);
+    return fail(ErrorClass::link_lost, ECONNRESET, "{}",
+                describe_end(remote_command(target, command, settings), status, "",
+                             {false, channel->error_text()}));
+}
+
+} // namespace rpmem::initiator

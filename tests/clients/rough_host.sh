@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# rough_host.sh: what a process may do to the library that it has loaded: a limit of the size of files
+# that the log has reached, threads with small stacks, threads that are cancelled, SIGCHLD ignored,
+# fork(2) while another thread reconnects. Most of that ended the program, or left the pool in use
+# after the program had died.
+# shellcheck disable=SC2046,SC2086 # paths of test files hold no blanks
+# shellcheck source=tests/clients/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+here=$RPMEM_TEST_DIR/rough
+mkdir "$here"
+mkfifo "$here/reached" "$here/gate"
+cat >"$here/rpmemd" <<EOF
+#!/bin/sh
+[ ! -e $here/gated ] || { echo >$here/reached; read -r gate <$here/gate; }
+case " \$* " in *" --remove "*) ;; *) echo \$\$ >$here/daemon ;; esac
+exec env $(target_make 1) "\$@"
+EOF
+chmod +x "$here/rpmemd"
+export RPMEM_CMD="$here/rpmemd"
+write_pool single
+add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
+target=$(target_set 1) pool=$LOCAL/pool.set
+part=$(parts_of "$target")
+must client pmempool create obj --layout=rpmem_workload "$pool"
+
+step "signals, small stacks, cancellation, fork while reconnecting"
+log=$here/library
+truncate -s 65536 "$log"
+status=0
+RPMEM_CLIENT_ENV="RPMEM_LOG_FILE=$log RPMEM_LOG_LEVEL=5 RPMEM_RECONNECT_TIMEOUT=30000" \
+    client "$RPMEM_ROUGH_HOST" "$pool" "$here" || status=$?
+[ "$status" -eq 137 ] || fail "status $status, expected the program to end by SIGKILL"
+[ "$(stat -c %s "$log")" -eq 65536 ] || fail "the log was written beyond its limit"
+
+# The session ends as that of any program that dies. The target would otherwise wait for its time of
+# 30 s.
+step "the target lets go of the pool while a child of the program lives"
+for ((attempt = 0; attempt < 100; attempt++)); do
+    flock --nonblock "$part" true && break
+    sleep 0.1
+done
+must kill -0 "$(cat "$here/child")"
+must flock --nonblock "$part" true
+kill -KILL "$(cat "$here/child")"
+
+step "a removal by a program that ignores SIGCHLD"
+must client env --ignore-signal=CHLD pmempool rm "$pool"
+[ ! -e "$part" ] || fail "$part is still there"

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What surrounds the library on a host and ssh on both ends: limits, signals, cancelled threads,
+// jobs that a login leaves running, settings of ssh for people. Each case made a call fail that had
+// succeeded, or ended a process.
+#include "tests/integration/environment.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace rpmem::test {
+namespace {
+
+class Host : public PoolTest {
+protected:
+    // The daemon, whose login leaves a job that holds the streams of ssh until the test has ended.
+    void set_daemon_with_job() const {
+        const std::string job = directory() / "job";
+        std::ofstream(job) << "runs\n";
+        set_daemon("", "(while [ -e " + job + " ]; do sleep 0.1; done) &");
+    }
+    void end_job() const { fs::remove(directory() / "job"); }
+};
+
+TEST_F(Host, AnAnswerIsEnoughWhileAJobHoldsTheStreams) {
+    set_daemon_with_job();
+    const auto began = std::chrono::steady_clock::now();
+    RPMEMpool* pool = created();
+    EXPECT_TRUE(succeeded(rpmem_persist(pool, 4096, 4096, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(part_gets_unlocked(0));
+    EXPECT_TRUE(succeeded(remove()));
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
+    EXPECT_TRUE(failed(remove(), ENOENT, "part0"));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+    end_job();
+}
+
+TEST_F(Host, ARemovalIsToldWhereSigchldIsIgnored) {
+    EXPECT_TRUE(succeeded(rpmem_close(created())));
+    const auto before = std::signal(SIGCHLD, SIG_IGN);
+    EXPECT_TRUE(succeeded(remove()));
+    EXPECT_TRUE(failed(remove(), ENOENT, "part0"));
+    std::signal(SIGCHLD, before);
+}
+
+TEST_F(Host, ALimitOfFileSizesOnTheTargetIsAnError) {
+    set_daemon("", "ulimit -f 1024;");
+    EXPECT_TRUE(failed(create(local, 1), EREMOTEIO, "ulimit -f"));
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
+}
+
+TEST_F(Host, CancelledThreadsEndTheirCalls) {
+    int status = -1;
+    std::thread thread([&] {
+        ::pthread_cancel(::pthread_self());
+        unsigned lanes = 1;
+        const auto attributes = sample_attributes();
+        RPMEMpool* pool = rpmem_create(target.c_str(), "pool.set", local.data(), local.size(),
+                                       &lanes, &attributes);
+        std::array<std::byte, 64> place;
+        status = !pool || rpmem_persist(pool, 4096, 4096, 0, 0) != 0 ||
+                 rpmem_flush(pool, 8192, 4096, 0, 0) != 0 || rpmem_drain(pool, 0, 0) != 0 ||
+                 rpmem_read(pool, place.data(), 8192, place.size(), 0) != 0 ||
+                 rpmem_close(pool) != 0;
+        // The request is still there; what the thread does now is not the library's.
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+    });
+    thread.join();
+    EXPECT_EQ(status, 0);
+}
+
+class SshConfig : public Host {
+protected:
+    ~SshConfig() override { set_config(""); }
+    void set_config(const std::string& lines) const { std::ofstream(config_) << before_ << lines; }
+
+private:
+    const fs::path config_ = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "ssh_config";
+    const std::string before_ = read_file(config_);
+};
+
+TEST_F(SshConfig, SettingsForPeopleDoNoHarm) {
+    write_pool_set("second.set", "8M %/second");
+    LocalPool second(local.size());
+    const std::string forward = "LocalForward " + (directory() / "socket").string() + " [::1]:1\n";
+    const std::string cases[] = {
+        "RemoteCommand /bin/false\n",
+        "StdinNull yes\n",
+        "SessionType none\n",
+        "SessionType subsystem\n",
+        "ForkAfterAuthentication yes\n",
+        "PermitLocalCommand yes\nLocalCommand echo hello\n",
+        "ExitOnForwardFailure yes\n" + forward,
+    };
+    for (const std::string& lines : cases) {
+        SCOPED_TRACE(lines);
+        set_config(lines);
+        RPMEMpool* const pool = create(local, 1);
+        RPMEMpool* const other = create(second, 1, "second.set");
+        EXPECT_NE(pool, nullptr) << rpmem_errormsg();
+        EXPECT_NE(other, nullptr) << rpmem_errormsg();
+        EXPECT_TRUE(!pool || succeeded(rpmem_close(pool)));
+        EXPECT_TRUE(!other || succeeded(rpmem_close(other)));
+        EXPECT_TRUE(succeeded(remove()));
+        EXPECT_TRUE(succeeded(remove("second.set")));
+    }
+}
+
+} // namespace
+} // namespace rpmem::test
