@@ -19,6 +19,10 @@ ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
     return ::syscall(SYS_sendmsg, fd, message, flags);
 }
 
+ssize_t __wrap_send(int fd, const void* bytes, std::size_t size, int flags) {
+    return ::syscall(SYS_sendto, fd, bytes, size, flags, nullptr, 0);
+}
+
 ssize_t __wrap_recvmsg(int fd, msghdr* message, int flags) {
     return ::syscall(SYS_recvmsg, fd, message, flags);
 }
@@ -44,6 +48,10 @@ int __wrap_epoll_wait(int fd, epoll_event* events, int count, int milliseconds) 
 
 ssize_t __wrap_read(int fd, void* buffer, std::size_t size) {
     return ::syscall(SYS_read, fd, buffer, size);
+}
+
+ssize_t __wrap_write(int fd, const void* bytes, std::size_t size) {
+    return ::syscall(SYS_write, fd, bytes, size);
 }
 
 int __wrap_nanosleep(const timespec* time, timespec* rest) {
