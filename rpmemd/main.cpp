@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -186,6 +187,8 @@ int main(int argc, char* argv[]) {
     // signal() fails only for a signal that does not exist.
     for (const int signal : {SIGPIPE, SIGXFSZ})
         static_cast<void>(::signal(signal, SIG_IGN));
+    // A umask may keep this user itself from files that were made: parts could never be opened.
+    static_cast<void>(::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO)));
     try {
         const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {
             return argument == "--restricted" || argument.starts_with("--restricted=");

@@ -5,6 +5,8 @@
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 
@@ -22,9 +24,19 @@ private:
     ChildProcess process_;
 };
 
-Failure not_started(Error error) {
+// PROGRAM: as RPMEM_SSH has it.
+Failure not_started(const std::string& program, Error error) {
     const char* const path = ::secure_getenv("PATH");
-    if (error.code == ENOENT)
+    if (error.code == ENOSYS || error.code == EPERM)
+        error.text += " (pidfd_open(2) must be there: Linux 5.4 or later, and a container whose "
+                      "seccomp profile allows it; RPMEM_SSH_TRANSPORT=libssh2 does without)";
+    else if (error.code == ENOENT && program.find(' ') != std::string::npos)
+        error.text += " (RPMEM_SSH names the program, and takes no arguments: put them into a "
+                      "script, or into ssh_config)";
+    else if (error.code == ENOENT && ::access(program.c_str(), F_OK) == 0)
+        error.text += " (the file exists, but not the interpreter in its first line; does that "
+                      "line end with a carriage return?)";
+    else if (error.code == ENOENT)
         error.text += fmt::format(" (RPMEM_SSH names the program; without a '/' it is looked for "
                                   "in PATH={})",
                                   path ? path : "");
@@ -45,7 +57,7 @@ Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::st
     auto process = ChildProcess::start(arguments, input.theirs.get(), output.write_end.get(),
                                        error.write_end.get());
     if (!process)
-        return not_started(std::move(process).error());
+        return not_started(arguments[0], std::move(process).error());
     channel->connect({std::move(input.ours), std::move(output.read_end), std::move(error.read_end)},
                      std::make_unique<ProcessBackend>(std::move(*process)));
     return channel;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 
 namespace rpmem::target {
@@ -48,6 +49,23 @@ bool has_control_character(std::string_view line) {
     });
 }
 
+// Characters that an editor does not show, where the first line is right but for them.
+std::string_view invisible_in(std::string_view line) {
+    constexpr std::string_view utf8_mark = "\xef\xbb\xbf";
+    std::string word;
+    std::ranges::copy_if(line, std::back_inserter(word),
+                         [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (word != first_line)
+        return "";
+    if (line.starts_with(utf8_mark))
+        return "; a byte order mark stands before it: save the file as UTF-8 without one";
+    if (line.find('\0') != std::string_view::npos)
+        return "; it is in UTF-16: save the file as UTF-8";
+    if (line.find_first_of(" \t\r\v\f") != std::string_view::npos)
+        return "; there are blanks in the line: remove them";
+    return "";
+}
+
 class Parser {
 public:
     Parser(std::string_view text, std::string_view name) : rest_(text), name_(name) {}
@@ -58,9 +76,9 @@ public:
                            name_, max_pool_set_file_size);
         if (!next_line() || line_ != first_line)
             // Not a word of what it says: a peer may name any file of the daemon's user.
-            return invalid(
-                "{}:1: this is no pool set file: the first line must be exactly PMEMPOOLSET",
-                name_);
+            return invalid("{}:1: this is no pool set file: the first line must be exactly "
+                           "PMEMPOOLSET{}",
+                           name_, invisible_in(line_));
         while (next_line())
             RPMEM_TRY(parse_line());
         if (pool_set_.parts.empty())

@@ -49,6 +49,22 @@ TEST_F(Host, ALimitOfFileSizesOnTheTargetIsAnError) {
     EXPECT_FALSE(fs::exists(directory() / "part0"));
 }
 
+TEST_F(Host, AUmaskKeepsNobodyFromItsOwnParts) {
+    set_daemon("", "umask 0777;");
+    EXPECT_TRUE(succeeded(rpmem_close(created())));
+    EXPECT_EQ(fs::status(directory() / "part0").permissions(),
+              fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Host, InvisibleCharactersOfAPoolSetAreNamed) {
+    for (const auto& [line, words] : {std::pair{"\xef\xbb\xbfPMEMPOOLSET\n", "byte order mark"},
+                                      std::pair{"PMEMPOOLSET \n", "blanks"}}) {
+        std::ofstream(directory() / "pool.set") << line;
+        EXPECT_EQ(create(local, 1), nullptr);
+        EXPECT_NE(std::strstr(rpmem_errormsg(), words), nullptr) << rpmem_errormsg();
+    }
+}
+
 TEST_F(Host, CancelledThreadsEndTheirCalls) {
     int status = -1;
     std::thread thread([&] {
