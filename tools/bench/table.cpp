@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "common/base/freed_by.hpp"
 #include "tools/bench/cases.hpp"
 #include "tools/bench/login.hpp"
 #include "tools/bench/messages.hpp"
@@ -84,8 +85,7 @@ Json rows_of(const Options& options, const Group& group) {
         command += " --medium " + quoted(options.medium);
     if (!options.answer_program.empty())
         command += " --answer-program " + quoted(options.answer_program);
-    const std::unique_ptr<FILE, decltype(&::pclose)> output(::popen(command.c_str(), "re"),
-                                                            &::pclose);
+    const std::unique_ptr<FILE, FreedBy<&::pclose>> output(::popen(command.c_str(), "re"));
     const Json report = output ? Json::parse(output.get(), nullptr, false) : Json();
     return report.is_object() ? report.value("benchmarks", Json::array()) : Json::array();
 }
