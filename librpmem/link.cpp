@@ -18,24 +18,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The longest pause between two tries.
-constexpr milliseconds longest_pause(5000);
+// Between two tries.
+constexpr milliseconds max_pause(5000);
 
-// A target that is mute keeps none of them for longer than the part of the time that lets so many
-// begin. But a login takes a while, and one that was slow before will be slow again.
-constexpr int least_tries = 3;
-constexpr milliseconds least_try(3000);
+// One try gets at most a third of the total time, so that an unresponsive target cannot use all of
+// it. But a login takes a while, and a target that was slow before will be slow again.
+constexpr int min_tries = 3;
+constexpr milliseconds min_try_time(3000);
 constexpr int times_slower = 2; // than the session before
 
-// A call that waits is told of in the log after the first of these, and again after each of the
-// second.
-constexpr std::chrono::seconds first_word(2);
-constexpr std::chrono::seconds next_word(10);
+// A waiting call is logged after the first time, then every time the second has passed.
+constexpr std::chrono::seconds first_log_time(2);
+constexpr std::chrono::seconds log_interval(10);
 
 constexpr const char* no_memory = "no memory left"; // so short that a string needs none
-
-constexpr const char* may_lack =
-    "the replica may lack what was not confirmed; see \"Lost sessions\" in librpmem(7)";
 
 // Half of PAUSE to all of it: initiators that were cut off together do not come back together.
 milliseconds with_jitter(milliseconds pause) {
@@ -45,11 +41,16 @@ milliseconds with_jitter(milliseconds pause) {
     return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
-// Whether another try may find it otherwise: the network, an own session that has not ended yet,
-// and a provider. There was one: while the target is away, no device resolves its address.
+// Whether another try may end otherwise. Only what is about identity and rights stays as it is: a
+// pool that somebody else has opened since, a key or a host key that is refused. A machine that has
+// just started lacks mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out
+// of descriptors (EMFILE) for a moment.
 bool may_try_again(const Error& error) {
-    return error.kind == ErrorClass::link_lost || error.code == ENOMEDIUM ||
-           (error.kind == ErrorClass::target_refused && error.code == EBUSY);
+    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug)
+        return false;
+    const bool is_about_rights =
+        error.code == ESTALE || error.code == EACCES || error.code == EPERM;
+    return error.kind != ErrorClass::target_refused || !is_about_rights;
 }
 
 } // namespace
@@ -58,7 +59,7 @@ Link::Link(const PoolArguments& arguments, const Settings& settings, PoolService
            PoolCounters& counters, std::shared_ptr<Association> first,
            std::optional<transport::Secret> takeover)
     : arguments_(arguments), settings_(settings), services_(std::move(services)),
-      counters_(counters), takeover_(std::move(takeover)), most_time_(settings.reconnect_timeout),
+      counters_(counters), takeover_(std::move(takeover)), max_time_(settings.reconnect_timeout),
       lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {
     begin_counting();
 }
@@ -113,13 +114,27 @@ std::string Link::name() const {
 }
 
 std::string Link::limit() const {
-    const milliseconds most = most_time_;
+    const milliseconds most = max_time_;
     return fmt::format("{} ms, {}", most.count(),
                        most < settings_.reconnect_timeout ? "the limit of rpmem_close()"
                                                           : "RPMEM_RECONNECT_TIMEOUT");
 }
 
-Result<std::shared_ptr<Association>> Link::association() {
+CallTimes Link::times() {
+    const std::lock_guard lock(mutex_);
+    return times_locked();
+}
+
+CallTimes Link::times_locked() const {
+    const milliseconds all = max_time_;
+    return {.reconnecting = all,
+            .one_try = std::max({all / min_tries, min_try_time, times_slower * current_->took()}),
+            .first_pause = settings_.reconnect_delay};
+}
+
+// A session that comes up and is lost again leads here: so this loop, and every loop around it,
+// ends when the bound does.
+Result<std::shared_ptr<Association>> Link::association(CallBound& bound) {
     std::unique_lock lock(mutex_);
     while (true) {
         if (state_ == State::failed)
@@ -127,15 +142,18 @@ Result<std::shared_ptr<Association>> Link::association() {
         if (state_ == State::connected && !current_->monitor().lost())
             return current_;
         if (state_ == State::reconnecting) {
-            changed_.wait(lock);
+            await_others(lock, bound);
             continue;
         }
         // The monitor knows why: it has declared the session lost.
         const Error loss = current_->monitor().reason(milliseconds(0)).value();
-        if (may_reconnect(loss))
-            reconnect(lock, loss);
-        else
+        bound.begin(times_locked(), loss.text);
+        if (!may_reconnect(loss))
             end_by(loss);
+        else if (!bound.may_try())
+            end_by({ECONNRESET, ErrorClass::link_lost, describe_tries(bound, loss)});
+        else
+            reconnect(lock, loss, bound);
     }
 }
 
@@ -150,19 +168,37 @@ void Link::end_by(Error error) {
     changed_.notify_all();
 }
 
+// Releases LOCK meanwhile. The tries of the other call may go on for longer than this call may
+// wait.
+void Link::await_others(std::unique_lock<std::mutex>& lock, CallBound& bound) {
+    bound.begin(times_locked(), last_problem_.text);
+    const auto is_over = [this] { return state_ != State::reconnecting; };
+    if (changed_.wait_until(lock, bound.deadline(), is_over) || bound.may_wait())
+        return;
+    end_by({ECONNRESET, ErrorClass::link_lost,
+            fmt::format("{}; another call still tries to reconnect after {}: {}",
+                        bound.first_cause(), limit(), last_problem_.text)});
+}
+
 // Releases LOCK meanwhile.
-void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
-    last_problem_ = loss.text;
-    waiting_since_ = told_ = Clock::now();
+void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound) {
+    const auto began = Clock::now();
+    if (waiting_since_ != bound.began()) {
+        waiting_since_ = logged_ = bound.began();
+        logged_problems_.clear();
+    }
     become(State::reconnecting);
     put_text(counters_.facts().last_loss, loss.text);
     const std::shared_ptr<Association> lost = current_;
     lock.unlock();
-    auto next = try_or_give_up(*lost, loss);
+    note_problem(loss);
+    auto next = try_or_give_up(*lost, loss, bound);
     lock.lock();
+    if (state_ == State::failed)
+        return; // a call that waited has given up
     if (!next)
         return end_by(std::move(next).error());
-    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - waiting_since_);
+    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
     seen_by_child_ = next->get();
     current_ = std::move(*next);
     become(State::connected);
@@ -174,45 +210,49 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss) {
 }
 
 // Throws nothing: others wait for what it comes to.
-Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost,
-                                                          const Error& loss) noexcept {
+Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost, const Error& loss,
+                                                          CallBound& bound) noexcept {
     try {
         lost.cut();
-        return try_for(most_time_, loss);
+        return try_until_up(loss, bound);
     } catch (const std::bad_alloc&) {
         return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
     } catch (const std::exception& exception) {
         return Failure(Error{ECONNRESET, ErrorClass::link_lost,
-                             std::string("to reconnect failed: ") + exception.what()});
+                             std::string("reconnecting failed: ") + exception.what()});
     }
 }
 
-Result<std::shared_ptr<Association>> Link::try_for(milliseconds time, const Error& loss) {
-    const Deadline deadline(time);
-    const milliseconds longest_try =
-        std::max({time / least_tries, least_try, times_slower * current_->took()});
-    milliseconds pause = settings_.reconnect_delay;
-    for (unsigned tries = 1;; ++tries) {
-        auto next = try_once(std::min(longest_try, milliseconds(deadline.poll_timeout())), tries);
-        if (next)
+// A call whose sessions come up and are lost again pauses between them, too.
+Result<std::shared_ptr<Association>> Link::try_until_up(const Error& loss, CallBound& bound) {
+    Error last = loss;
+    while (bound.may_try()) {
+        if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
+            std::this_thread::sleep_for(std::min(with_jitter(pause), bound.left()));
+        const milliseconds time = bound.start_try();
+        auto next = try_once(time, bound.tries());
+        if (next) {
+            bound.count_session();
             return next;
-        const Error& why = next.error();
-        {
-            const std::lock_guard lock(mutex_);
-            last_problem_ = why.text;
         }
-        const bool goes_on = may_try_again(why);
-        if (goes_on && !deadline.passed()) {
-            const milliseconds rest(deadline.poll_timeout());
-            std::this_thread::sleep_for(std::min(with_jitter(pause), rest));
-            pause = std::min(pause * 2, longest_pause);
-            if (!deadline.passed())
-                continue;
-        }
-        return fail(goes_on ? ErrorClass::link_lost : why.kind, goes_on ? ECONNRESET : why.code,
-                    "{}; to reconnect failed ({} tries in {}): {}; {}", loss.text, tries, limit(),
-                    why.text, may_lack);
+        last = std::move(next).error();
+        note_problem(last);
+        if (!may_try_again(last))
+            return Failure(Error{last.code, last.kind, describe_tries(bound, last)});
     }
+    return Failure(Error{ECONNRESET, ErrorClass::link_lost, describe_tries(bound, last)});
+}
+
+std::string Link::describe_tries(const CallBound& bound, const Error& last) const {
+    const std::string lost_again =
+        bound.sessions() == 0
+            ? std::string()
+            : fmt::format(", of which {} led to a session that was lost before it had acknowledged "
+                          "anything",
+                          bound.sessions());
+    return fmt::format("{}; reconnecting failed ({} attempts in {}{}): {}; see \"Lost "
+                       "sessions\" in librpmem(7)",
+                       bound.first_cause(), bound.tries(), limit(), lost_again, last.text);
 }
 
 // The same pool, opened again: the daemon refuses any other (ESTALE). NUMBER: of this try.
@@ -238,7 +278,7 @@ Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned 
 void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
-        tell_waiting();
+        log_waiting();
     if (state_ != State::connected || current_->monitor().lost())
         return;
     const std::shared_ptr<Association> association = current_;
@@ -255,16 +295,28 @@ void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>&) noexc
         link->beat();
 }
 
-void Link::tell_waiting() {
+// The calling thread logs a problem of a new kind as well, once a call has waited for a while.
+void Link::note_problem(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    last_problem_ = why;
+    log_waiting();
+}
+
+void Link::log_waiting() {
     const auto now = Clock::now();
-    const bool is_first = told_ == waiting_since_;
-    if (now - told_ < (is_first ? first_word : next_word))
-        return;
-    told_ = now;
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - waiting_since_);
-    const auto most = std::chrono::duration_cast<std::chrono::seconds>(most_time_.load());
+    if (waited < first_log_time)
+        return;
+    const std::pair kind(last_problem_.kind, last_problem_.code);
+    const bool is_new = std::ranges::find(logged_problems_, kind) == logged_problems_.end();
+    if (!is_new && now - logged_ < log_interval)
+        return;
+    if (is_new)
+        logged_problems_.push_back(kind);
+    logged_ = now;
+    const auto all = std::chrono::duration_cast<std::chrono::seconds>(max_time_.load());
     services_.log.error("reconnecting to {} for {} s: {}; {} s left", name(), waited.count(),
-                        last_problem_, std::max<long>((most - waited).count(), 0));
+                        last_problem_.text, std::max<long>((all - waited).count(), 0));
 }
 
 } // namespace rpmem::initiator

@@ -8,11 +8,16 @@
 //                                  cannot, the medium has failed, or the target does not answer a
 //                                  call though it lives
 //   reconnecting  -> connected     the next generation is there
-//   reconnecting  -> failed        a refusal that no other try changes, or the time is over
+//   reconnecting  -> failed        a refusal that no other try changes, or a call has spent its
+//                                  CallBound
+//   connected     -> failed        likewise: sessions came up and acknowledged nothing
+//
+// Nothing leaves failed: what a call was told stays true until the pool is opened again.
 #pragma once
 
 #include "common/base/log.hpp"
 #include "librpmem/association.hpp"
+#include "librpmem/call_bound.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <algorithm>
@@ -24,6 +29,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rpmem::initiator {
@@ -49,19 +55,21 @@ public:
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    // The association, if it is not known to be lost; else waits until another one is there.
-    // The first caller makes it. From any thread.
-    Result<std::shared_ptr<Association>> association();
+    // Returns the association if it is not known to be lost. Otherwise waits until another one is
+    // there: the first caller makes it. BOUND is the call's. When it is used up, the link fails, so
+    // that every later call fails for the same reason. From any thread.
+    Result<std::shared_ptr<Association>> association(CallBound& bound);
     // Of the first association, before there can be another one: see Association::keep().
     void keep() noexcept { seen_by_child_.load()->keep(); }
     // A lane has sent so many bytes again. From any thread.
     void count_replayed(std::size_t bytes);
     // From any thread.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // From now on calls wait for so long at most: rpmem_close() has its own limit.
-    void hurry(std::chrono::milliseconds time) { most_time_ = std::min(time, most_time_.load()); }
-    [[nodiscard]] std::chrono::milliseconds most_time() const { return most_time_; }
-    // That, and what sets it, for messages.
+    // From now on calls try to reconnect for at most TIME: rpmem_close() has its own limit.
+    void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
+    // What a call may spend on lost sessions from now on.
+    [[nodiscard]] CallTimes times();
+    // RPMEM_RECONNECT_TIMEOUT or the limit of rpmem_close(), with its name, for messages.
     [[nodiscard]] std::string limit() const;
     // By the thread of the heartbeats, once a second.
     void beat() noexcept;
@@ -75,13 +83,17 @@ private:
     void become(State next);
     void begin_counting();
     [[nodiscard]] bool may_reconnect(const Error& loss) const;
+    [[nodiscard]] CallTimes times_locked() const;
     void end_by(Error error);
-    void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss);
-    Result<std::shared_ptr<Association>> try_or_give_up(Association& lost,
-                                                        const Error& loss) noexcept;
-    Result<std::shared_ptr<Association>> try_for(std::chrono::milliseconds time, const Error& loss);
+    void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
+    void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
+    Result<std::shared_ptr<Association>> try_or_give_up(Association& lost, const Error& loss,
+                                                        CallBound& bound) noexcept;
+    Result<std::shared_ptr<Association>> try_until_up(const Error& loss, CallBound& bound);
     Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time, unsigned number);
-    void tell_waiting();
+    [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
+    void note_problem(const Error& why);
+    void log_waiting();
     [[nodiscard]] std::string name() const;
 
     PoolArguments arguments_;
@@ -90,7 +102,7 @@ private:
     PoolCounters& counters_;           // their facts change with mutex_ locked
     std::vector<LinkThread*> threads_; // that know this link
     std::optional<transport::Secret> takeover_;
-    std::atomic<std::chrono::milliseconds> most_time_;
+    std::atomic<std::chrono::milliseconds> max_time_;
     std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it
     unsigned lanes_;
     std::atomic<Association*> seen_by_child_; // as current_
@@ -100,10 +112,11 @@ private:
     State state_ = State::connected;
     std::shared_ptr<Association> current_;
     std::optional<Error> failure_; // of State::failed
-    // Of State::reconnecting, for the log.
-    Clock::time_point waiting_since_;
-    Clock::time_point told_;
-    std::string last_problem_;
+    // Of the call that reconnects, for the log.
+    Clock::time_point waiting_since_; // its first loss
+    Clock::time_point logged_;        // the last line
+    Error last_problem_{};
+    std::vector<std::pair<ErrorClass, int>> logged_problems_; // kind and code
 };
 
 // One round of the heartbeats: see LinkThread.

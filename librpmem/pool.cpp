@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/pool.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -10,8 +11,14 @@ namespace {
 // The header of a pool, which only rpmem_set_attr() writes.
 constexpr std::size_t header_size = 4096;
 
-// rpmem_close() tries no longer to reconnect.
+// The maximum time for which rpmem_close() begins tries to reconnect.
 constexpr std::chrono::milliseconds close_time(4000);
+
+constexpr const char* missing_writes =
+    "; writes that were flushed and not acknowledged may be missing from the replica";
+constexpr const char* nothing_missing =
+    "; every write was acknowledged, so none is missing from the replica; the target does not know "
+    "that the pool is closed";
 
 constexpr std::size_t nothing_writable = SIZE_MAX; // Pool::first_writable_ of a read-only session
 
@@ -82,69 +89,22 @@ Pool::~Pool() {
     slots_.reset();
 }
 
-Result<std::shared_ptr<Association>> Pool::association(const char* call) {
+Result<std::shared_ptr<Association>> Pool::association(const char* call, CallBound& bound) {
     // Without a lock: whoever held one when the process forked is not here.
     if (inherited())
         return fail(ErrorClass::caller_fault, EPERM,
                     "{}: the pool belongs to the process that opened it, and this is a child that "
                     "it made by fork(2); a child may only close it, and open pools of its own",
                     call);
-    return in_context(call, link_->association());
+    return in_context(call, link_->association(bound));
 }
 
 // Returns one that was not lost a moment ago.
-Result<std::shared_ptr<Association>> Pool::look(const char* call) {
-    RPMEM_ASSIGN(auto association, this->association(call));
+Result<std::shared_ptr<Association>> Pool::look(const char* call, CallBound& bound) {
+    RPMEM_ASSIGN(auto association, this->association(call, bound));
     if (!association->monitor().find_lost())
         return association;
-    return this->association(call);
-}
-
-Result<> Pool::make_usable(const char* call, unsigned index) {
-    LaneSlot& slot = slots_[index];
-    const Deadline patience(link_->most_time());
-    // Once in any case: a program that was stopped has lost its session, and its patience with it.
-    for (bool is_first = true;; is_first = false) {
-        RPMEM_ASSIGN(auto association, this->association(call));
-        if (slot.association != association) {
-            if (slot.lane)
-                slot.lane->add_unconfirmed(slot.unconfirmed);
-            slot.lane = nullptr;
-            slot.association = std::move(association);
-        }
-        auto lane = slot.association->lanes().use_lane(index);
-        if (!lane) {
-            Error error = std::move(lane).error();
-            if (slot.association->loss_behind(error))
-                continue;
-            const bool may_help = error.kind == ErrorClass::link_lost &&
-                                  (is_first || !patience.passed()) &&
-                                  slot.association->can_reconnect();
-            if (!may_help)
-                return in_context(call, std::move(error));
-            slot.association->monitor().declare_lost(std::move(error));
-            continue;
-        }
-        if (const int code = repeat(**lane, slot.unconfirmed)) {
-            RPMEM_TRY(in_context(call, broken(*slot.association, **lane, code)));
-            continue;
-        }
-        slot.unconfirmed.clear();
-        slot.lane = *lane;
-        slot.lane->count_waits_in(counters_.lane(index).waits);
-        slot.monitor = &slot.association->monitor();
-        return {};
-    }
-}
-
-// Sends what the ranges hold now: by the strict way, and all of it durable in the end.
-int Pool::repeat(FrameLane& lane, const std::vector<PoolRange>& ranges) {
-    for (const PoolRange& range : ranges) {
-        if (const int code = lane.flush(range.offset, range.length, false))
-            return code;
-        link_->count_replayed(range.length);
-    }
-    return lane.drain();
+    return this->association(call, bound);
 }
 
 template <typename Operate>
@@ -155,32 +115,20 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
     return {};
 }
 
-// OPERATE is given the lane, and returns what its operations do. If the lane is lost meanwhile, the
-// operation begins anew on its successor.
+// OPERATE writes the range OWN (nothing: it writes none) on the lane that it is given, and returns
+// what its operations do. If the lane is lost meanwhile, the operation starts again on its
+// successor.
 template <typename Operate>
-Result<> Pool::on_lane(const char* call, unsigned index, Operate operate) {
+Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
+                       Operate operate) {
     const LaneSlot& slot = slots_[index];
     if (!slot.is_usable()) [[unlikely]]
-        RPMEM_TRY(make_usable(call, index));
-    std::optional<Deadline> patience;
+        RPMEM_TRY(make_usable(call, index, bound));
     while (const int code = operate(*slot.lane))
-        [[unlikely]] RPMEM_TRY(recover(call, index, code, patience));
+        [[unlikely]] RPMEM_TRY(recover(call, index, code, own, bound));
+    if (bound.has_begun()) [[unlikely]]
+        slot.lane->limit_waits(settings_.operation_timeout);
     return {};
-}
-
-Result<> Pool::recover(const char* call, unsigned index, int code,
-                       std::optional<Deadline>& patience) {
-    const LaneSlot& slot = slots_[index];
-    RPMEM_TRY(in_context(call, broken(*slot.association, *slot.lane, code)));
-    if (!patience)
-        patience.emplace(link_->most_time());
-    else if (patience->passed())
-        return fail(ErrorClass::link_lost, ECONNRESET,
-                    "{}: the session was lost again and again ({}), the last time because of this: "
-                    "{}",
-                    call, link_->limit(),
-                    slot.monitor->reason(std::chrono::milliseconds(0)).value().text);
-    return make_usable(call, index);
 }
 
 // As on_lane(), for a range that the lane is to write.
@@ -189,9 +137,10 @@ Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length
                         unsigned flags, Operate operate) {
     if (!is_writable(offset, length, lane, flags)) [[unlikely]]
         return bad_range(call, offset, length, lane, flags);
+    CallBound bound;
     if (length == 0) [[unlikely]]
-        return look(call).map([](const auto&) {});
-    return on_lane(call, lane, operate);
+        return look(call, bound).map([](const auto&) {});
+    return on_lane(call, lane, {offset, length}, bound, operate);
 }
 
 Result<> Pool::persist(std::size_t offset, std::size_t length, unsigned lane, unsigned flags) {
@@ -224,9 +173,10 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (lane >= lane_count_)
         return bad_lane("rpmem_drain", lane);
     return counted(CallKind::drain, lane, 0, [&] {
+        CallBound bound;
         if (!slots_[lane].owes())
-            return look("rpmem_drain").map([](const auto&) {});
-        return on_lane("rpmem_drain", lane, [](FrameLane& own) { return own.drain(); });
+            return look("rpmem_drain", bound).map([](const auto&) {});
+        return on_lane("rpmem_drain", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
     });
 }
 
@@ -238,7 +188,8 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
                     "rpmem_read: {} bytes at offset {} are not within the pool of {} bytes", length,
                     offset, size_of_pool());
     return counted(CallKind::read, lane, length, [&] {
-        return on_lane("rpmem_read", lane,
+        CallBound bound;
+        return on_lane("rpmem_read", lane, {}, bound,
                        [&](FrameLane& own) { return own.read(destination, offset, length); });
     });
 }
@@ -246,26 +197,31 @@ Result<> Pool::read(std::byte* destination, std::size_t offset, std::size_t leng
 Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     if (first_writable_ == nothing_writable)
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
-    return on_session("rpmem_set_attr", [&](Association& association) {
+    CallBound bound;
+    return on_session("rpmem_set_attr", bound, [&](Association& association) {
         return association.session().set_attributes({attributes});
     });
 }
 
 // ASK makes a request. It is made again if its answer does not come because the session is lost.
 template <typename Ask>
-Result<> Pool::on_session(const char* call, Ask ask) {
-    const Deadline patience(link_->most_time());
+Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
     while (true) {
-        RPMEM_ASSIGN(const auto association, look(call));
+        RPMEM_ASSIGN(const auto association, look(call, bound));
+        if (bound.has_begun())
+            association->session().answers_within(bound.limit(settings_.operation_timeout));
         Result<> asked = ask(*association);
+        if (bound.has_begun())
+            association->session().answers_within(settings_.operation_timeout);
         if (asked || asked.error().kind == ErrorClass::target_refused)
             return asked;
-        const Error error = judged(*association, asked.error());
+        const bool was_cut_short = bound.has_begun() && asked.error().code == ETIMEDOUT;
+        const Error error = was_cut_short ? asked.error() : classify(*association, asked.error());
         association->monitor().declare_lost(error);
         const bool goes_on = error.kind == ErrorClass::link_lost && association->can_reconnect();
         if (!goes_on && error.code == ETIMEDOUT)
             return in_context(call, error);
-        if (!goes_on || patience.passed())
+        if (!goes_on)
             return in_context(call,
                               association->monitor().reason(std::chrono::milliseconds(0)).value());
     }
@@ -275,14 +231,22 @@ Result<> Pool::close() {
     in_children_.reset();
     keep();
     link_->hurry(close_time);
-    Result<> drained = look("rpmem_close").map([](const auto&) {});
+    CallBound bound;
+    Result<> drained = look("rpmem_close", bound).map([](const auto&) {});
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
         if (slots_[lane].owes())
-            drained = on_lane("rpmem_close", lane, [](FrameLane& own) { return own.drain(); });
+            drained =
+                on_lane("rpmem_close", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
+    const bool owes = std::any_of(slots_.get(), slots_.get() + lane_count_,
+                                  [](const LaneSlot& slot) { return slot.owes(); });
     slots_.reset();
-    if (!drained)
-        return drained;
-    return on_session("rpmem_close", [](Association& association) { return association.close(); });
+    Result<> closed = drained
+                          ? on_session("rpmem_close", bound,
+                                       [](Association& association) { return association.close(); })
+                          : std::move(drained);
+    if (!closed && closed.error().kind == ErrorClass::link_lost)
+        closed.error().text += owes ? missing_writes : nothing_missing;
+    return closed;
 }
 
 Result<PoolSnapshot> Pool::statistics() const {
@@ -319,43 +283,6 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
     return fail(ErrorClass::caller_fault, EINVAL,
                 "{}: {} bytes at offset {} are not within the pool of {} bytes", call, length,
                 offset, size_of_pool());
-}
-
-// What another association would not change is no loss of the link: a target that breaks the
-// protocol, and one that lives and does not answer.
-Error Pool::judged(Association& association, Error error) {
-    const bool lives = association.can_resume() && !association.session().is_silent();
-    if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
-        error.kind = ErrorClass::target_refused;
-    return error;
-}
-
-Result<> Pool::broken(Association& association, const FrameLane& lane, int code) {
-    Monitor& monitor = association.monitor();
-    Session& session = association.session();
-    if (code == ETIMEDOUT) {
-        const Error late = judged(
-            association,
-            {ETIMEDOUT, ErrorClass::link_lost,
-             fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
-                         host_, settings_.operation_timeout.count())});
-        monitor.declare_lost(late);
-        const bool may_help = late.kind == ErrorClass::link_lost && association.can_reconnect();
-        return may_help ? Result<>() : Failure(late);
-    }
-    if (code == EBADMSG) {
-        Error broke = session.ending("rpmemd broke the protocol: " + lane.complaint());
-        broke.kind = ErrorClass::target_refused;
-        monitor.declare_lost(std::move(broke));
-    }
-    // A lane that breaks does so because the session ends, as a rule, which can say why.
-    if (!monitor.reason(association.explanation_time())) {
-        const std::string words = printable(lane.output());
-        monitor.declare_lost(session.ending(
-            fmt::format("a lane failed: {}{}{}", strerror(code),
-                        words.empty() ? "" : "; the target's last words there: ", words)));
-    }
-    return {};
 }
 
 } // namespace rpmem::initiator

@@ -2,7 +2,7 @@
 // One replicated pool: what the application may ask of it, and what of that is not yet durable. The
 // way to the target is the Link's.
 //
-// A lane here is a slot; Pool::make_usable() alone changes it:
+// A lane here is a slot; Pool::make_usable() and Pool::recover() change it:
 //   empty  -> usable  it is used first
 //   lost   -> usable  its association is lost, and a later one repeats what was not confirmed
 //   usable -> lost    see Monitor; nobody has to touch the slot
@@ -11,6 +11,7 @@
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
 #include "librpmem/association.hpp"
+#include "librpmem/call_bound.hpp"
 #include "librpmem/dump_exclusion.hpp"
 #include "librpmem/link.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
@@ -82,6 +83,12 @@ private:
 
         [[nodiscard]] bool is_usable() const { return lane && !monitor->lost(); }
         [[nodiscard]] bool owes() const { return (lane && lane->owes()) || !unconfirmed.empty(); }
+        // The lane is lost, and its ranges stay.
+        void leave() {
+            if (lane)
+                lane->add_unconfirmed(unconfirmed);
+            lane = nullptr;
+        }
     };
 
     Pool(const PoolArguments& arguments, const Settings& settings)
@@ -112,7 +119,8 @@ private:
     template <typename Operate>
     Result<> counted(CallKind call, unsigned lane, std::size_t length, Operate operate);
     template <typename Operate>
-    Result<> on_lane(const char* call, unsigned index, Operate operate);
+    Result<> on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
+                     Operate operate);
     template <typename Operate>
     Result<> on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
                       unsigned flags, Operate operate);
@@ -125,18 +133,26 @@ private:
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
     [[nodiscard]] std::size_t size_of_pool() const { return arguments_.size; }
-    [[nodiscard]] Result<std::shared_ptr<Association>> association(const char* call);
-    [[nodiscard]] Result<std::shared_ptr<Association>> look(const char* call);
+    [[nodiscard]] Result<std::shared_ptr<Association>> association(const char* call,
+                                                                   CallBound& bound);
+    [[nodiscard]] Result<std::shared_ptr<Association>> look(const char* call, CallBound& bound);
     template <typename Ask>
-    Result<> on_session(const char* call, Ask ask);
-    [[nodiscard]] Result<> make_usable(const char* call, unsigned index);
-    [[nodiscard]] int repeat(FrameLane& lane, const std::vector<PoolRange>& ranges);
-    // The lane returned CODE. PATIENCE bounds a call whose session is lost again and again.
-    [[nodiscard]] Result<> recover(const char* call, unsigned index, int code,
-                                   std::optional<Deadline>& patience);
-    // LANE of ASSOCIATION returned CODE: that is lost now. An error: what its call returns.
-    [[nodiscard]] Result<> broken(Association& association, const FrameLane& lane, int code);
-    [[nodiscard]] static Error judged(Association& association, Error error);
+    Result<> on_session(const char* call, CallBound& bound, Ask ask);
+
+    // What follows a loss: pool_recovery.cpp. BOUND is the call's.
+    [[nodiscard]] Result<> make_usable(const char* call, unsigned index, CallBound& bound);
+    [[nodiscard]] Result<FrameLane*> use_lane(Association& association, unsigned index,
+                                              CallBound& bound);
+    [[nodiscard]] int replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound);
+    // The operation of CALL on its lane returned CODE. It writes OWN, and will do so again.
+    [[nodiscard]] Result<> recover(const char* call, unsigned index, int code, const PoolRange& own,
+                                   CallBound& bound);
+    // LANE of ASSOCIATION returned CODE: the association is lost now. Returns an error if no other
+    // one helps the call.
+    [[nodiscard]] Result<> lose(Association& association, const FrameLane& lane, int code,
+                                const CallBound& bound);
+    [[nodiscard]] Error unreadable(std::vector<PoolRange>& ranges) const;
+    [[nodiscard]] static Error classify(Association& association, Error error);
 
     PoolArguments arguments_;
     Settings settings_;

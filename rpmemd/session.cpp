@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/session.hpp"
 
+#include "common/wire/medium_failure.hpp"
 #include "rpmemd/confinement/confinement.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/fabric_lane_server.hpp"
@@ -292,6 +293,14 @@ void Session::warn_about(wire::Provider provider) const {
 void Session::guard_memory() {
     auto [file, prefix] = open_log_channel(configuration_, LOG_ERR);
     FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, std::move(file), std::move(prefix)};
+    if (agreement_.medium_failure) {
+        constexpr std::uint64_t page = 4096; // or more
+        channels.message = [](const PartInMemory& part, FaultCause cause) {
+            return wire::encode(
+                wire::MediumFailure{part.path, 0, page, errno_of(cause), describe(cause)});
+        };
+        channels.place_of_offset = wire::place_of_offset_in_medium_failure;
+    }
     fault_guard_.reset(); // there is one at a time
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
     // The kernel tells nobody of a fault when it copies from the pool for libfabric.

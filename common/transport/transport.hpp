@@ -32,11 +32,17 @@ enum class Fault {
     none,
     closed,         // a bye came, then the end
     lost,           // the end without a bye, or an error of the socket
-    silent,         // the peer's kernel has acknowledged nothing for peer-timeout
+    silent,         // the peer's kernel acknowledged nothing for the time of TCP_USER_TIMEOUT
     broke_protocol, // a frame that the session has not agreed on
+    damaged,        // a checksum or a TLS record is wrong: bytes were altered on their way
     medium,         // memory of the pool at this end cannot be read
     local,          // a limit of this system
 };
+
+// After these faults an error frame can still be sent.
+[[nodiscard]] constexpr bool may_be_told(Fault fault) {
+    return fault == Fault::broke_protocol || fault == Fault::damaged;
+}
 
 struct ConnectionFailure {
     Fault fault = Fault::none;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/fabric_lanes.hpp"
 
+#include "common/base/deadline.hpp"
 #include "common/transport/fabric/connect.hpp"
 #include "common/transport/fabric/search.hpp"
 #include "librpmem/lanes/frame_lane.hpp"
@@ -60,11 +61,21 @@ Result<> FabricLanes::set_up() {
     return {};
 }
 
-Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index) {
-    const std::lock_guard lock(connecting_);
+// One lane after the other: each waits for those before it, and all of them within TIME.
+Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index,
+                                                        std::chrono::milliseconds time) {
+    const Deadline deadline(time);
+    const std::unique_lock lock(connecting_, time);
+    if (!lock)
+        return fail(ErrorClass::link_lost, ETIMEDOUT,
+                    "lane {} waited {} ms for the connection of other lanes "
+                    "(RPMEM_CONNECT_TIMEOUT)",
+                    index, time.count());
     RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
     own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
-    auto lane = connect_by(index, {*own_events_.back(), settings_.connect_timeout});
+    auto lane =
+        connect_by(index, {*own_events_.back(),
+                           std::chrono::milliseconds(std::max(deadline.poll_timeout(), 1))});
     if (!lane)
         own_events_.pop_back();
     return lane;

@@ -35,14 +35,15 @@ private:
     FabricLanes(const LanesRequest& request, const Settings& settings)
         : LazyLanes(request, settings) {}
     Result<> set_up();
-    Result<std::unique_ptr<FrameLane>> connect(unsigned index) override;
+    Result<std::unique_ptr<FrameLane>> connect(unsigned index,
+                                               std::chrono::milliseconds time) override;
     Result<std::unique_ptr<FrameLane>> connect_by(unsigned index, const ConnectContext& context);
 
     fabric::Provider provider_{};
     fabric::Domain domain_;
     std::unique_ptr<fabric::EventQueue> events_; // of the first lanes
     fabric::MemoryRegion pool_region_;
-    std::mutex connecting_;
+    std::timed_mutex connecting_;
     // Of lanes that are connected later, which nobody watches.
     std::vector<std::unique_ptr<fabric::EventQueue>> own_events_;
 };

@@ -37,9 +37,10 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
                      std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
                      const DirectRanges& direct_ranges)
     : group_(std::move(group)), connection_(std::move(connection)), responses_(terms), pool_(pool),
-      watch_(std::move(watch)), timeout_(timeout), method_(!terms.direct     ? Method::frames
-                                                           : terms.appliance ? Method::appliance
-                                                                             : Method::direct),
+      watch_(std::move(watch)), operation_timeout_(timeout), timeout_(timeout),
+      method_(!terms.direct     ? Method::frames
+              : terms.appliance ? Method::appliance
+                                : Method::direct),
       direct_ranges_(direct_ranges), answers_each_(terms.credits.frames == 1) {
     // A range that can become durable without the target's processor does so.
     if (method_ == Method::appliance) {
@@ -192,13 +193,28 @@ int FrameLane::sleep_for_news() {
     case WaitResult::woken:
         return watch_.is_lost() ? ECONNRESET : 0;
     case WaitResult::timed_out:
-        return ETIMEDOUT;
+        return wait_is_over();
     }
     return 0;
 }
 
+// A wait that was limited after a loss goes on like any other once the target has answered.
+int FrameLane::wait_is_over() {
+    if (timeout_ == operation_timeout_ || progress() == limited_at_)
+        return ETIMEDOUT;
+    timeout_ = operation_timeout_;
+    return 0;
+}
+
 int FrameLane::after_the_end() const {
-    return connection_->failure().fault == transport::Fault::broke_protocol ? EBADMSG : ECONNRESET;
+    switch (connection_->failure().fault) {
+    case transport::Fault::broke_protocol:
+        return EBADMSG;
+    case transport::Fault::medium:
+        return EFAULT;
+    default:
+        return ECONNRESET;
+    }
 }
 
 int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t length) {
@@ -245,7 +261,9 @@ void FrameLane::take(const FrameHeader&, std::size_t, std::span<const std::byte>
     last_words_.append(reinterpret_cast<const char*>(chunk.data()), chunk.size());
 }
 
+// Only whole frames are progress: bytes of an ack that come one by one must not stretch a wait.
 bool FrameLane::end(const FrameHeader& header, std::string&) {
+    group_->progressed();
     if (header.type == FrameType::data)
         responses_.read_complete();
     return true;

@@ -6,6 +6,7 @@
 #include "common/transport/transport.hpp"
 #include "common/wire/lane_rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -39,13 +40,14 @@ struct DirectRanges {
 };
 
 // All operations return 0, or a positive errno value after which the lane is of no more use, and
-// which it returns again: EBADMSG if the target broke the rules, ETIMEDOUT, ECONNRESET. They take
-// effect in the order of the calls. RELAXED: the target need not store aligned words of the range
-// as a whole; it does but for ranges that are written directly.
+// which it returns again: EBADMSG if the target broke the rules, EFAULT if memory of the
+// application cannot be accessed, ETIMEDOUT, ECONNRESET. They take effect in the order of the
+// calls. RELAXED: the target need not store aligned words of the range as a whole; it does but for
+// ranges that are written directly.
 class FrameLane final : private transport::Receiver {
 public:
-    // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT: for an operation, of
-    // which nothing comes.
+    // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT bounds how long an
+    // operation waits for the next whole frame of the target: parts of one do not count.
     FrameLane(std::unique_ptr<transport::Connection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
               std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
@@ -71,8 +73,19 @@ public:
     // Appends the ranges that were given to a call, in whole or in part, and are not known to be
     // durable.
     void add_unconfirmed(std::vector<PoolRange>& ranges) const;
+    // From now on a wait ends after TIME, until a frame of the target has come.
+    void limit_waits(std::chrono::milliseconds time) {
+        timeout_ = std::min(time, operation_timeout_);
+        limited_at_ = progress();
+    }
+    // Grows with each frame that is acknowledged, and with each read that has its data.
+    [[nodiscard]] std::uint64_t progress() const {
+        return responses_.acknowledged() + responses_.reads_ended();
+    }
     // How the target broke the rules, or why it has ended the lane.
     [[nodiscard]] std::string complaint() const;
+    // Why the lane has ended, as this end sees it.
+    [[nodiscard]] const std::string& failure() const { return connection_->failure().text; }
     // The target's reason for ending the lane; empty: it gave none.
     [[nodiscard]] const std::string& output() const { return last_words_; }
     // From now on, how often it waits until the target has room for more.
@@ -105,14 +118,13 @@ private:
     int ask_for_ack();
     int wait_for_acks();
     [[gnu::always_inline]] int make_progress() {
-        if (connection_->poll(*this) == 0)
-            return wait_for_news();
-        group_->progressed();
-        return 0; // if it has ended, the next call says so
+        return connection_->poll(*this) == 0 ? wait_for_news() : 0;
+        // if it has ended, the next call says so
     }
     int wait_for_room();
     int wait_for_news();
     int sleep_for_news();
+    int wait_is_over();
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 
@@ -135,7 +147,9 @@ private:
     wire::ResponseRules responses_;
     std::byte* pool_;
     LossWatch watch_;
-    std::chrono::milliseconds timeout_;
+    const std::chrono::milliseconds operation_timeout_;
+    std::chrono::milliseconds timeout_; // that, or less until the progress is beyond limited_at_
+    std::uint64_t limited_at_ = 0;
     std::size_t coalesced_ = 0; // bytes of the frames that wait for others
     bool ack_is_asked_ = true;  // for the last write
     Method method_;

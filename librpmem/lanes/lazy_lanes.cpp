@@ -3,12 +3,12 @@
 
 namespace rpmem::initiator {
 
-Result<FrameLane*> LazyLanes::use_lane(unsigned index) {
+Result<FrameLane*> LazyLanes::use_lane(unsigned index, std::chrono::milliseconds time) {
     if (FrameLane* const connected = lane(index))
         return connected;
     const std::lock_guard lock(slots_[index].connecting);
     if (!slots_[index].lane) {
-        RPMEM_ASSIGN(auto connected, connect(index));
+        RPMEM_ASSIGN(auto connected, connect(index, time));
         put(index, std::move(connected));
     }
     return slots_[index].lane.get();

@@ -12,6 +12,7 @@
 #include "librpmem/settings/settings.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,8 +49,8 @@ public:
     [[nodiscard]] FrameLane* lane(unsigned index) const {
         return slots_[index].ready.load(std::memory_order_acquire);
     }
-    // The lane, connected now if it was not. From any thread.
-    Result<FrameLane*> use_lane(unsigned index);
+    // The lane, connected now if it was not, which may take TIME. From any thread.
+    Result<FrameLane*> use_lane(unsigned index, std::chrono::milliseconds time);
     // In a child made by fork(2).
     void release_in_child();
 
@@ -59,7 +60,8 @@ public:
 
 protected:
     // One thread at a time for each lane.
-    virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index) = 0;
+    virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index,
+                                                       std::chrono::milliseconds time) = 0;
     void put(unsigned index, std::unique_ptr<FrameLane> lane);
     // For those who own what lanes need.
     void end_all() { slots_.reset(); }

@@ -36,12 +36,8 @@ Result<std::unique_ptr<LazyLanes>> TcpLanes::open(const LanesRequest& request,
     return lanes;
 }
 
-Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index) {
-    return connect(index, settings_.connect_timeout);
-}
-
 Result<std::unique_ptr<FrameLane>> TcpLanes::connect(unsigned index,
-                                                     std::chrono::milliseconds time) const {
+                                                     std::chrono::milliseconds time) {
     transport::SystemRandom random;
     RPMEM_ASSIGN(auto opened,
                  transport::connect_lane(

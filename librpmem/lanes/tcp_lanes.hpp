@@ -21,9 +21,8 @@ public:
 private:
     TcpLanes(const LanesRequest& request, const Settings& settings)
         : LazyLanes(request, settings) {}
-    Result<std::unique_ptr<FrameLane>> connect(unsigned index) override;
     Result<std::unique_ptr<FrameLane>> connect(unsigned index,
-                                               std::chrono::milliseconds time) const;
+                                               std::chrono::milliseconds time) override;
 
     std::optional<transport::TlsContext> tls_;
 };

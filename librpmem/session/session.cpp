@@ -146,7 +146,7 @@ Failure Session::timed_out(std::string_view when, const Limit& limit) {
 // For a daemon that has said all it had to say and ends.
 std::string Session::with_error_text(const std::string& text) {
     const Deadline deadline(words_time_);
-    while (channel_->error_fd() >= 0) {
+    while (channel_->error_fd() >= 0 && !deadline.passed()) {
         const auto ready = wait_readable(channel_->error_fd(), deadline);
         if (!ready || !*ready)
             break;
@@ -186,7 +186,8 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         const auto got = channel_->receive(bytes, next_word(deadline));
         if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
             return Failure(silent());
-        if (!got)
+        // Messages that nobody asked for, one after the other, are no answer.
+        if (!got || deadline.passed())
             return timed_out("for an answer of rpmemd", request_limit_);
         if (*got < bytes.size())
             return ended_early("before it answered");

@@ -44,9 +44,10 @@ Error Session::torn() const {
 
 std::optional<Error> Session::look_at_messages() {
     channel_->collect_error_text();
-    // A daemon that talks without end is looked at again later.
-    constexpr int most_messages = 64;
-    for (int count = 0; count < most_messages; ++count) {
+    // A daemon that sends without end, or byte by byte, is looked at again later.
+    constexpr int max_messages = 64;
+    const Deadline deadline(words_time_);
+    for (int count = 0; count < max_messages && !deadline.passed(); ++count) {
         pollfd fd = {channel_->output_fd(), POLLIN, 0};
         if (::poll(&fd, 1, 0) <= 0)
             break;

@@ -4,12 +4,16 @@
 #include "common/base/signal_safe.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -37,11 +41,29 @@ std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& di
 
 } // namespace
 
+const char* describe(FaultCause cause) {
+    switch (cause) {
+    case FaultCause::truncated:
+        return "it was truncated";
+    case FaultCause::no_space:
+        return "it has a hole there, and its file system or a quota is full";
+    case FaultCause::bad_block:
+        break;
+    }
+    return "its medium has a bad block, or its file system failed";
+}
+
+int errno_of(FaultCause cause) { return cause == FaultCause::no_space ? ENOSPC : EIO; }
+
 // The facts that are known before there is a fault in a part.
 struct FaultGuard::Record {
+    struct Cause {
+        std::string after;                      // the offset
+        mutable std::vector<std::byte> message; // the offset is added
+    };
     PartInMemory part;
     std::string before; // the offset
-    std::string after;
+    std::array<Cause, all_fault_causes.size()> causes;
     mutable std::string text; // room for all of it
 };
 
@@ -53,6 +75,32 @@ struct FaultGuard::Records {
 
 namespace {
 
+// Of a fault that is beyond neither the file nor its blocks, only the medium can be the cause.
+FaultCause cause_of(const PartInMemory& part, std::uint64_t offset) {
+    constexpr std::uint64_t block = 512; // of st_blocks, see stat(3type)
+    struct stat status {};
+    if (part.fd < 0 || ::fstat(part.fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return FaultCause::bad_block;
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (offset >= size)
+        return FaultCause::truncated;
+    const bool has_holes = static_cast<std::uint64_t>(status.st_blocks) * block < size;
+    return has_holes ? FaultCause::no_space : FaultCause::bad_block;
+}
+
+// In one piece: the thread of the heartbeats writes there, too.
+void put_message(const FaultChannels& channels, std::span<std::byte> message,
+                 std::uint64_t offset) {
+    if (message.size() < channels.place_of_offset + sizeof(offset))
+        return;
+    for (std::byte& byte : message.subspan(channels.place_of_offset, sizeof(offset))) {
+        byte = static_cast<std::byte>(offset >> 56);
+        offset <<= 8;
+    }
+    put(channels.output, {reinterpret_cast<const char*>(message.data()), message.size()},
+        timeout_ms);
+}
+
 std::atomic<void*> active = nullptr; // FaultGuard::Records
 std::atomic<bool> is_ending = false;
 
@@ -63,13 +111,19 @@ FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
     records_->channels = std::move(channels);
     for (PartInMemory& part : parts) {
         Record record{std::move(part), {}, {}, {}};
+        std::size_t longest = 0;
+        for (const FaultCause cause : all_fault_causes) {
+            Record::Cause& known = record.causes[static_cast<std::size_t>(cause)];
+            known.after = fmt::format(": {}; restore the pool from a replica\n", describe(cause));
+            if (records_->channels.message)
+                known.message = records_->channels.message(record.part, cause);
+            longest = std::max(longest, known.after.size());
+        }
         record.before =
             fmt::format("rpmemd: the session ends: part {} cannot be read or written at offset ",
                         record.part.path);
-        record.after = ": it was truncated, its file system is full, or its medium has a bad "
-                       "block; restore the pool from a replica\n";
         record.text.reserve(records_->channels.log_prefix.size() + record.before.size() +
-                            most_digits + record.after.size());
+                            most_digits + longest);
         records_->parts.push_back(std::move(record));
     }
     active = records_.get();
@@ -115,12 +169,12 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     // The room is there: nothing is allocated.
     std::string& text = record.text;
     text.append(records.channels.log_prefix);
-    text.append(record.before).append(number).append(record.after);
+    const Record::Cause& cause =
+        record.causes[static_cast<std::size_t>(cause_of(record.part, offset))];
+    text.append(record.before).append(number).append(cause.after);
     const std::size_t prefix = records.channels.log_prefix.size();
     put(records.channels.error, std::string_view(text).substr(prefix), timeout_ms);
-    const auto& message = record.part.last_message;
-    put(records.channels.output, {reinterpret_cast<const char*>(message.data()), message.size()},
-        timeout_ms);
+    put_message(records.channels, cause.message, offset);
     put(records.channels.log.get(), text, timeout_ms);
     ::_exit(EXIT_FAILURE);
 }

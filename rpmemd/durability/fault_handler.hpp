@@ -6,8 +6,10 @@
 
 #include "common/base/unique_fd.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,16 +20,26 @@ struct PartInMemory {
     std::string path;
     const std::byte* begin;
     std::size_t size;
-    std::uint64_t offset;                // of BEGIN in the file
-    std::vector<std::byte> last_message; // for the peer; empty: none
+    std::uint64_t offset; // of BEGIN in the file
+    int fd = -1;          // of the file
 };
+
+// The causes of a fault, as far as the file's size and its blocks tell them.
+enum class FaultCause { truncated, no_space, bad_block };
+inline constexpr std::array<FaultCause, 3> all_fault_causes{
+    FaultCause::truncated, FaultCause::no_space, FaultCause::bad_block};
+[[nodiscard]] const char* describe(FaultCause cause);
+[[nodiscard]] int errno_of(FaultCause cause);
 
 // The files for the record of a fault. All descriptors are open before.
 struct FaultChannels {
     int error = -1;  // the text
-    int output = -1; // the part's last message
+    int output = -1; // the message for the peer
     UniqueFd log;    // the text again, behind LOG_PREFIX
     std::string log_prefix;
+    // Returns the message for the peer, to which the handler adds the offset; null: none.
+    std::function<std::vector<std::byte>(const PartInMemory& part, FaultCause cause)> message{};
+    std::size_t place_of_offset = 0; // in the message: 8 bytes, big-endian
 };
 
 // While it lives, faults in PARTS end the process in this way, with exit status 1; all others have

@@ -115,11 +115,8 @@ std::string Medium::failure_text() const {
 std::vector<PartInMemory> Medium::parts() const {
     std::vector<PartInMemory> parts;
     for (const Range& range : ranges_)
-        parts.push_back({range.path,
-                         range.begin,
-                         static_cast<std::size_t>(range.end - range.begin),
-                         range.offset,
-                         {}});
+        parts.push_back({range.path, range.begin, static_cast<std::size_t>(range.end - range.begin),
+                         range.offset, range.fd});
     return parts;
 }
 

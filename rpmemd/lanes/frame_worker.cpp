@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds leaving_tick(50);
 // Nothing more comes or goes. One whose peer broke the rules has ended, and is still to be told.
 bool has_closed(const transport::Connection& connection) {
     return connection.fd() < 0 ||
-           (connection.ended() && connection.failure().fault != transport::Fault::broke_protocol);
+           (connection.ended() && !transport::may_be_told(connection.failure().fault));
 }
 
 } // namespace

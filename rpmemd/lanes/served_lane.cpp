@@ -35,7 +35,7 @@ bool ServedLane::serve() {
     const transport::ConnectionFailure& failure = connection_->failure();
     if (failure.fault == Fault::medium)
         find_unreadable_page();
-    if (failure.fault == Fault::broke_protocol || failure.fault == Fault::medium)
+    if (transport::may_be_told(failure.fault) || failure.fault == Fault::medium)
         note(failure.text);
     if (!problem_.empty() || connection_->ended())
         return false;
@@ -127,7 +127,7 @@ void ServedLane::note(std::string problem) {
 }
 
 void ServedLane::send_error() {
-    const bool broke_rules = connection_->failure().fault == Fault::broke_protocol;
+    const bool broke_rules = transport::may_be_told(connection_->failure().fault);
     say(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
         broke_rules ? EBADMSG : EIO, problem_);
 }

@@ -7,6 +7,7 @@
 //   FAILING_DISK_NUMBER=N       of the sync of this page whose write is lost, counted from 1
 //   FAILING_DISK_SEED=N         decides who is told
 //   FAILING_DISK_STALL=N        milliseconds: that sync takes so long, and nothing is lost
+//   FAILING_DISK_ENDS=1         the daemon ends in that sync instead
 //   FAILING_DISK_WHOLE=1        a sync of all of the file writes all pages; else its header page
 //                               only: then the test writes the others by msync
 #include <dlfcn.h>
@@ -87,6 +88,8 @@ public:
             loses = covers && ++syncs_ == number_;
             untold_ = untold_ || (loses && stall_.count() == 0);
         }
+        if (loses && ends_)
+            ::_exit(1);
         if (loses)
             std::this_thread::sleep_for(stall_);
         wait();
@@ -105,7 +108,7 @@ public:
 private:
     FailingDisk()
         : bad_(number_of("FAILING_DISK_OFFSET") / page), number_(number_of("FAILING_DISK_NUMBER")),
-          stall_(number_of("FAILING_DISK_STALL")),
+          stall_(number_of("FAILING_DISK_STALL")), ends_(number_of("FAILING_DISK_ENDS") == 1),
           random_(static_cast<std::mt19937::result_type>(number_of("FAILING_DISK_SEED"))) {
         const char* const part = std::getenv("FAILING_DISK_PART");
         part_ = part ? part : "";
@@ -124,6 +127,7 @@ private:
     std::uint64_t bad_;
     std::uint64_t number_;
     std::chrono::milliseconds stall_;
+    bool ends_;
     std::mutex mutex_;
     std::mt19937 random_;
     std::vector<Mapped> mapped_;

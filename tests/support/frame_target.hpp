@@ -7,6 +7,7 @@
 #include "common/wire/frame.hpp"
 #include "tests/support/bare_end.hpp"
 
+#include <climits>
 #include <mutex>
 
 namespace rpmem::test {
@@ -16,6 +17,8 @@ namespace rpmem::test {
 struct LaneAnswer {
     bool is_good = true;
     std::vector<std::byte> bytes{};
+    std::chrono::milliseconds pause{0}; // after each byte of an ack
+    unsigned limit = UINT_MAX;          // frames that are answered
 };
 inline const LaneAnswer good_answer{};
 inline const LaneAnswer no_answer{.is_good = false};
@@ -86,7 +89,8 @@ private:
                             lane.come.begin() + static_cast<std::ptrdiff_t>(size));
             if (header->type == wire::FrameType::bye)
                 continue;
-            answer(lane, *header);
+            if (messages_ < answer_.limit)
+                answer(lane, *header);
             ++messages_;
         }
     }
@@ -96,7 +100,13 @@ private:
             return say(lane, answer_.bytes);
         if (header.type != wire::FrameType::read) {
             const auto ack = wire::encode({.type = wire::FrameType::ack, .number = header.number});
-            return say(lane, ack);
+            if (answer_.pause.count() == 0)
+                return say(lane, ack);
+            for (const std::byte& byte : ack) {
+                say(lane, {&byte, 1});
+                std::this_thread::sleep_for(answer_.pause);
+            }
+            return;
         }
         wire::FrameHeader data = header;
         data.type = wire::FrameType::data;

@@ -166,6 +166,62 @@ private:
     std::thread thread_;
 };
 
+// Runs SCRIPT for every session that settings() lead here, one after the other. NUMBER: from 0 on.
+// When it returns, the daemon's ends are closed. What goes wrong in a script ends that session.
+class RepeatedDaemon {
+public:
+    explicit RepeatedDaemon(std::function<void(DaemonEnd&, unsigned number)> script) {
+        std::signal(SIGPIPE, SIG_IGN);
+        // As ScriptedDaemon, with a directory for each session.
+        std::ofstream(directory_ / "ssh")
+            << "#!/bin/sh\ncd " << directory_.native() << "\nn=0\n"
+            << "while ! mkdir $n 2>/dev/null; do n=$((n + 1)); done\n"
+            << "cd $n && mkfifo input output error && : >ready\nexec 3<&0\n"
+            << "cat <&3 1<>input 2>/dev/null &\n"
+            << "cat <error >&2 3<&- &\nexec cat <output 3<&-\n";
+        std::filesystem::permissions(directory_ / "ssh", std::filesystem::perms::owner_all);
+        thread_ = std::thread([this, script = std::move(script)] {
+            while (await_session()) {
+                try {
+                    DaemonEnd end(directory_ / std::to_string(sessions_));
+                    script(end, sessions_);
+                } catch (const std::exception&) {
+                }
+                ++sessions_;
+            }
+        });
+    }
+    ~RepeatedDaemon() {
+        is_over_ = true;
+        thread_.join();
+    }
+    RepeatedDaemon(const RepeatedDaemon&) = delete;
+    RepeatedDaemon& operator=(const RepeatedDaemon&) = delete;
+
+    [[nodiscard]] initiator::Settings settings() const {
+        initiator::Settings settings =
+            initiator::read_settings([](const char*) -> const char* { return nullptr; });
+        settings.ssh = directory_ / "ssh";
+        settings.enable_verbs = false;
+        return settings;
+    }
+    [[nodiscard]] unsigned sessions() const { return sessions_; } // that are over
+
+private:
+    bool await_session() {
+        const auto ready = directory_ / std::to_string(sessions_) / "ready";
+        while (!is_over_ && !std::filesystem::exists(ready))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return !is_over_;
+    }
+
+    const TemporaryDirectory temporary_;
+    const std::filesystem::path directory_ = temporary_.path();
+    std::atomic<unsigned> sessions_ = 0;
+    std::atomic<bool> is_over_ = false;
+    std::thread thread_;
+};
+
 // What a daemon of this version says first, for one lane of PROVIDER; returns its words.
 inline wire::Bytes offer(const DaemonEnd& end, std::uint64_t capabilities, wire::Provider provider,
                          const wire::SessionSecret& secret = {}) {

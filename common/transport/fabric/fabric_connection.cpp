@@ -272,6 +272,8 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
                handshake_           ? "ended before it was open"
                : encoding_.is_0_1() ? "was closed by the peer"
                                     : "the peer ended it without a bye");
+    if (bytes > 0) // messages come as a whole, so each is progress
+        group_.progressed();
     return bytes;
 }
 

@@ -22,6 +22,7 @@
 namespace rpmem::transport {
 namespace {
 
+constexpr const char* nothing_answers = "nothing answers there: is the port reachable (firewall)?";
 constexpr const char* nobody_answers =
     "it is connected, and the target says nothing: another program may have the port";
 
@@ -80,7 +81,7 @@ Result<> Attempt::wait(short events, const char* stage) {
         std::array<pollfd, 2> fds{
             {{stream_->fd(), events, 0}, {options_.limits.watch.fd, POLLIN, 0}}};
         const int found = ::poll(fds.data(), fds.size(), deadline_.poll_timeout());
-        if (found > 0 && fds[0].revents != 0)
+        if (found > 0 && fds[0].revents != 0 && !deadline_.passed())
             return {};
         if (found > 0 && sees_loss(options_))
             return failed(ECONNRESET, "the session ended");
@@ -98,19 +99,27 @@ Result<> Attempt::open() {
     const AddressList& address = *found;
     UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made)
-        return failed(errno, fmt::format("no socket: {}{}", strerror(errno),
-                                         limit_behind(errno, "each lane in use takes one")));
+        return fail(ErrorClass::resource_limit, errno, "{}: no socket: {}{}", name_,
+                    strerror(errno), limit_behind(errno, "each lane in use takes one"));
     const int socket = made.get();
     stream_ = std::make_unique<SocketStream>(std::move(made));
     prepare_lane_socket(socket, options_.peer_timeout);
     if (::connect(socket, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS)
         return failed(errno, strerror(errno));
-    RPMEM_TRY(wait(POLLOUT, "nothing answers there: is the port reachable (firewall)?"));
+    RPMEM_TRY(wait(POLLOUT, nothing_answers));
     int code = 0;
     socklen_t size = sizeof(code);
     static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size));
     if (code == ECONNREFUSED)
         return failed(code, "nobody listens there");
+    // The kernel gives up after TCP_USER_TIMEOUT, which may be shorter than the wait.
+    if (code == ETIMEDOUT)
+        return failed(code, fmt::format("{} (waited {} ms, RPMEM_PEER_TIMEOUT)", nothing_answers,
+                                        options_.peer_timeout.count()));
+    if (code == EHOSTUNREACH || code == ENETUNREACH)
+        return failed(code, fmt::format("{}: is there a route to the target, and does a firewall "
+                                        "reject the port?",
+                                        strerror(code)));
     if (code != 0)
         return failed(code, strerror(code));
     return {};

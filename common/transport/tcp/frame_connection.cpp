@@ -27,6 +27,10 @@ iovec iovec_of(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
+// TCP_USER_TIMEOUT and keepalive are set to it.
+constexpr const char* no_acknowledgement =
+    "the peer's kernel acknowledged nothing for the time of RPMEM_PEER_TIMEOUT or peer-timeout";
+
 Fault fault_of(int code) {
     switch (code) {
     case ETIMEDOUT:
@@ -37,7 +41,7 @@ Fault fault_of(int code) {
     case ENOBUFS:
         return Fault::local;
     case EPROTO: // of a stream with rules of its own
-        return Fault::broke_protocol;
+        return Fault::damaged;
     default:
         return Fault::lost;
     }
@@ -199,23 +203,25 @@ void FrameConnection::poll_broken() {
 void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
     if (got == -EAGAIN) { // after what came before, this end tells why it cannot send
         if (asked_network && sending_ == Sending::failed)
-            fail_by(fault_of(send_code_), send_code_, "cannot send");
+            fail_by(fault_of(send_code_), send_code_,
+                    send_code_ == ETIMEDOUT ? no_acknowledgement : "cannot send");
         return;
     }
     const int code = got < 0 ? static_cast<int>(-got) : ECONNRESET;
     const bool in_order = got == 0 && receiving_ == Receiving::bye;
     fail_by(in_order ? Fault::closed : fault_of(code), code,
-            in_order         ? "was closed by the peer"
-            : got == 0       ? "the peer ended it without a bye"
-            : code == EPROTO ? "broke the rules of the stream"
-                             : "cannot receive");
+            in_order            ? "was closed by the peer"
+            : got == 0          ? "the peer ended it without a bye"
+            : code == EPROTO    ? "received what does not fit the stream"
+            : code == ETIMEDOUT ? no_acknowledgement
+                                : "cannot receive");
 }
 
 [[gnu::always_inline]] inline bool
 FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
                        Receiver& receiver) {
     if (!wire::decode(bytes, header_)) [[unlikely]]
-        return broke("sent a header that does not have its checksum");
+        return damaged("received a header with a wrong checksum: bytes were altered on their way");
     if (header_.type == FrameType::bye) [[unlikely]] {
         enter(Receiving::bye);
         return true;
@@ -351,9 +357,14 @@ bool FrameConnection::broke(std::string_view what) {
     return false;
 }
 
+bool FrameConnection::damaged(std::string_view what) {
+    fail_by(Fault::damaged, EBADMSG, what);
+    return false;
+}
+
 void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
     std::string why;
-    if (code == EPROTO || (fault != Fault::broke_protocol && fault != Fault::closed)) {
+    if (code == EPROTO || (code != EBADMSG && fault != Fault::closed)) {
         const std::string_view known = stream_ ? stream_->reason() : std::string_view();
         why = fmt::format(": {}", known.empty() ? strerror(code) : known);
     }
@@ -362,7 +373,7 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
                             "received)",
                             name_, fault == Fault::broke_protocol ? "the peer " : "", what, why,
                             sent_bytes_, waiting_, posted_, received_bytes_)};
-    enter(fault == Fault::broke_protocol ? Receiving::broken : Receiving::ended);
+    enter(may_be_told(fault) ? Receiving::broken : Receiving::ended);
 }
 
 // The peer's earlier frames go first: poll() tells of this.

@@ -10,7 +10,8 @@
 //   header     | payload   | a header has come that the receiver takes
 //   payload    | header    | all of its frame has come
 //   header     | bye       | a bye has come
-//   each       | broken    | the peer broke the rules: it may be told so, what it sends is dropped
+//   each       | broken    | the peer violated the protocol, or what it sent was damaged: this end
+//              |           | may still send an error; further input is dropped
 //   each       | ended     | nothing will come: after a bye, or why is in failure()
 #pragma once
 
@@ -76,6 +77,7 @@ private:
     std::size_t hand_on(std::span<const std::byte> bytes, Receiver& receiver);
     bool advance(std::size_t size, Receiver& receiver);
     bool broke(std::string_view what);
+    bool damaged(std::string_view what);
     void fail_by(Fault fault, int code, std::string_view what);
     void send_failed(int code);
     void let_go();

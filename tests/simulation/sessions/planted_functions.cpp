@@ -57,8 +57,9 @@ Drain real_drain __asm__("__real__ZN5rpmem9initiator9FrameLane5drainEv");
 using AddUnconfirmed = void(const FrameLane*, Ranges&);
 AddUnconfirmed real_add __asm__(
     "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
-using UseLane = Result<FrameLane*>(LazyLanes*, unsigned);
-UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator9LazyLanes8use_laneEj");
+using UseLane = Result<FrameLane*>(LazyLanes*, unsigned, std::chrono::milliseconds);
+UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
+                              "lSt5ratioILl1ELl1000EEEE");
 using Beat = std::optional<Error>(initiator::Session*);
 Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
 using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
@@ -107,9 +108,12 @@ void planted_add(const FrameLane* lane, Ranges& ranges) {
         std::erase(ranges, range);
 }
 
-UseLane planted_use_lane __asm__("__wrap__ZN5rpmem9initiator9LazyLanes8use_laneEj");
-Result<FrameLane*> planted_use_lane(LazyLanes* lanes, unsigned index) {
-    auto lane = real_use_lane(lanes, index);
+UseLane
+    planted_use_lane __asm__("__wrap__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
+                             "lSt5ratioILl1ELl1000EEEE");
+Result<FrameLane*> planted_use_lane(LazyLanes* lanes, unsigned index,
+                                    std::chrono::milliseconds time) {
+    auto lane = real_use_lane(lanes, index, time);
     if (!lane || state.planted == Planted::none)
         return lane;
     if (!state.first)

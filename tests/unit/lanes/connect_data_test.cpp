@@ -160,7 +160,8 @@ TEST_F(LaneConnectData, WrongTokenAndLanesThatThereAreNot) {
 TEST_F(LaneConnectData, LanesThatAreConnectedAlready) {
     const auto lanes = served_lanes();
     expect_refusal(good_greeting(0), "it is connected already");
-    ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));
+    ASSERT_TRUE(ServedSession::succeeds_in_time(
+        [&] { return lanes->use_lane(1, test::fabric_patience).has_value(); }));
     expect_refusal(good_greeting(1), "it is connected already");
     EXPECT_EQ(lanes->lane(0)->persist(0, 8, false), 0);
     EXPECT_EQ(lanes->lane(1)->persist(0, 8, false), 0);

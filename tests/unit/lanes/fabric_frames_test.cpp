@@ -36,7 +36,7 @@ protected:
     }
 
     [[nodiscard]] FrameLane& lane(unsigned index = 0) const {
-        return *value_of(lanes->use_lane(index));
+        return *value_of(lanes->use_lane(index, test::fabric_patience));
     }
     void fill(const Range& range) {
         for (std::size_t i = 0; i < range.size; ++i)
@@ -210,10 +210,11 @@ TEST(FabricLanesTime, IsTheWholeOfItForLaterLanes) {
         request_for(*served.server, memory, PersistMethod::general_purpose, watch.fd()), settings,
         test::fabric_patience));
     served.sleep(true);
-    EXPECT_TRUE(test::failed(lanes->use_lane(1), ETIMEDOUT, "2321 ms"));
+    EXPECT_TRUE(test::failed(lanes->use_lane(1, settings.connect_timeout), ETIMEDOUT, "2321 ms"));
     served.sleep(false);
     // The lane can be connected later.
-    ASSERT_TRUE(ServedSession::succeeds_in_time([&] { return lanes->use_lane(1).has_value(); }));
+    ASSERT_TRUE(ServedSession::succeeds_in_time(
+        [&] { return lanes->use_lane(1, test::fabric_patience).has_value(); }));
     EXPECT_EQ(lanes->lane(1)->persist(page, 64, false), 0);
     EXPECT_TRUE(served.pool.is_untouched_but(page, 64));
 }

@@ -38,6 +38,13 @@ UniqueFd file_of(std::size_t bytes) {
     return file;
 }
 
+// The cause, room for the offset, and an end.
+std::vector<std::byte> message_of(const PartInMemory&, FaultCause cause) {
+    std::vector<std::byte> message(10, std::byte{'.'});
+    message[0] = static_cast<std::byte>('0' + static_cast<char>(cause));
+    return message;
+}
+
 // A child has a part of one page less than is mapped of it, and does FAULT with its memory.
 template <typename Fault>
 Death die_of(Fault fault) {
@@ -50,12 +57,8 @@ Death die_of(Fault fault) {
     if (child == 0) {
         auto* const memory = static_cast<std::byte*>(
             ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
-        const FaultGuard guard({{"/pools/part1",
-                                 memory,
-                                 mapping_size,
-                                 0,
-                                 {std::byte{'E'}, std::byte{'I'}, std::byte{'O'}}}},
-                               {error.get(), output.get(), std::move(log), "<3>"});
+        const FaultGuard guard({{"/pools/part1", memory, mapping_size, 0, part.get()}},
+                               {error.get(), output.get(), std::move(log), "<3>", message_of, 1});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
     }
@@ -67,14 +70,21 @@ Death die_of(Fault fault) {
     return death;
 }
 
-void expect_record(const Death& death, const std::string& place) {
+void expect_record(const Death& death, const std::string& place,
+                   FaultCause cause = FaultCause::truncated) {
     ASSERT_TRUE(WIFEXITED(death.status)) << death.status;
     EXPECT_EQ(WEXITSTATUS(death.status), EXIT_FAILURE);
     EXPECT_EQ(death.error.find("rpmemd: the session ends: part /pools/part1 "), 0U) << death.error;
     EXPECT_TRUE(test::contains(death.error, "at offset " + place + ":"));
     EXPECT_EQ(death.error.back(), '\n');
     EXPECT_EQ(death.log, "<3>" + death.error);
-    EXPECT_EQ(death.output, "EIO");
+    const std::uint64_t offset = std::stoull(place);
+    ASSERT_EQ(death.output.size(), 10U);
+    EXPECT_EQ(death.output.front(), '0' + static_cast<char>(cause));
+    for (unsigned i = 0; i < sizeof(offset); ++i)
+        EXPECT_EQ(static_cast<unsigned char>(death.output[1 + i]),
+                  static_cast<unsigned char>(offset >> (8 * (7 - i))));
+    EXPECT_TRUE(test::contains(death.error, describe(cause)));
 }
 
 TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
@@ -95,7 +105,13 @@ TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
                       ::mprotect(memory, page, PROT_READ);
                       *const_cast<volatile std::byte*>(memory) = std::byte{1};
                   }),
-                  "0");
+                  "0", FaultCause::no_space); // all of the file is a hole
+    expect_record(die_of([](std::byte* memory) {
+                      std::memset(memory, 1, mapping_size - page);
+                      ::mprotect(memory, page, PROT_READ);
+                      *const_cast<volatile std::byte*>(memory) = std::byte{1};
+                  }),
+                  "0", FaultCause::bad_block);
 }
 
 // Of AddressSanitizer, whose own report is the default action.

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A target whose sessions come up, and are lost before they have acknowledged anything, for ever:
+// promise 5 of docs/reliability.md. Each session here is a real login and a real lane, and each
+// call has to give up in the time that the promise allows. A loop without a bound hangs the test.
+#include "tests/unit/librpmem/scripted_pool.hpp"
+
+namespace rpmem::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds reconnect_timeout(1500);
+constexpr milliseconds one_try(3000); // the minimum
+constexpr milliseconds busy(4000);    // other tests run beside this one
+constexpr milliseconds operation_timeout(1000);
+
+// What the lanes of a session answer, and for how long they do so.
+struct Life {
+    LaneAnswer answer = no_answer;
+    unsigned frames = 1; // that come before the daemon ends
+    bool floods = false; // it sends heartbeats all the time, once it has heard a request
+};
+
+// The daemon of each session opens the pool, has one lane, and ends.
+class DyingTarget {
+public:
+    // LIVES of the first sessions; the last one is that of all others, too.
+    explicit DyingTarget(std::vector<Life> lives)
+        : lives_(std::move(lives)), daemon_([this](DaemonEnd& end, unsigned number) {
+              serve(end, lives_[std::min<std::size_t>(number, lives_.size() - 1)]);
+          }) {}
+
+    // TIME: of RPMEM_RECONNECT_TIMEOUT.
+    Pool& open(milliseconds time = reconnect_timeout) {
+        Settings settings = daemon_.settings();
+        settings.reconnect_timeout = time;
+        settings.operation_timeout = operation_timeout;
+        settings.reconnect_delay = milliseconds(20);
+        settings.peer_timeout = milliseconds(4000);
+        pool_ = value_of(Pool::open(memory_.arguments(), nullptr, settings));
+        return *pool_;
+    }
+    [[nodiscard]] unsigned sessions() const { return daemon_.sessions(); }
+
+private:
+    static void serve(DaemonEnd& end, const Life& life) {
+        auto transcript = greet_over_tcp(end, wire::all_capabilities);
+        const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
+        end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
+        FrameTarget target(life.answer);
+        const wire::Bytes request = end.hear_request();
+        const wire::Bytes response =
+            wire::encode(wire::OpenResponse{wire::Status::success, in_band_to(target.port()), {}});
+        transcript.add(request, response);
+        target.secure(value_of(transcript.prove_by(1, login.generation)));
+        end.say(response);
+        const Deadline deadline(std::chrono::seconds(30));
+        if (life.floods) {
+            end.hear_request();
+            while (!deadline.passed())
+                end.say(wire::encode_target_heartbeat()); // throws when nobody listens any more
+        }
+        while (target.messages() < life.frames && !deadline.passed())
+            std::this_thread::sleep_for(milliseconds(1));
+    }
+
+    std::vector<Life> lives_;
+    ScriptedMemory memory_;
+    RepeatedDaemon daemon_;
+    std::unique_ptr<Pool> pool_;
+};
+
+Result<> timed(const std::function<Result<>()>& call, milliseconds most) {
+    const Deadline deadline(most);
+    Result<> result = call();
+    EXPECT_FALSE(deadline.passed()) << "took longer than " << most.count() << " ms";
+    return result;
+}
+
+// The range of the call itself starts again in each session; one that was flushed is replayed.
+TEST(DyingTarget, EachCallGivesUpInThePromisedTime) {
+    static std::vector<std::byte> place(64);
+    const std::vector<Call> calls = {
+        {"rpmem_persist", [](Pool& pool) { return pool.persist(0, 64, 0, 0); }},
+        {"rpmem_deep_persist", [](Pool& pool) { return pool.deep_persist(0, 64, 0); }},
+        {"rpmem_read", [](Pool& pool) { return pool.read(place.data(), 0, 64, 0); }},
+        {"rpmem_drain",
+         [](Pool& pool) {
+             const auto flushed = pool.flush(0, 64, 0, 0);
+             return flushed ? pool.drain(0, 0) : flushed;
+         }},
+        {"rpmem_persist", [](Pool& pool) {
+             const auto flushed = pool.flush(4096, 64, 0, 0);
+             return flushed ? pool.persist(0, 64, 0, 0) : flushed;
+         }}};
+    for (const Call& call : calls) {
+        SCOPED_TRACE(call.name);
+        DyingTarget target({Life{}});
+        Pool& pool = target.open();
+        const auto result =
+            timed([&] { return call.make(pool); }, reconnect_timeout + one_try + busy);
+        expect_failed(result, ECONNRESET, "led to a session that was lost before it had");
+        EXPECT_GT(target.sessions(), 1U);
+        // A session that proves nothing does not shorten the pauses: 20, 40, 80 ms and so on.
+        EXPECT_LT(target.sessions(), 30U);
+        // What has failed stays failed.
+        const unsigned sessions = target.sessions();
+        expect_all_calls_fail(pool, ECONNRESET, "led to a session");
+        EXPECT_LE(target.sessions(), sessions + 1);
+    }
+}
+
+TEST(DyingTarget, CloseGivesUpInItsOwnTime) {
+    DyingTarget target({Life{}});
+    Pool& pool = target.open();
+    ASSERT_TRUE(pool.flush(0, 64, 0, 0));
+    const auto closed = timed([&] { return pool.close(); }, reconnect_timeout + one_try + busy);
+    expect_failed(closed, ECONNRESET, "may be missing from the replica");
+}
+
+// The session is lost, and nothing is owed: no text may say otherwise.
+TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
+    DyingTarget target({Life{good_answer, 1}, Life{no_answer, 0}});
+    Pool& pool = target.open();
+    ASSERT_TRUE(pool.persist(0, 64, 0, 0));
+    const auto closed = timed([&] { return pool.close(); }, reconnect_timeout + one_try + busy);
+    expect_failed(closed, ECONNRESET, "every write was acknowledged");
+}
+
+// Each session acknowledges the first of the two frames of the call, and the call sends it again:
+// that is nothing new, and must not start the time anew.
+TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
+    DyingTarget target({Life{.answer = {.limit = 1}, .frames = 2}});
+    Pool& pool = target.open();
+    const auto result = timed([&] { return pool.deep_persist(0, 64, 0); },
+                              2 * (reconnect_timeout + one_try) + busy);
+    expect_failed(result, ECONNRESET, "led to a session");
+}
+
+// A range that is acknowledged is not replayed again, so a lane with several of them gets through
+// one session after the other.
+TEST(DyingTarget, ReplayedRangesAreProgress) {
+    constexpr unsigned ranges = 12;
+    DyingTarget target({Life{no_answer, 1}, Life{good_answer, 4}, Life{good_answer, 1000}});
+    Pool& pool = target.open();
+    for (unsigned i = 0; i < ranges; ++i)
+        ASSERT_TRUE(pool.flush(4096 + i * std::size_t{128}, 64, 0, 0));
+    EXPECT_TRUE(
+        succeeded(timed([&] { return pool.drain(0, 0); }, reconnect_timeout + one_try + busy)));
+}
+
+// A daemon that lives and does not answer: the flood must not keep the call from noticing.
+TEST(DyingTarget, AFloodOfHeartbeatsIsNoAnswer) {
+    for (const Call& call : {Call{"rpmem_set_attr", set_attributes},
+                             Call{"rpmem_close", [](Pool& pool) { return pool.close(); }}}) {
+        SCOPED_TRACE(call.name);
+        DyingTarget target({Life{.floods = true}});
+        Pool& pool = target.open(milliseconds(0));
+        const auto result = timed([&] { return call.make(pool); }, operation_timeout + busy);
+        expect_failed(result, ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+    }
+}
+
+// The bytes of one ack come so slowly that all of them take far longer than an operation may.
+TEST(DyingTarget, AnAckByteByByteIsNoProgress) {
+    DyingTarget target({Life{.answer = {.pause = operation_timeout / 8}}});
+    Pool& pool = target.open(milliseconds(0));
+    const auto result = timed([&] { return pool.persist(0, 64, 0, 0); }, operation_timeout + busy);
+    expect_failed(result, ETIMEDOUT, "RPMEM_OPERATION_TIMEOUT");
+}
+
+} // namespace
+} // namespace rpmem::test
