@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -232,8 +231,7 @@ STANDS_FOR(int, fsync, int fd) {
     if (!machine)
         return __real_fsync(fd);
     const auto file = machine->system().file(fd);
-    const auto attributes =
-        file ? file->node->attributes : std::map<std::string, std::string>();
+    const auto attributes = file ? file->node->attributes : std::map<std::string, std::string>();
     const int code = sync_all(*machine, fd);
     if (code == 0) // fdatasync(2) leaves them
         file->node->durable_attributes = attributes;
@@ -257,41 +255,6 @@ STANDS_FOR(int, flock, int fd, int operation) {
         return __real_flock(fd, operation);
     return machine->world().is_in_vacuum() ? told(-EIO)
                                            : told(lock(*file_of(*machine, fd), operation));
-}
-
-// Only the attribute of a pool.
-STANDS_FOR(ssize_t, fgetxattr, int fd, const char* name, void* value, std::size_t size) {
-    Machine* const machine = simulated(fd);
-    if (!machine)
-        return __real_fgetxattr(fd, name, value, size);
-    const OpenFile* const file = file_of(*machine, fd);
-    if (!file)
-        return told(-EBADF);
-    const auto found = file->node->attributes.find(name);
-    if (found == file->node->attributes.end())
-        return told(-ENODATA);
-    if (found->second.size() > size)
-        return told(-ERANGE);
-    std::memcpy(value, found->second.data(), found->second.size());
-    return static_cast<ssize_t>(found->second.size());
-}
-STANDS_FOR(int, fsetxattr, int fd, const char* name, const void* value, std::size_t size,
-           int flags) {
-    Machine* const machine = simulated(fd);
-    if (!machine)
-        return __real_fsetxattr(fd, name, value, size, flags);
-    const OpenFile* const file = file_of(*machine, fd);
-    if (machine->world().is_in_vacuum() || !file)
-        return told(-EBADF);
-    if (flags == XATTR_REPLACE && !file->node->attributes.contains(name))
-        return told(-ENODATA);
-    machine->writes(*file->node);
-    file->node->attributes[name] = std::string(static_cast<const char*>(value), size);
-    return 0;
-}
-// FS_IOC_GETVERSION: inode numbers are not used again.
-STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
-    return simulated(fd) ? told(-ENOTTY) : __real_ioctl(fd, request, argument);
 }
 
 STANDS_FOR(int, mkdirat, int directory, const char* name, mode_t mode) {
