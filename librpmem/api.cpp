@@ -227,6 +227,8 @@ RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
                        "{}: {} lanes over {}", name, in_force, facts.description);
     for (const std::string& warning : facts.warnings)
         library().log.warning("{}: {}", name, warning);
+    for (const std::string& notice : facts.notices)
+        library().log.error("{}: {}", name, notice);
     for (const std::string& note : facts.notes)
         library().log.info("{}: {}", name, note);
     auto handle = std::make_unique<rpmem_pool>(std::move(*pool), std::move(name));

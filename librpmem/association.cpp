@@ -156,7 +156,7 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
     if (const LaneAddress& used = route_->address(); used.host != host_)
         facts_.description += fmt::format(", to {} ({})", used.host, used.source);
     for (std::string& notice : session_->take_notices())
-        facts_.warnings.push_back(std::move(notice));
+        facts_.notices.push_back(std::move(notice));
     route_.reset();
     session_->answers_within(settings_.operation_timeout);
     const statistics::Moment now = statistics::moment();

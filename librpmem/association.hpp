@@ -39,6 +39,7 @@ struct PoolArguments {
 struct AssociationFacts {
     std::vector<std::string> notes;    // how the memory is used
     std::vector<std::string> warnings; // at level warning
+    std::vector<std::string> notices;  // of the target, at level error: the user must learn of them
     std::string description;           // provider and device; and if it is not RDMA, why not
     bool misses_device = false; // the user names RDMA devices, and the description leads elsewhere
 };

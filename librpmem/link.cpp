@@ -286,7 +286,7 @@ void Link::beat() noexcept try {
     if (auto loss = association->session().beat())
         association->monitor().declare_lost(std::move(*loss));
     for (const std::string& notice : association->session().take_notices())
-        services_.log.warning("{}: {}", name(), notice);
+        services_.log.error("{}: {}", name(), notice);
 } catch (const std::exception&) {
 }
 

@@ -142,6 +142,7 @@ Granted<> Session::write_down(const PoolRequest& request) {
         return refuse(parts.error());
     const auto written = registration_.take_up({.pool_set = path_of(request),
                                                 .parts = std::move(*parts),
+                                                .attribute = pool_->attribute(),
                                                 .headers = pool_->lasting_headers(),
                                                 .created = state_ == State::created});
     return written ? Granted<>() : refuse(written.error());
@@ -321,6 +322,7 @@ Granted<> Session::confine(wire::Provider provider) {
                          .may_remove = state_ == State::created ||
                                        (configuration_.may_delete && !configuration_.read_only),
                          .statistics = statistics_.prepare_confinement(),
+                         .record = configuration_.read_only ? -1 : pool_->attribute().part().fd(),
                          .log = open_log_channel(configuration_, LOG_WARNING)});
     if (!confinement.holds.empty())
         log_.notice("confined: {}", confinement.holds);

@@ -28,7 +28,7 @@ inline constexpr std::chrono::seconds least_silence{4};
 // All of a heartbeat.
 [[nodiscard]] Bytes encode_target_heartbeat();
 
-// TEXT for the initiator's log, at level warning; it is cut if it is too long.
+// TEXT for the initiator's log, at level error, which is the default; it is cut if it is too long.
 [[nodiscard]] Bytes encode_notice(const std::string& text);
 // How many bytes follow HEADER. EBADMSG if no notice is so short or so long.
 [[nodiscard]] Result<std::size_t> decode_notice_size(std::span<const std::byte> header);

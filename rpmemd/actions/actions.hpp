@@ -4,6 +4,7 @@
 
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
+#include "rpmemd/pools/examine_pool.hpp"
 #include "rpmemd/pools/store.hpp"
 #include "rpmemd/registry/sessions.hpp"
 #include "rpmemd/registry/state_directory.hpp"
@@ -38,6 +39,10 @@ struct ActionContext {
 // "used by SESSION, since ..." behind the text of an EBUSY, if it is known.
 [[nodiscard]] Failure with_holder(const ActionContext& context, const std::string& name,
                                   Error error);
+
+// See record_members.cpp. IN_USE: a daemon has the pool.
+[[nodiscard]] nlohmann::json record_members(const ActionContext& context, const PoolFacts& pool,
+                                            bool in_use);
 
 using ActionResult = Result<nlohmann::json>; // the members of the document
 

@@ -33,7 +33,7 @@ std::string hex_of(std::span<const std::byte> bytes) {
 json json_of(const LiveSession& session) {
     const SessionRecord& record = session.record;
     return {{"id", session.id},
-            {"pid", record.daemon.pid},
+            {"pid", session.pid},
             {"host", record.initiator.host},
             {"user", record.initiator.user},
             {"address", record.initiator.address},

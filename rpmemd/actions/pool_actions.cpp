@@ -68,8 +68,9 @@ bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions) 
     return !sessions.empty() || std::ranges::any_of(pool.parts, &PartFacts::locked);
 }
 
-// In one word, the worst first.
-const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sessions) {
+// In one word, the worst first. RECORD: see record_members().
+const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sessions,
+                     const json& record) {
     const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
     if (std::ranges::all_of(pool.parts, is_missing))
         return "absent"; // also a directory without files
@@ -78,40 +79,25 @@ const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sess
     if (std::ranges::any_of(pool.parts, [](const auto& part) { return part.code != 0; }) ||
         !pool.header_problem.empty())
         return "faulty";
-    return "closed";
+    if (!record.at("record_problem").get_ref<const std::string&>().empty())
+        return "faulty";
+    return record.at("behind_since").is_null() ? "closed" : "behind";
 }
 
 json summary(const ActionContext& context, const std::string& name) {
     json entry = {{"name", name}};
     const auto pool = examine_pool(context.store, name);
     const auto sessions = sessions_of(context, name);
-    entry["state"] = pool ? state_of(*pool, sessions) : "faulty";
+    const json record =
+        pool ? record_members(context, *pool, is_in_use(*pool, sessions)) : json::object();
+    entry["state"] = pool ? state_of(*pool, sessions, record) : "faulty";
     entry["problem"] = pool ? "" : pool.error().text;
+    entry["behind_since"] = record.value("behind_since", json(nullptr));
     entry["size"] = pool ? pool->size : 0;
     entry["parts"] = pool ? pool->parts.size() : 0;
     entry["headers"] = pool ? name_of(pool->headers) : "";
     entry["sessions"] = shown(context, sessions);
     return entry;
-}
-
-// The last session that wrote to the pool, and whether it closed the pool.
-json last_writer(const ActionContext& context, const Pool& pool) {
-    const auto parts = pool.identify_parts();
-    if (!context.state || !context.shows_sessions || !parts)
-        return nullptr;
-    const auto name = pool_file_name(*parts);
-    auto file =
-        name ? StateFile::open(*context.state, *name) : Result<StateFile>(Failure(name.error()));
-    if (!file)
-        return nullptr;
-    const auto record = file->read<PoolRecord>();
-    if (!record || !*record)
-        return nullptr;
-    return {{"host", (*record)->initiator.host},
-            {"user", (*record)->initiator.user},
-            {"since", (*record)->since},
-            {"last_seen", file->last_seen()},
-            {"closed", (*record)->closed}};
 }
 
 } // namespace
@@ -140,9 +126,10 @@ ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
         parts.push_back(json_of(part));
         allocated += part.allocated;
     }
-    return json{{"name", request.name},
+    const json record = record_members(context, pool, is_in_use(pool, sessions));
+    json report{{"name", request.name},
                 {"poolset_dir", context.store.poolset_dir.native()},
-                {"state", state_of(pool, sessions)},
+                {"state", state_of(pool, sessions, record)},
                 {"headers", name_of(pool.headers)},
                 {"size", pool.size},
                 {"allocated", allocated},
@@ -155,6 +142,8 @@ ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
                 {"sessions_problem", context.shows_sessions
                                          ? context.state_problem
                                          : "this key may not see them (--allow-admin)"}};
+    report.update(record);
+    return report;
 }
 
 ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
@@ -169,8 +158,9 @@ ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
                    {"problem", pool ? "" : pool.error().text},
                    {"size", pool ? pool->size() : 0},
                    {"headers", name_of(facts.headers)},
-                   {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)},
-                   {"last_writer", pool ? last_writer(context, *pool) : json(nullptr)}};
+                   {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)}};
+    // It could be opened, so no session that may write has it.
+    report.update(record_members(context, facts, !pool));
     return report;
 }
 

@@ -27,7 +27,8 @@ ActionResult list_sessions(ActionContext& context, const ActionRequest& /*reques
 ActionResult evict_session(ActionContext& context, const ActionRequest& request) {
     if (!context.state)
         return no_state(context);
-    RPMEM_ASSIGN(const auto evicted, evict(*context.state, request.name, context.log));
+    RPMEM_ASSIGN(const auto evicted,
+                 evict(*context.state, request.name, context.store.part_mode, context.log));
     return json{{"evicted", json_of(evicted)}};
 }
 

@@ -49,7 +49,10 @@ Confinement confine(OpenPaths reach) {
     else
         add(result.is_missing, done.error().text, "; ");
     if (const auto done = restrict_system_calls(
-            {.may_remove = reach.may_remove, .replaced = reach.statistics}, std::move(reach.log)))
+            {.may_remove = reach.may_remove,
+             .replaced = reach.statistics,
+             .attributed = reach.record},
+            std::move(reach.log)))
         add(result.holds, "system calls", ", ");
     else
         add(result.is_missing, done.error().text, "; ");

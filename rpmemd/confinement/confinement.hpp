@@ -15,6 +15,7 @@ struct OpenPaths {
     std::vector<UniqueFd> directories; // of the parts: to be synced
     bool may_remove = false;           // files in and below them
     int statistics = -1;               // directory where a file is replaced; stays open
+    int record = -1;                   // file with the record of the pool as an attribute
     RefusalLog log;
 };
 

@@ -19,6 +19,7 @@ struct RefusalLog {
 struct ChangeableFiles {
     bool may_remove = false; // as far as Landlock does not forbid it
     int replaced = -1;       // a directory: files are made, renamed and removed there; -1: none
+    int attributed = -1;     // a file of which existing attributes are changed; -1: none
 };
 
 // From now on, for good, all threads make the calls only that seccomp.cpp lists. Others fail with

@@ -5,6 +5,7 @@
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/pool_attribute.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
@@ -68,7 +69,10 @@ Result<std::vector<PartFacts>> planned_parts(const PoolSet& pool_set) {
     return parts;
 }
 
-void examine_header(PoolFacts& pool, const PartFile& first) {
+void examine_first(PoolFacts& pool, const PartFile& first) {
+    pool.attribute = PoolAttribute(first).read();
+    if (auto identity = identify(first))
+        pool.first_part = std::move(*identity);
     if (!has_header(pool.headers, 0))
         return;
     const auto header = first.read_header();
@@ -98,7 +102,7 @@ Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view nam
             continue;
         sizes.push_back(facts.size);
         if (i == 0)
-            examine_header(pool, *part);
+            examine_first(pool, *part);
     }
     if (const auto layout = lay_out_parts(pool.headers, sizes);
         layout && sizes.size() == pool.parts.size() && !sizes.empty())

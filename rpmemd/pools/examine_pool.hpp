@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "rpmemd/pools/part_identity.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_set_file.hpp"
 #include "rpmemd/pools/store.hpp"
@@ -36,6 +37,9 @@ struct PoolFacts {
     std::vector<PartFacts> parts{};
     std::uint64_t size = 0;             // usable bytes; 0: a part is missing or too small
     std::optional<PoolHeader> header{}; // of the first part, if there is one and it is sound
+    std::optional<PartIdentity> first_part{}; // if it is there
+    // Of the first part, see PoolAttribute::read().
+    Result<std::optional<std::string>> attribute = std::nullopt;
     std::string header_problem{};       // why not, where the pool has headers and its first part is
                                         // there
 };

@@ -4,6 +4,8 @@
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/store.hpp"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -19,6 +21,14 @@ Failure cannot_examine(const PartFile& part) {
     return fail_errno(ErrorClass::resource_limit, errno, "cannot examine part {}",
                       part.path().native());
 }
+
+// File systems without generations (tmpfs, NFS) answer ENOTTY.
+std::uint64_t generation_of(const PartFile& part) {
+    unsigned int generation[2] = {}; // FS_IOC_GETVERSION is declared with long; the kernel writes int
+    return ::ioctl(part.fd(), FS_IOC_GETVERSION, generation) == 0 ? generation[0] : 0;
+}
+
+} // namespace
 
 Result<PartIdentity> identify(const PartFile& part) {
     const std::string link = fmt::format("/proc/self/fd/{}", part.fd());
@@ -40,10 +50,9 @@ Result<PartIdentity> identify(const PartFile& part) {
     std::memcpy(&identity.file_system, &file_system.f_fsid, sizeof(identity.file_system));
     if (identity.file_system == 0)
         identity.file_system = status.st_dev;
+    identity.inode_generation = generation_of(part);
     return identity;
 }
-
-} // namespace
 
 Result<std::vector<PartIdentity>> Pool::identify_parts() const {
     std::vector<PartIdentity> parts;
@@ -52,6 +61,10 @@ Result<std::vector<PartIdentity>> Pool::identify_parts() const {
         parts.push_back(std::move(identity));
     }
     return parts;
+}
+
+PoolAttribute Pool::attribute() const {
+    return PoolAttribute(mapped_->parts.front(), &mapped_->medium.syncs_of(0));
 }
 
 std::vector<PoolHeader> Pool::lasting_headers() const {

@@ -8,6 +8,7 @@
 #include "rpmemd/durability/failure_latch.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/part_identity.hpp"
+#include "rpmemd/pools/pool_attribute.hpp"
 
 #include <librpmem.h>
 
@@ -74,6 +75,8 @@ public:
     // without what opening and closing change (shutdown state and checksum are zeros).
     [[nodiscard]] Result<std::vector<PartIdentity>> identify_parts() const;
     [[nodiscard]] std::vector<PoolHeader> lasting_headers() const;
+    // To be used while the pool is open.
+    [[nodiscard]] PoolAttribute attribute() const;
 
     // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with
     // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.

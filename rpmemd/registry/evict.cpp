@@ -2,7 +2,8 @@
 #include "rpmemd/registry/evict.hpp"
 
 #include "common/base/deadline.hpp"
-#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/pool_attribute.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 
 #include <algorithm>
@@ -42,7 +43,45 @@ Result<> void_records(const StateDirectory& directory, const Owner& owner) {
     return {};
 }
 
-// Whether there was any.
+// The claim in the attribute of PART; nothing if it is not OWNER's.
+Result<std::optional<PoolRecord>> claim_in(const PartFile& part, const Owner& owner) {
+    const auto value = PoolAttribute(part).read();
+    if (!value && value.error().code == ENOTSUP)
+        return std::nullopt;
+    RPMEM_TRY(value);
+    if (!*value)
+        return std::nullopt;
+    auto record = decode_attribute(**value);
+    if (!record || record->owner != owner)
+        return std::nullopt;
+    return std::optional(std::move(*record));
+}
+
+// The session has told the path of the part, and could name any: only a claim of its owner is
+// changed. EBUSY: another session of the initiator has the pool again.
+Result<> void_attribute(const LiveSession& session, mode_t part_mode) {
+    if (session.record.part.empty())
+        return {};
+    for (const bool locked : {false, true}) {
+        PartRules rules;
+        rules.mode = part_mode;
+        rules.unlocked = !locked;
+        auto part = PartFile::open(session.record.part, rules);
+        if (!part)
+            return part.error().code == ENOENT ? Result<>() : Result<>(Failure(part.error()));
+        RPMEM_ASSIGN(auto record, claim_in(*part, session.record.owner));
+        if (!record)
+            return {};
+        if (!locked)
+            continue;
+        record->owner = Owner{};
+        RPMEM_ASSIGN(const std::string bytes, encode_attribute(*record));
+        return PoolAttribute(*part).write(bytes, PoolAttribute::Write::replace);
+    }
+    return {};
+}
+
+// Returns whether there was any.
 Result<bool> end_all(const StateDirectory& directory, const LiveSession& session, const Log& log) {
     bool ended = false;
     for (const LiveSession& each : live_sessions(directory, log)) {
@@ -50,7 +89,7 @@ Result<bool> end_all(const StateDirectory& directory, const LiveSession& session
             each.record.owner != Owner{} && each.record.owner == session.record.owner;
         if (each.id != session.id && !same_owner)
             continue;
-        RPMEM_TRY(fence(each.record.daemon));
+        RPMEM_TRY(end_daemon(directory, each));
         log.notice("evicted session {} of {}", each.id, describe(each.record.initiator));
         ended = true;
     }
@@ -59,8 +98,8 @@ Result<bool> end_all(const StateDirectory& directory, const LiveSession& session
 
 } // namespace
 
-Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, const Log& log,
-                          std::chrono::milliseconds within) {
+Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, mode_t part_mode,
+                          const Log& log, std::chrono::milliseconds within) {
     auto sessions = live_sessions(directory, log);
     const auto found = std::ranges::find(sessions, id, &LiveSession::id);
     if (found == sessions.end())
@@ -71,7 +110,10 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
     for (const Deadline deadline(within); !deadline.passed();
          std::this_thread::sleep_for(pause_between_tries)) {
         RPMEM_TRY(end_all(directory, *found, log));
-        const auto voided = owner == Owner{} ? Result<>() : void_records(directory, owner);
+        const auto voided = owner == Owner{} ? Result<>()
+                                             : void_records(directory, owner).and_then([&] {
+                                                   return void_attribute(*found, part_mode);
+                                               });
         if (!voided && voided.error().code != EBUSY)
             return Failure(voided.error());
         if (!voided)
@@ -82,7 +124,7 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
     }
     return fail(ErrorClass::resource_limit, EBUSY,
                 "session {} was ended, and within {} ms its initiator came back again and again, "
-                "or another process kept the record of its pool locked; try again",
+                "or another process kept its pool or the record of it locked; try again",
                 found->id, within.count());
 }
 

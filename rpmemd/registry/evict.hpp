@@ -6,6 +6,8 @@
 #include "rpmemd/registry/sessions.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <string_view>
 
@@ -15,10 +17,10 @@ namespace rpmem::target {
 inline constexpr std::chrono::seconds evict_time(10);
 
 // Ends the session ID and what its initiator makes in its place, and takes the pools from it: its
-// next session is answered with ESTALE. Returns what the session was. ENOENT: there is no such
+// next session is answered with ESTALE. PART_MODE is the setting part-mode. Returns what the session was. ENOENT: there is no such
 // session; EBUSY: it did not succeed WITHIN this time; else see fence() and open_pool_file().
 [[nodiscard]] Result<LiveSession> evict(const StateDirectory& directory, std::string_view id,
-                                        const Log& log,
+                                        mode_t part_mode, const Log& log,
                                         std::chrono::milliseconds within = evict_time);
 
 } // namespace rpmem::target

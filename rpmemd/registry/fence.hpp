@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Knowing a daemon again, and ending it: after that it writes nothing any more.
+// Ending the daemon of a session: after that it writes nothing any more.
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/registry/records.hpp"
+#include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/registry/state_file.hpp"
 
 #include <chrono>
 
 namespace rpmem::target {
 
-// How long a killed daemon may take to end. It takes longer only where the kernel waits for a
-// medium or a device.
+// A killed daemon ends within this time. It takes longer only where the kernel waits for a medium
+// or a device.
 inline constexpr std::chrono::seconds fence_time(5);
 
-[[nodiscard]] Result<ProcessIdentity> own_identity();
-
-// Ends PROCESS, and returns when it has ended; at once if it has already: another process that has
-// its number is left alone. EBUSY: it was killed, and is still there after WITHIN; or it runs on
-// another machine or in another container, where it cannot be reached.
-[[nodiscard]] Result<> fence(const ProcessIdentity& process,
+// Ends the process that has locked FILE, and returns when it has ended; at once if nobody has. The
+// kernel names the process, so a daemon that somebody has taken over cannot name another one.
+// EBUSY: it was killed, and is still there after WITHIN; or it cannot be found: see
+// exclusive_holder().
+[[nodiscard]] Result<> fence(const StateDirectory& directory, const StateFile& file,
                              std::chrono::milliseconds within = fence_time);
 
 } // namespace rpmem::target

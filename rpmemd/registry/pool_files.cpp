@@ -29,15 +29,20 @@ void remove_if_old(const StateDirectory& directory, const std::string& name) {
     if (!file || !is_old(*file) || !file->lock() || !is_old(*file))
         return;
     const auto record = file->read<PoolRecord>();
-    if (record && *record && (*record)->closed && file->is_at(directory, name))
+    if (record && *record && (*record)->closed && (*record)->behind_since == 0 &&
+        (*record)->failure.empty() && file->is_at(directory, name))
         static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
 }
 
 } // namespace
 
-Result<std::string> pool_file_name(const std::vector<PartIdentity>& parts) {
+Result<std::string> pool_file_name(const PartIdentity& first_part) {
+    const std::string key =
+        first_part.inode == 0 ? first_part.path
+                              : fmt::format("{}:{}:{}", first_part.file_system, first_part.inode,
+                                            first_part.inode_generation);
     transport::Digest digest;
-    if (!transport::sha256({transport::bytes_of(parts.at(0).path)}, digest))
+    if (!transport::sha256({transport::bytes_of(key)}, digest))
         return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");
     std::string name(pool_prefix);
     for (const std::byte byte : std::span(digest).first<bytes_of_name>())

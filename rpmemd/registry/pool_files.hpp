@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of pools in state-dir. A pool is known by the path of its first part: a pool set may
-// have several names, and be written anew. The daemon that has the pool has its file locked.
+// The files of pools in state-dir, for pools whose first part cannot have an attribute. A pool is
+// identified by the inode of its first part, a Device DAX by its path. The daemon that has the pool
+// has its file locked.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -18,7 +19,7 @@ namespace rpmem::target {
 // not hear of that, has given up by now.
 inline constexpr std::chrono::hours closed_record_life(24);
 
-[[nodiscard]] Result<std::string> pool_file_name(const std::vector<PartIdentity>& parts);
+[[nodiscard]] Result<std::string> pool_file_name(const PartIdentity& first_part);
 
 // Locked, and still there when it was. ENOENT; EBUSY: another process looks at it for long.
 [[nodiscard]] Result<StateFile> open_pool_file(const StateDirectory& directory,

@@ -15,13 +15,16 @@ namespace {
 using nlohmann::json;
 using transport::Digest;
 
-constexpr std::uint64_t version = 1;
+// The format number. A later one is not read; one that only gets more fields keeps it, if nothing
+// is wrong with losing them.
+constexpr std::uint64_t format_of(const SessionRecord&) { return 2; }
+constexpr std::uint64_t format_of(const PoolRecord&) { return 2; }
 constexpr std::size_t checksum_length = 2 * transport::digest_size; // in hexadecimal digits
 constexpr std::size_t text_start = checksum_length + 1;             // behind the blank
 
-std::string hex_of(const Digest& digest) {
+std::string hex_of(std::span<const std::byte> bytes) {
     std::string text;
-    for (const std::byte byte : digest)
+    for (const std::byte byte : bytes)
         text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
     return text;
 }
@@ -34,18 +37,18 @@ std::optional<unsigned> digit_of(char character) {
     return std::nullopt;
 }
 
-std::optional<Digest> digest_of(std::string_view text) {
-    Digest digest{};
-    if (text.size() != checksum_length)
-        return std::nullopt;
-    for (std::size_t i = 0; i < digest.size(); ++i) {
+// False unless TEXT has exactly the digits of BYTES.
+bool decode_hex(std::string_view text, std::span<std::byte> bytes) {
+    if (text.size() != 2 * bytes.size())
+        return false;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
         const auto high = digit_of(text[2 * i]);
         const auto low = digit_of(text[2 * i + 1]);
         if (!high || !low)
-            return std::nullopt;
-        digest[i] = static_cast<std::byte>(*high << 4 | *low);
+            return false;
+        bytes[i] = static_cast<std::byte>(*high << 4 | *low);
     }
-    return digest;
+    return true;
 }
 
 // Both directions have one list of fields: see describe().
@@ -60,7 +63,13 @@ public:
     void field(const char* name, std::uint64_t& value) { object_[name] = value; }
     void field(const char* name, std::int64_t& value) { object_[name] = value; }
     void field(const char* name, bool& value) { object_[name] = value; }
-    void field(const char* name, Digest& value) { object_[name] = hex_of(value); }
+    template <std::size_t size>
+    void field(const char* name, std::array<std::byte, size>& value) {
+        object_[name] = hex_of(value);
+    }
+    void path(const char* name, std::string& value) {
+        object_[name] = hex_of(transport::bytes_of(value)); // it need not be text
+    }
     void field(const char* name, std::string& value) {
         object_[name] = printable(value).substr(0, most_record_text);
     }
@@ -98,12 +107,19 @@ public:
             value = found->get<std::string>();
         good_ &= value.size() <= most_record_text && value == printable(value);
     }
-    void field(const char* name, Digest& value) {
+    template <std::size_t size>
+    void field(const char* name, std::array<std::byte, size>& value) {
         std::string text;
         field(name, text);
-        const auto digest = digest_of(text);
-        good_ &= digest.has_value();
-        value = digest.value_or(Digest{});
+        good_ &= decode_hex(text, value);
+    }
+    void path(const char* name, std::string& value) {
+        const json* const found = find(name, &json::is_string);
+        const std::string_view digits =
+            found ? std::string_view(found->get_ref<const std::string&>()) : std::string_view();
+        value.resize(std::min(digits.size() / 2, max_part_path));
+        good_ &= decode_hex(digits, std::as_writable_bytes(std::span(value))) &&
+                 value.find('\0') == std::string::npos;
     }
     [[nodiscard]] bool good() const { return good_; }
 
@@ -125,27 +141,28 @@ void describe(auto& fields, InitiatorName& name) {
 }
 
 void describe(auto& fields, SessionRecord& record) {
-    fields.field("pid", record.daemon.pid);
-    fields.field("start_time", record.daemon.start_time);
-    fields.field("machine", record.daemon.machine);
     fields.field("owner", record.owner);
     fields.field("generation", record.generation);
     describe(fields, record.initiator);
     fields.field("pool_set", record.pool_set);
+    fields.path("part", record.part);
     fields.field("pool_set_key", record.pool_set_key);
     fields.field("since", record.since);
     fields.field("read_only", record.read_only);
 }
 
 void describe(auto& fields, PoolRecord& record) {
+    fields.field("id", record.id);
+    fields.field("epoch", record.epoch);
     fields.field("owner", record.owner);
     fields.field("generation", record.generation);
     describe(fields, record.initiator);
-    fields.field("pool_set", record.pool_set);
     fields.field("parts", record.parts);
     fields.field("headers", record.headers);
     fields.field("since", record.since);
     fields.field("closed", record.closed);
+    fields.field("behind_since", record.behind_since);
+    fields.field("failure", record.failure);
 }
 
 Result<Digest> checksum_of(std::string_view text) {
@@ -156,15 +173,20 @@ Result<Digest> checksum_of(std::string_view text) {
 }
 
 template <typename Record>
-Result<Slot> encode(Record record, std::uint64_t sequence) {
+Result<std::string> encode_line(Record record, std::uint64_t sequence) {
     Writer writer;
-    std::uint64_t known = version;
-    writer.field("version", known);
+    std::uint64_t format = format_of(record);
+    writer.field("version", format);
     writer.field("sequence", sequence);
     describe(writer, record);
     const std::string text = writer.text();
     RPMEM_ASSIGN(const auto checksum, checksum_of(text));
-    const std::string line = fmt::format("{} {}\n", hex_of(checksum), text);
+    return fmt::format("{} {}\n", hex_of(checksum), text);
+}
+
+template <typename Record>
+Result<Slot> encode(const Record& record, std::uint64_t sequence) {
+    RPMEM_ASSIGN(const std::string line, encode_line(record, sequence));
     Slot slot{};
     if (line.size() > slot.size())
         return fail(ErrorClass::bug, EOVERFLOW, "a record of {} bytes does not fit into its slot",
@@ -173,26 +195,36 @@ Result<Slot> encode(Record record, std::uint64_t sequence) {
     return slot;
 }
 
+Failure damaged(const char* what) {
+    return fail(ErrorClass::caller_fault, EBADMSG, "{}: damaged, or written by something else",
+                what);
+}
+
 template <typename Record>
-std::optional<NewestRecord<Record>> decode_slot(std::string_view slot) {
+Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     const auto end = slot.find('\n');
     if (end == std::string_view::npos || end < text_start || slot[checksum_length] != ' ')
-        return std::nullopt;
+        return damaged("no record");
     const std::string_view text = slot.substr(text_start, end - text_start);
-    const auto claimed = digest_of(slot.substr(0, checksum_length));
+    Digest claimed;
     const auto checksum = checksum_of(text);
-    if (!claimed || !checksum || *claimed != *checksum)
-        return std::nullopt;
+    if (!checksum || !decode_hex(slot.substr(0, checksum_length), claimed) || claimed != *checksum)
+        return damaged("a record with an invalid checksum");
     Reader reader(text);
     NewestRecord<Record> found;
-    std::uint64_t known = 0;
-    reader.field("version", known);
+    std::uint64_t format = 0;
+    reader.field("version", format);
+    if (reader.good() && format > format_of(found.record))
+        return fail(ErrorClass::caller_fault, ENOTSUP,
+                    "a record of format {}, and this rpmemd knows formats up to {}; use the version "
+                    "that has written it, or a later one",
+                    format, format_of(found.record));
     reader.field("sequence", found.sequence);
     describe(reader, found.record);
     // There is one more: that of the next record.
-    if (!reader.good() || known != version ||
+    if (!reader.good() || format != format_of(found.record) ||
         found.sequence == std::numeric_limits<std::uint64_t>::max())
-        return std::nullopt;
+        return damaged("a record with invalid fields");
     return found;
 }
 
@@ -205,16 +237,27 @@ Result<Slot> encode_slot(const PoolRecord& record, std::uint64_t sequence) {
     return encode(record, sequence);
 }
 
+Result<std::string> encode_attribute(const PoolRecord& record) { return encode_line(record, 0); }
+
+Result<PoolRecord> decode_attribute(std::string_view value) {
+    RPMEM_ASSIGN(auto found, decode_line<PoolRecord>(value));
+    if (found.record.epoch == std::numeric_limits<std::uint64_t>::max())
+        return damaged("a record with an invalid epoch");
+    return std::move(found.record);
+}
+
 template <typename Record>
 Result<std::optional<NewestRecord<Record>>> decode_file(std::string_view file) {
     std::optional<NewestRecord<Record>> newest;
     for (std::size_t i = 0; i < state_file_size / slot_size; ++i) {
         const std::size_t start = std::min(i * slot_size, file.size());
-        auto found = decode_slot<Record>(file.substr(start, slot_size));
+        auto found = decode_line<Record>(file.substr(start, slot_size));
+        if (!found && found.error().code == ENOTSUP)
+            return Failure(found.error());
         if (!found || (newest && newest->sequence >= found->sequence))
             continue;
         found->slot = i;
-        newest = std::move(found);
+        newest = std::move(*found);
     }
     const bool blank = std::ranges::all_of(file, [](char byte) { return byte == '\0'; });
     if (newest || (blank && file.size() <= state_file_size))

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/registration.hpp"
 
-#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/claim.hpp"
 #include "rpmemd/registry/pool_files.hpp"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +35,7 @@ Result<Digest> digest_of(const std::vector<PartIdentity>& parts) {
     for (const PartIdentity& part : parts) {
         append(bytes, view(part.file_system));
         append(bytes, view(part.inode));
+        append(bytes, view(part.inode_generation));
     }
     return hash(bytes);
 }
@@ -63,20 +62,21 @@ void Registration::warn(const std::string& text) {
 Result<> Registration::end_earlier() const {
     if (identity_.generation == 0)
         return {};
-    std::vector<SessionRecord> earlier;
-    for (const auto& [id, other, last_seen] : live_sessions(*directory_, log_)) {
+    std::vector<LiveSession> earlier;
+    for (const LiveSession& session : live_sessions(*directory_, log_)) {
+        const SessionRecord& other = session.record;
         if (other.owner != identity_.owner)
             continue;
         if (other.generation > identity_.generation)
             return fail(ErrorClass::target_refused, EBUSY,
                         "session {} of this initiator is there already, and this one is only {}",
                         other.generation, identity_.generation);
-        earlier.push_back(other);
+        earlier.push_back(session);
     }
-    for (const SessionRecord& other : earlier) {
-        log_.notice("ends process {}, which serves session {} of this initiator", other.daemon.pid,
-                    other.generation);
-        RPMEM_TRY(fence(other.daemon));
+    for (const LiveSession& other : earlier) {
+        log_.notice("ends process {}, which serves session {} of this initiator", other.pid,
+                    other.record.generation);
+        RPMEM_TRY(end_daemon(*directory_, other));
     }
     return {};
 }
@@ -92,8 +92,10 @@ Result<> Registration::enter(SessionIdentity identity) {
         return fail(ErrorClass::target_refused, EACCES,
                     "an earlier session cannot be taken up, as state-dir cannot be used: {}",
                     directory.error().text);
-    if (directory_)
+    if (directory_) {
         remove_old_pool_files(*directory_);
+        remove_ended_sessions(*directory_);
+    }
     if (directory_ && !read_only_)
         RPMEM_TRY(end_earlier());
     const auto written = directory ? write_session() : Result<>(Failure(directory.error()));
@@ -107,7 +109,6 @@ Result<> Registration::enter(SessionIdentity identity) {
 }
 
 Result<> Registration::write_session() {
-    RPMEM_ASSIGN(session_.daemon, own_identity());
     session_.owner = identity_.owner;
     session_.generation = identity_.generation;
     session_.initiator = identity_.initiator;
@@ -117,102 +118,116 @@ Result<> Registration::write_session() {
     return {};
 }
 
-std::optional<PoolRecord> Registration::read_pool_record(const std::string& name) {
-    auto file = read_only_ ? StateFile::open(*directory_, name) : open_pool_file(*directory_, name);
-    if (!file) {
-        if (file.error().code != ENOENT)
-            log_.error("the record of the pool is passed over: {}", file.error().text);
-        return std::nullopt;
-    }
-    auto record = file->read<PoolRecord>();
-    pool_file_ = std::move(*file);
-    if (!record)
-        log_.error("the record of the pool is passed over: {}", record.error().text);
-    return record.value_or(std::nullopt);
-}
-
-Result<> Registration::compare(const std::optional<PoolRecord>& last, const PoolRecord& now) const {
-    if (!last)
-        return stale(now.pool_set, "state-dir has no record of the earlier session here");
-    if (last->owner != now.owner)
-        return stale(now.pool_set,
-                     last->owner == Owner{}
+Result<> Registration::compare(const PoolRecord& now) const {
+    if (!last_)
+        return stale(pool_name_, "it has no record of the earlier session");
+    if (last_->owner != now.owner)
+        return stale(pool_name_,
+                     last_->owner == Owner{}
                          ? "an administrator has evicted its session (rpmemctl evict), or a client "
                            "of protocol 0.1 has opened it for writing since"
                          : "another session has opened it for writing since");
-    if (last->generation > now.generation)
-        return stale(now.pool_set, "a later session of the same initiator has opened it since");
-    if (last->parts != now.parts)
-        return stale(now.pool_set, "its parts are other files than those of the earlier session");
-    if (last->headers != Digest{} && last->headers != now.headers)
-        return stale(now.pool_set, "the headers of its parts have been changed since");
+    if (last_->generation > now.generation)
+        return stale(pool_name_, "a later session of the same initiator has opened it since");
+    if (last_->parts != now.parts)
+        return stale(pool_name_, "its parts are other files than those of the earlier session");
+    if (last_->headers != Digest{} && last_->headers != now.headers)
+        return stale(pool_name_, "the headers of its parts have been changed since");
     return {};
 }
 
-Result<> Registration::write_pool_record(const std::string& name,
-                                         const std::optional<PoolRecord>& last) {
-    const auto make_and_write = [&]() -> Result<> {
-        if (!pool_file_) {
-            RPMEM_ASSIGN(pool_file_, make_pool_file(*directory_, name));
-        }
-        return pool_file_->write(pool_);
-    };
-    const auto written = make_and_write();
-    if (written)
-        return {};
-    pool_file_.reset(); // nothing more is written to it
-    // The owner of the last record would not notice that there was a session since.
-    const bool is_ours = last && last->owner == pool_.owner;
-    const bool stays = !is_ours && ::unlinkat(directory_->fd(), name.c_str(), 0) != 0;
-    if (stays && last && last->owner != Owner{})
-        return fail(ErrorClass::resource_limit, EACCES,
-                    "the record of an earlier session cannot be replaced: {}; make room in "
-                    "state-dir, or remove {}",
-                    written.error().text, directory_->path_of(name));
-    warn(fmt::format("after the loss of this session its pool cannot be opened again, as state-dir "
-                     "cannot be used: {}",
-                     written.error().text));
-    return {};
+Result<PoolRecord> Registration::claim_of(const PoolUse& use) const {
+    const auto cut = [](const std::string& text) { return text.substr(0, max_claim_text); };
+    PoolRecord claim{.owner = identity_.owner,
+                     .generation = identity_.generation,
+                     .initiator = {.host = cut(identity_.initiator.host),
+                                   .user = cut(identity_.initiator.user),
+                                   .address = cut(identity_.initiator.address)},
+                     .since = std::time(nullptr)};
+    RPMEM_ASSIGN(claim.parts, digest_of(use.parts));
+    RPMEM_ASSIGN(claim.headers, digest_of(use.headers));
+    return claim;
+}
+
+void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
+    if (!record)
+        return;
+    if (!record->failure.empty())
+        warn(fmt::format("pool {}: its medium has failed before: {}", pool_name_, record->failure));
+    if (!record->closed)
+        warn(fmt::format("pool {} may be behind: the last session that wrote to it, of {}, began {} "
+                         "and was not closed, so it may lack the last calls of that session; {}",
+                         pool_name_, describe(record->initiator), describe_time(record->since),
+                         how_to_renew));
+    else if (record->behind_since != 0)
+        warn(fmt::format("pool {} may be behind: a session that began {} was not closed, and the "
+                         "pool was not made equal since; {}",
+                         pool_name_, describe_time(record->behind_since), how_to_renew));
+}
+
+// Without a claim that is durable with the pool, another writer could go unnoticed.
+Result<> Registration::claim(bool goes_on, bool created) {
+    RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
+    if (goes_on)
+        RPMEM_TRY(compare(pool_));
+    RPMEM_ASSIGN(pool_, follow(last_, pool_, goes_on, created));
+    return in_context("the pool cannot be opened for writing: its claim cannot be stored",
+                      place_->write(pool_));
 }
 
 Result<> Registration::take_up(const PoolUse& use) {
-    if (!directory_)
-        return {};
-    RPMEM_ASSIGN(const std::string name, pool_file_name(use.parts));
-    auto last = read_pool_record(name);
-    pool_ = {.owner = identity_.owner,
-             .generation = identity_.generation,
-             .initiator = identity_.initiator,
-             .pool_set = shown(use.pool_set),
-             .since = std::time(nullptr)};
-    RPMEM_ASSIGN(pool_.parts, digest_of(use.parts));
-    RPMEM_ASSIGN(pool_.headers, digest_of(use.headers));
+    pool_name_ = shown(use.pool_set);
     const bool goes_on = identity_.generation > 0 && !read_only_ && !use.created;
-    if (goes_on)
-        RPMEM_TRY(compare(last, pool_));
-    else if (last && !last->closed && !use.created)
-        warn(fmt::format("pool {}: the last session that wrote to it, of {}, was last seen {} and "
-                         "did not end by closing it: it may lack the last calls of that session",
-                         pool_.pool_set, describe(last->initiator),
-                         describe_time(pool_file_->last_seen())));
-    if (read_only_)
-        pool_file_.reset();
-    else
-        RPMEM_TRY(write_pool_record(name, last));
+    RPMEM_ASSIGN(pool_, claim_of(use));
+    place_.emplace(use.attribute, directory_ ? &*directory_ : nullptr, use.parts.at(0),
+                   read_only_ ? PoolRecordPlace::Access::read_only
+                              : PoolRecordPlace::Access::read_write);
+    if (read_only_) {
+        look();
+    } else {
+        auto claimed = claim(goes_on, use.created);
+        if (!claimed && claimed.error().code == ENOTSUP) { // a file system that says so only now
+            RPMEM_ASSIGN(pool_, claim_of(use));
+            claimed = claim(goes_on, use.created);
+        }
+        RPMEM_TRY(claimed);
+        if (!place_->is_attribute())
+            log_.warning("pool {}: its file system has no user attributes, so the record of its "
+                         "writer is in state-dir: no other user and no other state-dir sees it",
+                         pool_name_);
+        if (!goes_on && !use.created)
+            warn_if_behind(last_);
+    }
     become(State::holding);
-    last_ = std::move(last);
-    session_.pool_set = pool_.pool_set;
-    RPMEM_ASSIGN(session_.pool_set_key, key_of(use.pool_set));
-    if (session_file_)
-        if (const auto written = session_file_->write(session_); !written)
-            log_.warning("others will not know who has the pool: {}", written.error().text);
+    list(use);
     return {};
 }
 
+// A session that only reads changes nothing, and needs no record.
+void Registration::look() {
+    auto found = place_->read();
+    place_.reset();
+    if (found)
+        warn_if_behind(*found);
+    else
+        log_.error("the record of the pool is ignored: {}", found.error().text);
+}
+
+void Registration::list(const PoolUse& use) {
+    session_.pool_set = pool_name_;
+    if (const std::string& part = use.parts.at(0).path; part.size() <= max_part_path)
+        session_.part = part;
+    const auto key = key_of(use.pool_set);
+    session_.pool_set_key = key.value_or(Digest{});
+    if (session_file_)
+        if (const auto written = session_file_->write(session_); !written)
+            log_.warning("others will not know who has the pool: {}", written.error().text);
+}
+
 void Registration::save() {
-    if (state_ != State::holding || !pool_file_)
+    if (state_ != State::holding || !place_)
         return;
-    if (const auto written = pool_file_->write(pool_); !written)
+    if (const auto written = place_->write(pool_); !written)
         log_.warning("the record of the pool stays as it was: {}", written.error().text);
 }
 
@@ -220,7 +235,7 @@ void Registration::save() {
 void Registration::save_last() {
     save();
     become(State::closed);
-    pool_file_.reset();
+    place_.reset();
 }
 
 void Registration::before_change() {
@@ -253,21 +268,23 @@ void Registration::seen() {
     if (now - last_seen_ < seen_interval)
         return;
     last_seen_ = now;
-    for (const auto* file : {&session_file_, &pool_file_})
-        if (*file)
-            (*file)->touch();
+    if (session_file_)
+        session_file_->touch();
 }
 
 std::optional<Holder> Registration::holder(const std::filesystem::path& pool_set) const {
     const auto key = key_of(pool_set);
     if (!directory_ || !key)
         return std::nullopt;
-    for (const auto& [id, record, last_seen] : live_sessions(*directory_, log_))
+    for (const LiveSession& session : live_sessions(*directory_, log_)) {
+        const SessionRecord& record = session.record;
         if (record.pool_set_key == *key)
-            return Holder{.description =
-                              fmt::format("{}, since {}, last seen {}", describe(record.initiator),
-                                          describe_time(record.since), describe_time(last_seen)),
-                          .is_other_writer = !record.read_only && record.owner != identity_.owner};
+            return Holder{
+                .description =
+                    fmt::format("{}, since {}, last seen {}", describe(record.initiator),
+                                describe_time(record.since), describe_time(session.last_seen)),
+                .is_other_writer = !record.read_only && record.owner != identity_.owner};
+    }
     return std::nullopt;
 }
 

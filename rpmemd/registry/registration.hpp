@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session in the registry, which is the directory state-dir: its identity, its pool and its
-// end. They tell a later session whether it may go on after an earlier one was lost.
+// One session: its identity and its end, in the directory state-dir, and its claim to a pool, in the
+// record of the pool. They tell a later session whether it may go on after an earlier one was lost.
 // Registration::become() changes the state:
 //   outside -> listed    enter(): it has a file of its own, locked until the process ends
 //   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
-//   listed  -> holding   take_up(): the record of the pool is its own
+//   listed, unlisted -> holding  take_up(): the record of the pool has its claim
 //   holding -> closed    give_back(): nobody could write to the pool
 //   holding -> closed    closed(): the pool is nobody's; without it the next session is warned
 #pragma once
@@ -12,6 +12,7 @@
 #include "common/base/log.hpp"
 #include "rpmemd/pools/part_identity.hpp"
 #include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/registry/pool_record_place.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/sessions.hpp"
 #include "rpmemd/registry/state_directory.hpp"
@@ -45,6 +46,7 @@ struct SessionIdentity {
 struct PoolUse {
     std::filesystem::path pool_set; // absolute
     std::vector<PartIdentity> parts;
+    PoolAttribute attribute; // of the first part, open until the session gives up the pool
     std::vector<PoolHeader> headers; // see Pool::lasting_headers()
     bool created = false;
 };
@@ -67,9 +69,9 @@ public:
     Result<> enter(SessionIdentity identity);
     [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
-    // Behind the locks of the parts. ESTALE: the pool of the earlier generation is not there any
-    // more. EACCES: the session cannot be written down, and another one would not notice that its
-    // pool has been written to.
+    // After the parts are locked, and before the pool is answered as open. A session that may write
+    // makes its claim durable in the record of the pool, or does not get the pool. ESTALE: the pool
+    // of the earlier generation is not there any more. Else see PoolRecordPlace.
     Result<> take_up(const PoolUse& use);
     // Around a change of the headers.
     void before_change();
@@ -99,10 +101,12 @@ private:
     void become(State next) { state_ = next; }
     [[nodiscard]] Result<> end_earlier() const;
     Result<> write_session();
-    [[nodiscard]] std::optional<PoolRecord> read_pool_record(const std::string& name);
-    [[nodiscard]] Result<> compare(const std::optional<PoolRecord>& last,
-                                   const PoolRecord& now) const;
-    Result<> write_pool_record(const std::string& name, const std::optional<PoolRecord>& last);
+    [[nodiscard]] Result<PoolRecord> claim_of(const PoolUse& use) const;
+    [[nodiscard]] Result<> compare(const PoolRecord& now) const;
+    Result<> claim(bool goes_on, bool created);
+    void look();
+    void warn_if_behind(const std::optional<PoolRecord>& record);
+    void list(const PoolUse& use);
     void save();
     void save_last();
     void warn(const std::string& text);
@@ -115,9 +119,10 @@ private:
     std::optional<StateDirectory> directory_; // nothing: it cannot be used
     SessionRecord session_;
     std::optional<StateFile> session_file_;
+    std::string pool_name_; // for people
     PoolRecord pool_;
-    std::optional<StateFile> pool_file_;
-    std::optional<PoolRecord> last_; // of the pool, before this one
+    std::optional<PoolRecordPlace> place_; // nothing: the session only reads, or the pool is closed
+    std::optional<PoolRecord> last_;       // of the pool, before this one
     bool has_changed_ = false;       // headers
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;

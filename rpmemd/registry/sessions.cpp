@@ -2,6 +2,8 @@
 #include "rpmemd/registry/sessions.hpp"
 
 #include "common/transport/crypto.hpp"
+#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/lock_holder.hpp"
 
 #include <unistd.h>
 
@@ -25,6 +27,16 @@ Result<std::string> new_name() {
     return name;
 }
 
+bool remove_if_ended(const StateDirectory& directory, const std::string& name,
+                     const StateFile& file) {
+    if (!file.is_unlocked())
+        return false;
+    // With its lock held nobody else makes, keeps or removes a session of this name.
+    if (file.is_at(directory, name))
+        static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
+    return true;
+}
+
 std::optional<LiveSession> look_at(const StateDirectory& directory, const std::string& name,
                                    const Log& log) {
     auto file = StateFile::open(directory, name);
@@ -33,18 +45,16 @@ std::optional<LiveSession> look_at(const StateDirectory& directory, const std::s
             log.error("the file of a session is passed over: {}", file.error().text);
         return std::nullopt;
     }
-    if (file->lock()) {
-        // By its lock nobody else makes, keeps or removes a session of this name.
-        if (file->is_at(directory, name))
-            static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
+    if (remove_if_ended(directory, name, *file))
         return std::nullopt;
-    }
     auto record = file->read<SessionRecord>();
     if (!record)
         log.error("the file of a session is passed over: {}", record.error().text);
     if (!record || !*record) // or it is being made
         return std::nullopt;
+    const auto holder = exclusive_holder(file->fd(), directory.fd());
     return LiveSession{.id = name.substr(session_prefix.size()),
+                       .pid = holder ? holder->value_or(0) : 0,
                        .record = std::move(**record),
                        .last_seen = file->last_seen()};
 }
@@ -71,6 +81,23 @@ std::vector<LiveSession> live_sessions(const StateDirectory& directory, const Lo
         if (auto session = look_at(directory, name, log))
             sessions.push_back(std::move(*session));
     return sessions;
+}
+
+void remove_ended_sessions(const StateDirectory& directory) {
+    std::size_t removed = 0;
+    for (const std::string& name : directory.names(session_prefix)) {
+        if (removed == max_removed)
+            return;
+        const auto file = StateFile::open(directory, name);
+        removed += file && remove_if_ended(directory, name, *file) ? 1 : 0;
+    }
+}
+
+Result<> end_daemon(const StateDirectory& directory, const LiveSession& session) {
+    auto file = StateFile::open(directory, std::string(session_prefix) + session.id);
+    if (!file)
+        return file.error().code == ENOENT ? Result<>() : Result<>(Failure(file.error()));
+    return fence(directory, *file);
 }
 
 Result<transport::Digest> key_of(const std::filesystem::path& pool_set) {

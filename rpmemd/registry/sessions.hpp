@@ -8,6 +8,8 @@
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/registry/state_file.hpp"
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -17,6 +19,7 @@ namespace rpmem::target {
 
 struct LiveSession {
     std::string id; // the id of its file: hexadecimal digits
+    pid_t pid = 0;  // of its daemon, as the kernel reports it; 0: not visible from here
     SessionRecord record;
     std::int64_t last_seen = 0; // seconds since the epoch
 };
@@ -29,6 +32,14 @@ struct LiveSession {
 // told, and passed over.
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
+
+// Removes files of sessions that have ended, at most max_removed at a time: sessions that ended
+// cannot do so, because a confined daemon removes nothing there.
+void remove_ended_sessions(const StateDirectory& directory);
+inline constexpr std::size_t max_removed = 1000; // takes some 10 ms
+
+// Ends the daemon of a session: see fence().
+[[nodiscard]] Result<> end_daemon(const StateDirectory& directory, const LiveSession& session);
 
 // The SessionRecord::pool_set_key of a pool set file, which is absolute.
 [[nodiscard]] Result<transport::Digest> key_of(const std::filesystem::path& pool_set);

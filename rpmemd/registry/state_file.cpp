@@ -59,6 +59,9 @@ Result<StateFile> StateFile::open(const StateDirectory& directory, const std::st
 
 bool StateFile::lock() const { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0; }
 
+// Shared, so that whoever looks never appears as the holder: see fence().
+bool StateFile::is_unlocked() const { return ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0; }
+
 bool StateFile::is_at(const StateDirectory& directory, const std::string& name) const {
     struct stat ours {};
     struct stat named {};

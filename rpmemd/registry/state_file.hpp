@@ -25,6 +25,9 @@ public:
 
     // True: it is ours until this object or the process ends. False: it is somebody else's.
     [[nodiscard]] bool lock() const;
+    // Nobody holds the lock, and nobody gets it before this object ends.
+    [[nodiscard]] bool is_unlocked() const;
+    [[nodiscard]] int fd() const { return fd_.get(); }
     // The name still leads to this file.
     [[nodiscard]] bool is_at(const StateDirectory& directory, const std::string& name) const;
 

@@ -137,6 +137,10 @@ void take_over(const ClientCommand& command, Configuration& configuration) {
     if (command.action == ClientCommand::Action::act)
         configuration.action = command.request;
     configuration.probe = command.action == ClientCommand::Action::probe;
+    if (command.read_only) {
+        configuration.read_only = true;
+        configuration.may_delete = false;
+    }
     if (command.action != ClientCommand::Action::remove)
         return;
     configuration.remove = command.pool_set;
@@ -206,6 +210,8 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
         return invalid("it does not begin with rpmemd, or a path to it");
     if (takes_option(text, "--probe")) {
         command.action = ClientCommand::Action::probe;
+    } else if (takes_option(text, "--read-only")) {
+        command.read_only = true;
     } else if (takes_option(text, "--remove")) {
         command.action = ClientCommand::Action::remove;
         RPMEM_ASSIGN(command.pool_set, take_name(text, "--remove"));
@@ -215,8 +221,8 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
         RPMEM_TRY(take_action(text, command));
     }
     if (!text.empty())
-        return invalid("only --remove NAME [--force] [--pool-set], --probe or an action such as "
-                       "--list may follow rpmemd");
+        return invalid("only --remove NAME [--force] [--pool-set], --probe, --read-only or an "
+                       "action such as --list may follow rpmemd");
     return command;
 }
 

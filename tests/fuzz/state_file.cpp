@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of state-dir: as they are, and with the checksum that the text in them needs.
+// The files of state-dir and the attribute of a pool: as they are, and with the checksum that the text in them needs.
 #include "rpmemd/registry/records.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -13,7 +13,7 @@ template <typename Record>
 void check(const std::string& file) {
     const auto decoded = decode_file<Record>(file);
     if (!decoded) {
-        fuzz::require_error(decoded.error(), {EBADMSG});
+        fuzz::require_error(decoded.error(), {EBADMSG, ENOTSUP});
         return;
     }
     if (!*decoded)
@@ -21,7 +21,7 @@ void check(const std::string& file) {
     const auto& newest = **decoded;
     require(newest.record.initiator.user.size() <= most_record_text, "texts are bounded");
     require(!fuzz::has_control_character(newest.record.initiator.user +
-                                         newest.record.initiator.host + newest.record.pool_set),
+                                         newest.record.initiator.host),
             "texts are printable");
     const auto slot = encode_slot(newest.record, newest.sequence);
     require(slot.has_value(), "what was read can be written");
@@ -29,6 +29,16 @@ void check(const std::string& file) {
     require(again && *again && (*again)->record == newest.record &&
                 (*again)->sequence == newest.sequence,
             "what was written is read as it was");
+}
+
+void check_attribute(const std::string& value) {
+    const auto decoded = decode_attribute(value);
+    if (!decoded)
+        return fuzz::require_error(decoded.error(), {EBADMSG, ENOTSUP});
+    const auto encoded = encode_attribute(*decoded);
+    const auto again =
+        encoded ? decode_attribute(*encoded) : Result<PoolRecord>(Failure(encoded.error()));
+    require(again && *again == *decoded, "what was written is read as it was");
 }
 
 std::string sealed(const std::string& text) {
@@ -47,6 +57,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const std::string& file : {text, sealed(text)}) {
         check<SessionRecord>(file);
         check<PoolRecord>(file);
+        check_attribute(file);
     }
     return 0;
 }

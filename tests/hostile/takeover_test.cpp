@@ -268,7 +268,12 @@ TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
     }
 }
 
-TEST_F(Takeover, AnOpenEndIsToldAndAClosedOneIsNot) {
+// Only what makes the pool equal ends this: not a clean session of somebody else.
+TEST_F(Takeover, AnOpenEndIsReportedUntilThePoolIsEqual) {
+    Peer closed(directory_);
+    closed.take_pool();
+    EXPECT_TRUE(closed.control.notices().empty());
+    closed.expect_close();
     for (const int number : {SIGKILL, SIGTERM}) {
         Peer first(directory_);
         first.take_pool();
@@ -279,12 +284,52 @@ TEST_F(Takeover, AnOpenEndIsToldAndAClosedOneIsNot) {
         second.take_pool();
         ASSERT_EQ(second.control.notices().size(), 1U);
         EXPECT_TRUE(test::contains(second.control.notices()[0],
-                                   "user alice on host host-a (127.0.0.1), was last seen 20"));
+                                   "of user alice on host host-a (127.0.0.1), began 20"));
+        const RawLane again = second.lane();
         second.expect_close();
         Peer third(directory_);
         third.take_pool();
-        EXPECT_TRUE(third.control.notices().empty());
+        ASSERT_EQ(third.control.notices().size(), 1U);
+        EXPECT_TRUE(test::contains(third.control.notices()[0], "was not made equal since"));
         third.expect_close();
+    }
+}
+
+// Another name of the same file, and another state-dir, as another user of the target has one.
+TEST_F(Takeover, AnotherWriterIsNoticedByWhateverNameAndUser) {
+    namespace fs = std::filesystem;
+    const fs::path links = directory_.path() / "links";
+    fs::create_directory(links);
+    std::string lines = "PMEMPOOLSET\n";
+    for (const char* const part : {"existing.set.0", "existing.set.1"}) {
+        fs::create_hard_link(directory_.path() / "parts" / part, links / part);
+        lines += fmt::format("{} {}\n", fs::file_size(links / part), (links / part).native());
+    }
+    std::ofstream(directory_.pool_sets() / "link.set") << lines;
+    const std::string other_state = directory_.path() / "other-state";
+    const std::vector<std::string> other_user = {"--state-dir", other_state};
+    for (const auto& [set, more] :
+         {std::pair("link.set", std::vector<std::string>()), std::pair("link.set", other_user),
+          std::pair(existing_pool, other_user),
+          std::pair(existing_pool, std::vector<std::string>{"--state-dir", "/proc/rpmemd"})}) {
+        Peer earlier(directory_);
+        earlier.take_pool();
+        RawLane lane = earlier.lane();
+        ASSERT_TRUE(lane.persist(place, 64, std::byte{7}));
+        earlier.daemon.signal(SIGKILL);
+        earlier.expect_killed();
+        {
+            Peer other(directory_, more);
+            EXPECT_EQ(other.control.log_in(0, {}), Status::success);
+            ASSERT_EQ(other.control.open(1, set), Status::success);
+            RawLane writes = other.lane();
+            EXPECT_TRUE(writes.persist(place, 64, std::byte{9}));
+            other.expect_close();
+        }
+        Peer later(directory_);
+        EXPECT_EQ(later.control.log_in(1, earlier.control.takeover_key()), Status::success);
+        EXPECT_EQ(later.control.open(), Status::stale);
+        later.expect_end("another session has opened it for writing since");
     }
 }
 

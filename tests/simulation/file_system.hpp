@@ -35,6 +35,8 @@ struct Node {
     std::span<std::byte> memory{};
     int memory_fd = -1;
     std::vector<std::byte> durable{};
+    std::map<std::string, std::string> attributes{};
+    std::map<std::string, std::string> durable_attributes{};
     // Of a directory.
     Names names{};
     Names durable_names{};
@@ -56,6 +58,10 @@ struct Node {
     }
     // UNIT bytes become durable as a whole, of themselves or not at all.
     void lose_power(Random& random, std::size_t unit) {
+        // A journal has all of a change, or nothing.
+        if (random.chance(50))
+            durable_attributes = attributes;
+        attributes = durable_attributes;
         const std::span<std::byte> now = bytes();
         for (std::size_t at = 0; at < durable.size(); at += unit) {
             const std::size_t size = std::min(unit, durable.size() - at);
@@ -126,6 +132,7 @@ private:
     }
     static void sync_all(Node& node) {
         node.durable_names = node.names;
+        node.durable_attributes = node.attributes;
         for (std::size_t i = 0; i < node.durable.size(); ++i)
             node.durable[i] = node.bytes()[i];
         for (auto& [name, child] : node.names)

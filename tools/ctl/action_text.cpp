@@ -77,6 +77,20 @@ std::string attributes_text(const json& attributes) {
     return text + fmt::format("    created      {}\n", time_text(attributes, "created"));
 }
 
+// Empty for a target that keeps no record, and for a pool that is in sync as far as it knows.
+std::string record_text(const json& document) {
+    std::string text;
+    if (number_of(document, "behind_since"))
+        text += fmt::format("  may be behind: a session that began {} was not closed; push the "
+                            "source, or remove the pool and sync\n",
+                            time_text(document, "behind_since"));
+    if (const auto failure = text_of(document, "medium_failure"); !failure.empty())
+        text += "  the medium has failed: " + failure + "\n";
+    if (const auto problem = text_of(document, "record_problem"); !problem.empty())
+        text += "  record: " + problem + "\n";
+    return text;
+}
+
 std::string shutdown_text(const json& document) {
     const json& state = member(document, "shutdown_state");
     if (!state.is_object())
@@ -116,7 +130,7 @@ std::string describe_info(const json& document) {
     text += attributes_text(member(document, "attributes"));
     if (const auto problem = text_of(document, "header_problem"); !problem.empty())
         text += "  header: " + problem + "\n";
-    text += shutdown_text(document) + "  in use\n";
+    text += record_text(document) + shutdown_text(document) + "  in use\n";
     const json& sessions = member(document, "sessions");
     for (const json& session : sessions)
         text += "    by " + session_text(session) + "\n";
@@ -132,12 +146,12 @@ std::string describe_check(const json& document) {
     const bool sound = flag_of(document, "sound");
     std::string text = fmt::format("{}: {}{}\n", text_of(document, "name"),
                                    sound ? "sound" : "NOT SOUND: ", text_of(document, "problem"));
-    text += shutdown_text(document);
+    text += record_text(document) + shutdown_text(document);
     const json& writer = member(document, "last_writer");
     if (writer.is_object())
         text +=
-            fmt::format("  last written by {}@{}, last seen {}, {}\n", known(writer, "user"),
-                        known(writer, "host"), time_text(writer, "last_seen"),
+            fmt::format("  last written by {}@{}, since {}, {}\n", known(writer, "user"),
+                        known(writer, "host"), time_text(writer, "since"),
                         flag_of(writer, "closed") ? "and closed"
                                                   : "and NOT closed: it may lack the last calls");
     return text;

@@ -84,7 +84,8 @@ int run_action_verb(const Context& context) {
         ActionAnswer answer = ask_action(context.target, words_of(verb, context.command),
                                          context.settings, verb.patience);
         if (answer.status == status_done && verb.verb == Verb::check &&
-            !flag_of(answer.document, "sound"))
+            (!flag_of(answer.document, "sound") ||
+             number_of(answer.document, "behind_since").has_value()))
             answer.status = status_differs;
         return print_answer(context.command, answer, verb.describe);
     }

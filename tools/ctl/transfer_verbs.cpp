@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
 
 namespace rpmem::ctl {
@@ -166,6 +168,17 @@ ActionAnswer compare_and_push(const Context& context) {
     return {std::move(document), equal || moves ? status_done : status_differs};
 }
 
+// A session that only reads takes the pool from nobody: an initiator that is cut off keeps its
+// claim. The library reads the variable when it is first used.
+Result<> only_read(const initiator::Settings& settings) {
+    std::string commands;
+    for (const std::string& command : settings.commands)
+        commands += (commands.empty() ? "" : "|") + command + " --read-only";
+    if (::setenv("RPMEM_CMD", commands.c_str(), 1) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot set RPMEM_CMD");
+    return {};
+}
+
 Result<json> pull(const Context& context, const json& digests) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();
@@ -173,6 +186,7 @@ Result<json> pull(const Context& context, const json& digests) {
     RPMEM_ASSIGN(comparison.pool, read_digests(digests));
     if (comparison.pool.length != comparison.pool.size)
         return fail(ErrorClass::link_lost, EPROTO, "the target's digests are of other bytes");
+    RPMEM_TRY(only_read(context.settings));
     // Before the file gets the size that the target names.
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  comparison.pool.size, command.lanes));

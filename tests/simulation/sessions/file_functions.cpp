@@ -228,7 +228,14 @@ STANDS_FOR(int, posix_fadvise, int fd, off_t offset, off_t length, int advice) {
 }
 STANDS_FOR(int, fsync, int fd) {
     Machine* const machine = simulated(fd);
-    return machine ? told(-sync_all(*machine, fd)) : __real_fsync(fd);
+    if (!machine)
+        return __real_fsync(fd);
+    const auto file = machine->system().file(fd);
+    const auto attributes = file ? file->node->attributes : std::map<std::string, std::string>();
+    const int code = sync_all(*machine, fd);
+    if (code == 0) // fdatasync(2) leaves them
+        file->node->durable_attributes = attributes;
+    return told(-code);
 }
 STANDS_FOR(int, fdatasync, int fd) {
     Machine* const machine = simulated(fd);

@@ -13,6 +13,7 @@ struct Login {
     Link* output;
     Link* error;
     Process* daemon = nullptr;   // null: it has not been started
+    bool other_user = false;     // of the target, with another state-dir
     std::optional<int> status{}; // of the remote command, as ssh tells it
 
     static constexpr int status_of_ssh = 255;

@@ -64,10 +64,10 @@ using Beat = std::optional<Error>(initiator::Session*);
 Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
 using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
 TakeUp real_take_up __asm__("__real__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
-using Fence = Result<>(const target::ProcessIdentity&, std::chrono::milliseconds);
-Fence
-    real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8durationI"
-                       "lSt5ratioILl1ELl1000EEEE");
+using Fence = Result<>(const target::StateDirectory&, const target::StateFile&,
+                       std::chrono::milliseconds);
+Fence real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileENSt6"
+                         "chrono8durationIlSt5ratioILl1ELl1000EEEE");
 using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::Connection>,
                    const wire::LaneCredits&, bool);
 Serve real_serve __asm__(
@@ -138,10 +138,11 @@ Result<> planted_take_up(target::Registration* registration, const target::PoolU
     return real_take_up(registration, used);
 }
 
-Fence planted_fence __asm__("__wrap__ZN5rpmem6target5fenceERKNS0_15ProcessIdentityENSt6chrono8"
-                            "durationIlSt5ratioILl1ELl1000EEEE");
-Result<> planted_fence(const target::ProcessIdentity& process, std::chrono::milliseconds within) {
-    return state.planted == Planted::no_fence ? Result<>() : real_fence(process, within);
+Fence planted_fence __asm__("__wrap__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileE"
+                            "NSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
+Result<> planted_fence(const target::StateDirectory& directory, const target::StateFile& file,
+                       std::chrono::milliseconds within) {
+    return state.planted == Planted::no_fence ? Result<>() : real_fence(directory, file, within);
 }
 
 Serve planted_serve __asm__(

@@ -12,7 +12,6 @@
 
 #include <cstdarg>
 #include <ctime>
-#include <filesystem>
 
 using rpmem::simulation::first_descriptor;
 using rpmem::simulation::Machine;
@@ -138,23 +137,18 @@ void simulated_write(const Log* log, LogLevel level, std::string_view kind, std:
                    text);
 }
 
-using Line = std::string(const std::filesystem::path&);
-Line real_line __asm__("__real__ZN5rpmem7line_ofERKNSt10filesystem7__cxx114pathE");
-Line simulated_line __asm__("__wrap__ZN5rpmem7line_ofERKNSt10filesystem7__cxx114pathE");
+// In the place of /proc/locks.
+using Holder = Result<std::optional<pid_t>>(int, int);
+Holder real_holder __asm__("__real__ZN5rpmem6target16exclusive_holderEii");
+Holder simulated_holder __asm__("__wrap__ZN5rpmem6target16exclusive_holderEii");
 
-// A number stands for the time at which a process was started.
-std::string simulated_line(const std::filesystem::path& path) {
+Result<std::optional<pid_t>> simulated_holder(int file, int directory) {
     Machine* const machine = Machine::current();
     if (!machine)
-        return real_line(path);
-    if (path == "/proc/sys/kernel/random/boot_id")
-        return fmt::format("boot {}", machine->boot);
-    const std::string of = path.parent_path().filename();
-    const Process* const process =
-        of == "self" ? machine->world().process() : machine->find_process(std::stoi(of));
-    return process ? fmt::format("{} (rpmemd) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {}",
-                                 process->pid, 1000 + process->pid)
-                   : std::string();
+        return real_holder(file, directory);
+    const auto open = machine->system().file(file);
+    const OpenFile* const holder = open ? open->node->exclusive : nullptr;
+    return holder ? std::optional(static_cast<pid_t>(holder->owner->pid)) : std::nullopt;
 }
 
 } // namespace rpmem::simulation

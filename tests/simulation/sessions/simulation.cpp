@@ -70,6 +70,7 @@ public:
         auto login = std::make_shared<Login>(Login{.input = &system_.make_link(conditions),
                                                    .output = &system_.make_link(conditions),
                                                    .error = &system_.make_link(conditions)});
+        login->other_user = is_other_user_ && world_.process() == &intruder_;
         for (Link* const link : {login->input, login->output, login->error})
             is_opened(*link);
         logins_.push_back(login);
@@ -183,9 +184,8 @@ private:
         case Fault::intruder:
             return intrude();
         case Fault::clock_jump: { // by less than a day, after which records are removed
-            constexpr std::int64_t hour = 3600;
             const auto hours = static_cast<std::int64_t>(world_.random().below(26));
-            return machine_.set_clock((hours - 3) * hour);
+            return machine_.set_clock((hours - 3) * 3600);
         }
         case Fault::count:
             return;
@@ -233,22 +233,23 @@ private:
                 links_[i]->fail_sender();
         });
     }
-    // Another program, of another user, on another machine: it may have the pool when nobody has.
+    // Another program, perhaps as another user of the target: it has the pool when nobody has.
     void intrude() {
         if (intruder_.is_dead)
             return;
         another_asked_ = true;
+        is_other_user_ = world_.random().chance(50);
         world_.start("intruder", &intruder_, [this] {
             {
                 initiator::LinkThread heartbeats(wire::heartbeat_interval, initiator::beat_all);
-                const auto opened = initiator::Pool::open({.target = "127.0.0.1",
-                                                           .pool_set = pool_set,
-                                                           .address = memory_.data(),
-                                                           .size = memory_.size(),
-                                                           .lanes = 1,
-                                                           .command = "rpmemd"},
-                                                          nullptr, settings_of(plan_),
-                                                          {.log = log_, .heartbeats = &heartbeats});
+                const auto opened = initiator::Pool::open(
+                    {.target = "127.0.0.1",
+                     .pool_set = world_.random().chance(50) ? pool_set : other_pool_set,
+                     .address = memory_.data(),
+                     .size = memory_.size(),
+                     .lanes = 1,
+                     .command = "rpmemd"},
+                    nullptr, settings_of(plan_), {.log = log_, .heartbeats = &heartbeats});
                 if (opened && !world_.is_in_vacuum()) {
                     world_.note("another initiator has the pool");
                     ++outcome_.takeovers;
@@ -343,7 +344,6 @@ private:
     }
 
     static inline Simulation* running = nullptr;
-
     World world_;
     SimulatedSystem system_;
     Threads threads_;
@@ -364,6 +364,7 @@ private:
     Time last_fault_ = 0;             // when it happened, or is over
     Time sum_of_faults_ = 0;          // that last
     bool has_silence_ = false;
+    bool is_other_user_ = false; // the intruder
     bool another_asked_ = false; // for the pool: its daemon may have it, and it may not know
     Time taken_at_ = never;      // when another initiator had the pool
     Outcome outcome_;

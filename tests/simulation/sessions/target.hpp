@@ -17,6 +17,7 @@ inline constexpr std::size_t part_size = std::size_t{2} << 20; // the least of a
 // The header, and the regions of lanes behind it. Nothing is stored behind these.
 inline constexpr std::size_t used_size = target::header_size + pool_size;
 inline constexpr const char* pool_set = "pool.set";
+inline constexpr const char* other_pool_set = "other.set"; // names the same part by a hard link
 
 // The bytes of the part, which all daemons map. Each simulation puts its first content there.
 class PartMemory {
@@ -132,11 +133,17 @@ private:
     void make_files(const PartMemory& memory) {
         FileSystem& files = machine_.system().files();
         const auto directory = files.make_directory(*files.root(), "pools");
-        const auto state = files.make_directory(*files.root(), "state");
-        const auto text = files.make_file(*directory, pool_set, 0600);
-        for (const char letter : std::string_view("PMEMPOOLSET\n2M /pools/part\n"))
-            text->own_bytes.push_back(static_cast<std::byte>(letter));
+        files.make_directory(*files.root(), "state");
+        files.make_directory(*files.root(), "other-state");
+        for (const auto& [name, lines] :
+             {std::pair(pool_set, std::string_view("PMEMPOOLSET\n2M /pools/part\n")),
+              std::pair(other_pool_set, std::string_view("PMEMPOOLSET\n2M /pools/link\n"))}) {
+            const auto text = files.make_file(*directory, name, 0600);
+            for (const char letter : lines)
+                text->own_bytes.push_back(static_cast<std::byte>(letter));
+        }
         part_ = files.make_file(*directory, "part", 0600);
+        directory->names["link"] = part_;
         part_->memory = memory.bytes();
         part_->memory_fd = memory.fd();
         part_->durable.resize(used_size);
@@ -168,7 +175,10 @@ private:
             return EXIT_FAILURE;
         const target::Channel channel{
             input.get(), output.get(), error.get(), {.own = "127.0.0.1", .client = "127.0.0.1"}};
-        return target::serve_session(configuration_, channel, std::move(*handshake), log_);
+        target::Configuration configuration = configuration_;
+        if (login.other_user)
+            configuration.state_dir = "/other-state/rpmemd";
+        return target::serve_session(configuration, channel, std::move(*handshake), log_);
     }
     // Whoever has the pool locked, and nobody else.
     void check_writer(const Node& node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/evict.hpp"
-#include "rpmemd/registry/fence.hpp"
+#include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -43,14 +43,14 @@ public:
         return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     }
     [[nodiscard]] bool lives() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
-    [[nodiscard]] auto pid() const { return static_cast<std::uint64_t>(pid_); }
+    [[nodiscard]] pid_t pid() const { return pid_; }
 
 private:
     [[noreturn]] static void serve(const StateDirectory& directory, const Owner& owner,
                                    const std::string& pool, int ready) {
         SessionRecord session = session_record();
-        session.daemon = value_of(own_identity());
         session.owner = owner;
+        session.part = "/nowhere";
         const auto file = value_of(make_session_file(directory, session));
         auto pool_file = value_of(make_pool_file(directory, pool));
         PoolRecord record = pool_record();
@@ -67,7 +67,7 @@ class Evict : public StateDirectoryTest {
 protected:
     [[nodiscard]] std::string id_of(const Daemon& daemon) const {
         for (const LiveSession& each : live_sessions(directory_, log_))
-            if (each.record.daemon.pid == daemon.pid())
+            if (each.pid == daemon.pid())
                 return each.id;
         return "none";
     }
@@ -84,22 +84,22 @@ TEST_F(Evict, EndsTheDaemonAndTakesItsPools) {
     Daemon ours(directory_, digest_of(1), "pool-1");
     Daemon again(directory_, digest_of(1), "pool-2"); // of the same initiator
     Daemon other(directory_, digest_of(2), "pool-3");
-    const auto evicted = value_of(evict(directory_, id_of(ours), log_));
-    EXPECT_EQ(evicted.record.daemon.pid, ours.pid());
+    const auto evicted = value_of(evict(directory_, id_of(ours), default_part_mode, log_));
+    EXPECT_EQ(evicted.pid, ours.pid());
     EXPECT_EQ(ours.ended_by(), SIGKILL);
     EXPECT_EQ(again.ended_by(), SIGKILL);
     EXPECT_TRUE(other.lives());
     EXPECT_EQ(owner_of("pool-1"), Owner{});
     EXPECT_EQ(owner_of("pool-2"), Owner{});
     EXPECT_EQ(owner_of("pool-3"), digest_of(2));
-    EXPECT_TRUE(failed(evict(directory_, evicted.id, log_), ENOENT));
+    EXPECT_TRUE(failed(evict(directory_, evicted.id, default_part_mode, log_), ENOENT));
 }
 
 // Of protocol 0.1: all of them have the owner that nobody is.
 TEST_F(Evict, EndsOneSessionWithoutAnOwner) {
     Daemon ours(directory_, Owner{}, "pool-1");
     Daemon other(directory_, Owner{}, "pool-2");
-    EXPECT_TRUE(succeeded(evict(directory_, id_of(ours), log_)));
+    EXPECT_TRUE(succeeded(evict(directory_, id_of(ours), default_part_mode, log_)));
     EXPECT_EQ(ours.ended_by(), SIGKILL);
     EXPECT_TRUE(other.lives());
 }
@@ -108,7 +108,7 @@ TEST_F(Evict, NobodyIsEndedForAWrongName) {
     Daemon ours(directory_, digest_of(1), "pool-1");
     for (const std::string& id : {std::string(), std::string("../pool-1"), std::string("pool-1"),
                                   id_of(ours) + "0", std::string(100000, 'a')})
-        EXPECT_TRUE(failed(evict(directory_, id, log_), ENOENT));
+        EXPECT_TRUE(failed(evict(directory_, id, default_part_mode, log_), ENOENT));
     EXPECT_TRUE(ours.lives());
     EXPECT_EQ(owner_of("pool-1"), digest_of(1));
 }
@@ -120,7 +120,7 @@ TEST_F(Evict, GivesUpWhileAnotherHasARecordLocked) {
     auto kept = value_of(make_pool_file(directory_, "pool-2"));
     ASSERT_TRUE(succeeded(kept.write(pool_record()))); // of the same owner
     const std::clock_t before = std::clock();
-    EXPECT_TRUE(failed(evict(directory_, id_of(ours), log_, within), EBUSY, "try again"));
+    EXPECT_TRUE(failed(evict(directory_, id_of(ours), default_part_mode, log_, within), EBUSY, "try again"));
     EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 2) << "of the processor";
     EXPECT_EQ(ours.ended_by(), SIGKILL);
     EXPECT_EQ(owner_of("pool-2"), digest_of(1));

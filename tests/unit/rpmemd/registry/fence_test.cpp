@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The fence ends the process that the kernel knows as the holder of a file, and no other, whatever
+// stands in the file.
 #include "rpmemd/registry/fence.hpp"
+#include "rpmemd/registry/lock_holder.hpp"
+#include "rpmemd/registry/sessions.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
 #include <sys/wait.h>
@@ -10,29 +14,27 @@
 namespace rpmem::target {
 namespace {
 
-// Waits for a signal, and tells who it is.
+// Waits for a signal, with the file of a session, or without.
 class Child {
 public:
-    Child() {
+    explicit Child(const StateDirectory* directory) {
         int ends[2];
         if (::pipe(ends) != 0)
             throw std::runtime_error("no pipe");
         pid_ = ::fork();
         if (pid_ == 0) {
-            const auto identity = own_identity();
-            const std::uint64_t start = identity ? identity->start_time : 0;
-            static_cast<void>(::write(ends[1], &start, sizeof(start)) + 1);
+            std::optional<StateFile> file;
+            if (directory)
+                file = value_of(make_session_file(*directory, session_record()));
+            static_cast<void>(::write(ends[1], "r", 1) + 1);
             while (true)
                 ::pause();
         }
-        std::uint64_t start = 0;
-        if (::read(ends[0], &start, sizeof(start)) != sizeof(start))
+        char ready = 0;
+        if (::read(ends[0], &ready, 1) != 1)
             throw std::runtime_error("no child");
         ::close(ends[0]);
         ::close(ends[1]);
-        identity_ = value_of(own_identity());
-        identity_.pid = static_cast<std::uint64_t>(pid_);
-        identity_.start_time = start;
     }
     ~Child() {
         ::kill(pid_, SIGKILL);
@@ -41,7 +43,7 @@ public:
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    // It lives, or by which signal it ended.
+    // 0 while it lives, or the signal that ended it.
     [[nodiscard]] int ended_by() const {
         siginfo_t information{};
         EXPECT_EQ(
@@ -49,53 +51,55 @@ public:
         return information.si_pid == 0 ? 0 : information.si_status;
     }
     void stop() const { ::kill(pid_, SIGSTOP); }
-
-    [[nodiscard]] const ProcessIdentity& identity() const { return identity_; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
 
 private:
     pid_t pid_ = -1;
-    ProcessIdentity identity_;
 };
 
-TEST(Fence, EndsTheProcess) {
+class Fence : public StateDirectoryTest {
+protected:
+    [[nodiscard]] StateFile only_file() const {
+        const auto names = directory_.names("session-");
+        EXPECT_EQ(names.size(), 1U);
+        return value_of(StateFile::open(directory_, names.at(0)));
+    }
+
+    const StateDirectory directory_ = directory();
+};
+
+TEST_F(Fence, EndsTheProcessThatHoldsTheFile) {
     for (const bool stopped : {false, true}) {
-        const Child child;
+        const Child bystander(nullptr);
+        const Child holder(&directory_);
         if (stopped)
-            child.stop();
-        EXPECT_TRUE(succeeded(fence(child.identity())));
-        EXPECT_EQ(child.ended_by(), SIGKILL);
-        EXPECT_TRUE(succeeded(fence(child.identity()))) << "it has ended already";
+            holder.stop();
+        const StateFile file = only_file();
+        EXPECT_EQ(value_of(exclusive_holder(file.fd(), directory_.fd())), holder.pid());
+        EXPECT_TRUE(succeeded(fence(directory_, file)));
+        EXPECT_EQ(holder.ended_by(), SIGKILL);
+        EXPECT_EQ(bystander.ended_by(), 0);
+        EXPECT_TRUE(succeeded(fence(directory_, file))) << "it has ended already";
+        remove_ended_sessions(directory_);
     }
 }
 
-// What has the number of the process now has begun at another time.
-TEST(Fence, LeavesAnotherProcessOfTheSameNumberAlone) {
-    const Child child;
-    for (const std::uint64_t other :
-         {child.identity().start_time - 1, child.identity().start_time + 1, std::uint64_t{0}}) {
-        ProcessIdentity identity = child.identity();
-        identity.start_time = other;
-        EXPECT_TRUE(succeeded(fence(identity)));
-        EXPECT_EQ(child.ended_by(), 0);
-    }
+// Earlier versions believed a pid in the file, which a daemon that somebody has taken over writes.
+TEST_F(Fence, DoesNotBelieveTheFile) {
+    const Child victim(nullptr);
+    auto file = value_of(make_session_file(directory_, session_record()));
+    std::ofstream(path_ / directory_.names("session-").at(0))
+        << "{\"pid\":" << victim.pid() << ",\"start_time\":1}";
+    EXPECT_TRUE(succeeded(fence(directory_, only_file()))) << "this process holds it, and goes on";
+    EXPECT_EQ(victim.ended_by(), 0);
 }
 
-TEST(Fence, DoesNotReachAnotherMachine) {
-    const Child child;
-    ProcessIdentity identity = child.identity();
-    identity.machine = "another";
-    EXPECT_TRUE(failed(fence(identity), EBUSY, "another machine"));
-    EXPECT_EQ(child.ended_by(), 0);
-}
-
-TEST(Fence, NumbersThatNoProcessHasAreNobody) {
-    ProcessIdentity identity = value_of(own_identity());
-    EXPECT_TRUE(succeeded(fence(identity))) << "this process goes on";
-    for (const std::uint64_t pid : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31,
-                                    (std::uint64_t{1} << 32) + identity.pid, ~std::uint64_t{0}}) {
-        identity.pid = pid;
-        EXPECT_TRUE(succeeded(fence(identity)));
-    }
+// Whoever looks whether a session lives is never taken for its daemon.
+TEST_F(Fence, ALookIsNoHolder) {
+    static_cast<void>(value_of(StateFile::make(directory_, "session-1")));
+    const StateFile looks = only_file();
+    EXPECT_TRUE(looks.is_unlocked());
+    EXPECT_EQ(value_of(exclusive_holder(only_file().fd(), directory_.fd())), std::nullopt);
 }
 
 } // namespace

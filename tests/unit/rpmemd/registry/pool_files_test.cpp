@@ -13,8 +13,10 @@ namespace {
 class PoolFiles : public StateDirectoryTest {
 protected:
     // One that was last seen AGO.
-    void make(const std::string& name, bool closed, std::chrono::seconds ago) const {
+    void make(const std::string& name, bool closed, std::chrono::seconds ago,
+              std::int64_t behind_since = 0) const {
         PoolRecord record = pool_record();
+        record.behind_since = behind_since;
         record.closed = closed;
         auto file = value_of(make_pool_file(directory_, name));
         ASSERT_TRUE(succeeded(file.write(record)));
@@ -26,10 +28,14 @@ protected:
     const StateDirectory directory_ = directory();
 };
 
-TEST_F(PoolFiles, AreNamedByTheFirstPart) {
-    const auto name = value_of(pool_file_name({{"/a/1", 1, 2}, {"/a/2", 3, 4}}));
-    EXPECT_EQ(name, value_of(pool_file_name({{"/a/1", 5, 6}})));
-    EXPECT_NE(name, value_of(pool_file_name({{"/a/2", 1, 2}})));
+// By whatever name it is reached; an inode number that is used again is another file.
+TEST_F(PoolFiles, AreNamedByTheInodeOfTheFirstPart) {
+    const auto name = value_of(pool_file_name({"/a/1", 1, 2, 3}));
+    EXPECT_EQ(name, value_of(pool_file_name({"/b/2", 1, 2, 3})));
+    for (const PartIdentity& other : {PartIdentity{"/a/1", 9, 2, 3}, PartIdentity{"/a/1", 1, 9, 3},
+                                      PartIdentity{"/a/1", 1, 2, 9}})
+        EXPECT_NE(name, value_of(pool_file_name(other)));
+    EXPECT_NE(value_of(pool_file_name({"/dev/dax0.0"})), value_of(pool_file_name({"/dev/dax1.0"})));
 }
 
 TEST_F(PoolFiles, OneDaemonHasIt) {
@@ -49,10 +55,11 @@ TEST_F(PoolFiles, OldOnesOfClosedPoolsAreRemoved) {
     make("pool-young", true, young);
     make("pool-open", false, old);
     make("pool-held", true, old);
+    make("pool-behind", true, old, 1700000000);
     const auto held = value_of(open_pool_file(directory_, "pool-held"));
     remove_old_pool_files(directory_);
     EXPECT_FALSE(std::filesystem::exists(path_ / "pool-old"));
-    for (const char* name : {"pool-young", "pool-open", "pool-held"})
+    for (const char* name : {"pool-young", "pool-open", "pool-held", "pool-behind"})
         EXPECT_TRUE(std::filesystem::exists(path_ / name)) << name;
 }
 

@@ -96,15 +96,39 @@ TEST(Records, WhatMakesNoSenseIsRefused) {
     ASSERT_TRUE(value_of(decode<SessionRecord>(sealed(good))));
     for (const std::string& text :
          {std::string(), std::string("{}"), std::string("null"), std::string("[1,2]"),
-          std::string("{\"pid\":"), std::string(3000, '['), with("1234", "-1"), with("1234", "1.5"),
-          with("1234", "\"1234\""), with("1234", "99999999999999999999999"),
-          with("\"version\":1", "\"version\":2"), with("alice", "al\\u0007ice"),
+          std::string("{\"since\":"), std::string(3000, '['), with("1700000000", "-1"),
+          with("1700000000", "1.5"), with("1700000000", "\"1700000000\""),
+          with("1700000000", "99999999999999999999999"), with("2f706f6f6c73", "2f706f6f6c7"),
+          with("2f706f6f6c73", "000000000000"), with("\"version\":2", "\"version\":1"), with("alice", "al\\u0007ice"),
           with("alice", "al\xffice"), with("alice", std::string(most_record_text + 1, 'a')),
           with("\"user\"", "\"nobody\""), with("0101", "01g1"), with("0101", "01"),
           with("\"since\":1700000000", "\"since\":18446744073709551615"),
           with("\"sequence\":1", "\"sequence\":18446744073709551615")})
         EXPECT_TRUE(failed(decode<SessionRecord>(sealed(text)), EBADMSG)) << text;
     EXPECT_TRUE(failed(decode<PoolRecord>(sealed(good)), EBADMSG)) << "a session is no pool";
+}
+
+// It may know something that this version would lose, as a set of members: nobody writes over it.
+TEST(Records, ALaterFormatIsRefusedByItsNumber) {
+    std::string text = text_of(slot_of(pool_record(), 1));
+    text.replace(text.find("\"version\":2"), 11, "\"version\":3");
+    for (const std::string& file : {sealed(text), slot_of(pool_record(), 5) + sealed(text)})
+        EXPECT_TRUE(failed(decode<PoolRecord>(file), ENOTSUP, "format 3"));
+    EXPECT_TRUE(failed(decode_attribute(sealed(text)), ENOTSUP, "format 3"));
+}
+
+TEST(Records, AnAttributeIsReadAsItWasWritten) {
+    PoolRecord record = pool_record();
+    record.behind_since = 5;
+    record.failure = "part a: Input/output error";
+    const std::string value = value_of(encode_attribute(record));
+    EXPECT_LT(value.size(), 960U) << "all attributes of a file on ext4 with blocks of 1 KiB";
+    EXPECT_EQ(value_of(decode_attribute(value)), record);
+    for (std::size_t length = 0; length < value.size(); ++length)
+        EXPECT_TRUE(failed(decode_attribute(value.substr(0, length)), EBADMSG)) << length;
+    record.epoch = std::numeric_limits<std::uint64_t>::max();
+    EXPECT_TRUE(failed(decode_attribute(value_of(encode_attribute(record))), EBADMSG))
+        << "there is no next epoch";
 }
 
 TEST(Records, FieldsOfLaterVersionsArePassedOver) {

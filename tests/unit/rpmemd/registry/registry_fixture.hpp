@@ -19,24 +19,27 @@ inline transport::Digest digest_of(unsigned char value) {
 }
 
 inline SessionRecord session_record(std::uint64_t generation = 3) {
-    return {.daemon = {.pid = 1234, .start_time = 5678, .machine = "boot pid:[1]"},
-            .owner = digest_of(1),
+    return {.owner = digest_of(1),
             .generation = generation,
             .initiator = {.host = "host-a", .user = "alice", .address = "192.0.2.1"},
             .pool_set = "/pools/a.set",
+            .part = "/pools/a \xff.0",
             .pool_set_key = digest_of(2),
             .since = 1700000000};
 }
 
 inline PoolRecord pool_record(std::uint64_t generation = 3) {
-    return {.owner = digest_of(1),
+    return {.id = {std::byte{5}, std::byte{6}},
+            .epoch = 7,
+            .owner = digest_of(1),
             .generation = generation,
             .initiator = {.host = "host-a", .user = "alice", .address = "192.0.2.1"},
-            .pool_set = "/pools/a.set",
             .parts = digest_of(3),
             .headers = digest_of(4),
             .since = 1700000000,
-            .closed = true};
+            .closed = true,
+            .behind_since = 0,
+            .failure = ""};
 }
 
 class StateDirectoryTest : public testing::Test {

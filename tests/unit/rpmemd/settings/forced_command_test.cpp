@@ -26,6 +26,7 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"export RPMEMD_OFFER=1;rpmemd", {.knows_hello = true}},
         {"rpmemd --probe", {.action = Action::probe}},
         {"export RPMEMD_OFFER=1; rpmemd --probe", {.knows_hello = true, .action = Action::probe}},
+        {"rpmemd --read-only", {.read_only = true}},
         {"rpmemd --remove pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
         {"rpmemd --remove a/b-1.set --force",
          {.action = Action::remove, .pool_set = "a/b-1.set", .force = true}},

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The members of a document that the record of a pool answers: its identity, its last writer, and
+// whether it may be behind.
+#include "rpmemd/actions/actions.hpp"
+#include "rpmemd/actions/document.hpp"
+#include "rpmemd/registry/pool_files.hpp"
+#include "rpmemd/registry/state_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+using nlohmann::json;
+
+Result<std::optional<PoolRecord>> record_in_state(const ActionContext& context,
+                                                  const PoolFacts& pool) {
+    if (!context.state || !pool.first_part)
+        return std::nullopt;
+    RPMEM_ASSIGN(const auto name, pool_file_name(*pool.first_part));
+    auto file = StateFile::open(*context.state, name);
+    if (!file)
+        return file.error().code == ENOENT ? Result<std::optional<PoolRecord>>(std::nullopt)
+                                           : Failure(file.error());
+    return file->read<PoolRecord>();
+}
+
+Result<std::optional<PoolRecord>> record_of(const ActionContext& context, const PoolFacts& pool) {
+    if (!pool.attribute && pool.attribute.error().code == ENOTSUP)
+        return record_in_state(context, pool);
+    RPMEM_TRY(pool.attribute);
+    if (!*pool.attribute)
+        return std::nullopt;
+    RPMEM_ASSIGN(auto record, decode_attribute(**pool.attribute));
+    return std::optional(std::move(record));
+}
+
+// A claim that is neither closed nor held by a daemon has left the pool as it is.
+json behind_since(const PoolRecord& record, bool in_use) {
+    if (record.behind_since != 0)
+        return record.behind_since;
+    return record.closed || in_use ? json(nullptr) : json(record.since);
+}
+
+} // namespace
+
+json record_members(const ActionContext& context, const PoolFacts& pool, bool in_use) {
+    json members = {{"pool_id", nullptr},      {"epoch", nullptr},     {"last_writer", nullptr},
+                    {"behind_since", nullptr}, {"medium_failure", ""}, {"record_problem", ""}};
+    const auto record = record_of(context, pool);
+    if (!record)
+        members["record_problem"] = printable(record.error().text);
+    if (!record || !*record)
+        return members;
+    const PoolRecord& known = **record;
+    members["pool_id"] = hex_of(known.id);
+    members["epoch"] = known.epoch;
+    members["behind_since"] = behind_since(known, in_use);
+    members["medium_failure"] = known.failure;
+    if (!context.shows_sessions)
+        return members;
+    members["last_writer"] = {{"host", known.initiator.host},
+                              {"user", known.initiator.user},
+                              {"since", known.since},
+                              {"closed", known.closed}};
+    return members;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/pools/pool_attribute.hpp"
+
+#include "rpmemd/durability/overlapping_syncs.hpp"
+#include "rpmemd/pools/part_file.hpp"
+
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+Failure no_attributes(const PartFile& part) {
+    return fail(ErrorClass::resource_limit, ENOTSUP,
+                "part {} cannot have the attribute {}: its file system has no user attributes",
+                part.path().native(), pool_attribute_name);
+}
+
+} // namespace
+
+Result<std::optional<std::string>> PoolAttribute::read() const {
+    if (part_->is_device_dax())
+        return no_attributes(*part_);
+    // One byte more than a valid value has: a longer one is reported, not cut.
+    std::string value(max_pool_attribute_size + 1, '\0');
+    const ssize_t length =
+        ::fgetxattr(part_->fd(), pool_attribute_name, value.data(), value.size());
+    if (length >= 0) {
+        value.resize(static_cast<std::size_t>(length));
+        return value;
+    }
+    if (errno == ENODATA)
+        return std::nullopt;
+    if (errno == ENOTSUP)
+        return no_attributes(*part_);
+    return fail_errno(ErrorClass::resource_limit, errno, "cannot read the attribute {} of part {}",
+                      pool_attribute_name, part_->path().native());
+}
+
+Result<> PoolAttribute::write(std::string_view value, Write how) const {
+    if (part_->is_device_dax())
+        return no_attributes(*part_);
+    if (::fsetxattr(part_->fd(), pool_attribute_name, value.data(), value.size(),
+                    how == Write::replace ? XATTR_REPLACE : 0) != 0) {
+        if (errno == ENOTSUP)
+            return no_attributes(*part_);
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot write the attribute {} of part {}", pool_attribute_name,
+                          part_->path().native());
+    }
+    // Not fdatasync(2), which need not make attributes durable.
+    const auto sync = [this] { return ::fsync(part_->fd()) == 0 ? 0 : errno; };
+    const int code = syncs_ ? syncs_->run(0, 0, sync) : sync();
+    if (code != 0)
+        return fail_errno(ErrorClass::resource_limit, code,
+                          "cannot make the attribute {} of part {} durable", pool_attribute_name,
+                          part_->path().native());
+    return {};
+}
+
+} // namespace rpmem::target

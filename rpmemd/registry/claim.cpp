@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/registry/claim.hpp"
+
+namespace rpmem::target {
+
+Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next, bool goes_on,
+                          bool created) {
+    next.epoch = !last ? 1 : goes_on ? last->epoch : last->epoch + 1;
+    if (!last || created) {
+        transport::SystemRandom random;
+        RPMEM_TRY(random.fill(next.id));
+        return next;
+    }
+    next.id = last->id;
+    next.failure = last->failure;
+    next.behind_since = last->behind_since;
+    if (!goes_on && !last->closed && next.behind_since == 0)
+        next.behind_since = last->since;
+    // The claim began with its first session, not with the one that was resumed.
+    if (goes_on)
+        next.since = last->since;
+    return next;
+}
+
+} // namespace rpmem::target

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/registry/pool_record_place.hpp"
+
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/registry/pool_files.hpp"
+
+#include <cerrno>
+
+namespace rpmem::target {
+
+Result<std::optional<PoolRecord>> PoolRecordPlace::read() {
+    if (!in_attribute_)
+        return read_file();
+    auto value = attribute_.read();
+    if (!value && value.error().code == ENOTSUP) {
+        in_attribute_ = false;
+        return read_file();
+    }
+    RPMEM_TRY(value);
+    has_record_ = value->has_value();
+    if (!has_record_)
+        return std::nullopt;
+    auto record = decode_attribute(**value);
+    if (record)
+        return std::optional(std::move(*record));
+    const std::string& part = attribute_.part().path().native();
+    if (record.error().code == ENOTSUP)
+        return fail(ErrorClass::caller_fault, EINVAL, "the attribute {} of part {} has {}",
+                    pool_attribute_name, part, record.error().text);
+    return fail(ErrorClass::caller_fault, EINVAL,
+                "the attribute {} of part {} has {}; if nobody else writes to the pool, remove it "
+                "(setfattr -x {} {})",
+                pool_attribute_name, part, record.error().text, pool_attribute_name, part);
+}
+
+Result<std::optional<PoolRecord>> PoolRecordPlace::read_file() {
+    if (!directory_)
+        return fail(ErrorClass::resource_limit, EACCES,
+                    "the record of the pool belongs into state-dir, which cannot be used: the file "
+                    "system of part {} has no user attributes",
+                    attribute_.part().path().native());
+    RPMEM_ASSIGN(const std::string name, pool_file_name(first_part_));
+    auto file = access_ == Access::read_only ? StateFile::open(*directory_, name)
+                                             : open_pool_file(*directory_, name);
+    if (!file && file.error().code == ENOENT)
+        return std::nullopt;
+    RPMEM_TRY(file);
+    RPMEM_ASSIGN(auto record, file->read<PoolRecord>());
+    file_ = std::move(*file);
+    return record;
+}
+
+Result<> PoolRecordPlace::write(const PoolRecord& record) {
+    if (!in_attribute_)
+        return write_file(record);
+    RPMEM_ASSIGN(const std::string value, encode_attribute(record));
+    auto written = attribute_.write(value, has_record_ ? PoolAttribute::Write::replace
+                                                       : PoolAttribute::Write::create_or_replace);
+    if (!written && written.error().code == ENOTSUP && !has_record_) {
+        in_attribute_ = false;
+        return written;
+    }
+    has_record_ = has_record_ || written;
+    return written;
+}
+
+Result<> PoolRecordPlace::write_file(const PoolRecord& record) {
+    if (!file_) {
+        RPMEM_ASSIGN(const std::string name, pool_file_name(first_part_));
+        RPMEM_ASSIGN(file_, make_pool_file(*directory_, name));
+    }
+    return file_->write(record);
+}
+
+} // namespace rpmem::target

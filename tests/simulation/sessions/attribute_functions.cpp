@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of the C library for extended attributes: see file_functions.cpp. A write becomes
+// durable with fsync(2) of its file.
+#include "tests/simulation/sessions/machine.hpp"
+
+#include <sys/xattr.h>
+
+#include <cerrno>
+
+using rpmem::simulation::first_descriptor;
+using rpmem::simulation::Machine;
+using rpmem::simulation::OpenFile;
+
+namespace {
+
+int told(int code) {
+    errno = code;
+    return -1;
+}
+
+Machine* simulated(int fd) { return fd >= first_descriptor ? Machine::current() : nullptr; }
+
+} // namespace
+
+#define STANDS_FOR(result, name, ...)                                                              \
+    extern "C" result __real_##name(__VA_ARGS__);                                                  \
+    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
+    extern "C" result __wrap_##name(__VA_ARGS__)
+
+STANDS_FOR(ssize_t, fgetxattr, int fd, const char* name, void* value, std::size_t size) {
+    Machine* const machine = simulated(fd);
+    if (!machine)
+        return __real_fgetxattr(fd, name, value, size);
+    const OpenFile* const file = machine->system().file(fd).get();
+    if (!file)
+        return told(EBADF);
+    const auto found = file->node->attributes.find(name);
+    if (found == file->node->attributes.end())
+        return told(ENODATA);
+    if (found->second.size() > size)
+        return told(ERANGE);
+    std::memcpy(value, found->second.data(), found->second.size());
+    return static_cast<ssize_t>(found->second.size());
+}
+STANDS_FOR(int, fsetxattr, int fd, const char* name, const void* value, std::size_t size,
+           int flags) {
+    Machine* const machine = simulated(fd);
+    if (!machine)
+        return __real_fsetxattr(fd, name, value, size, flags);
+    const OpenFile* const file = machine->system().file(fd).get();
+    if (machine->world().is_in_vacuum() || !file)
+        return told(EBADF);
+    if (flags == XATTR_REPLACE && !file->node->attributes.contains(name))
+        return told(ENODATA);
+    machine->writes(*file->node);
+    file->node->attributes[name] = std::string(static_cast<const char*>(value), size);
+    return 0;
+}
+// FS_IOC_GETVERSION: inode numbers are not used again.
+STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
+    return simulated(fd) ? told(ENOTTY) : __real_ioctl(fd, request, argument);
+}
