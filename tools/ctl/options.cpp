@@ -63,6 +63,9 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
     if (verb == Verb::verify)
         app.add_flag("--repair", command.repair, "move what differs to the pool");
     if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
+        app.add_flag("--force", command.force,
+                     "go on although FILE is another pool, or has another length");
+    if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
         app.add_option("--lanes", command.lanes, "lanes at the same time, a thread for each")
             ->check(CLI::Range(1, 64))
             ->option_text("N")
