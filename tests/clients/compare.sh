@@ -46,12 +46,12 @@ for size in 20M 200M 9M+11M; do
 done
 
 step "a program that opens the pool again finds it equal"
-must client "$fill_pool" open "$LOCAL/p20M.set" 1 >/dev/null
-pool=p20M file=set
+must client "$fill_pool" open "$LOCAL/p200M.set" 1 >/dev/null
+pool=p200M file=set
 verify 0
 
 step "a pool that was cut is not equal"
-file=cut
+pool=p20M file=cut
 head -c $((12 << 20)) "$LOCAL/p20M.part0" >"$LOCAL/p20M.cut"
 verify 4
 grep -q 'fewer than the pool' "$out" || fail "not said: $(cat "$out")"

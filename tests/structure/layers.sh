@@ -32,6 +32,7 @@ done
 refuse "librpmem rpmemd common/base common/wire common/transport common/probe tools" '<infiniband/' "only rdma speaks to libibverbs"
 refuse "common/base common/wire common/rdma common/transport" '"common/probe/' "nothing stands on probe but programs"
 refuse "tools/bench" '"(common/(wire|transport|rdma|probe)|librpmem|rpmemd)/' "tools use the public interface"
+refuse "tools/compare" '"(common/(wire|transport|rdma|probe|statistics)|librpmem|rpmemd|tools/ctl)/' "what compares pools knows base and their layout"
 refuse "tools/ctl" '"(common/wire|librpmem/lanes|rpmemd)/' "rpmemctl logs in and looks around as the library does; data moves through the public interface"
 refuse "tools" '<rdma/' "only fabric speaks to libfabric"
 refuse "librpmem" '"rpmemd/' "the library knows nothing of the daemon"
