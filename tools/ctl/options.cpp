@@ -46,7 +46,7 @@ void declare_positionals(CLI::App& verb, std::string_view arguments, Command& co
 
 void declare_options(CLI::App& app, Verb verb, Command& command) {
     if (verb == Verb::remove) {
-        app.add_flag("--force", command.force, "pass over parts that are missing or in use");
+        app.add_flag("--force", command.force, "ignore parts that do not exist or are faulty");
         app.add_flag("--keep-set", command.keep_set, "leave the pool set file");
     }
     if (verb == Verb::create) {

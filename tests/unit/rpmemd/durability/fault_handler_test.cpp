@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
+#include <regex>
 
 namespace rpmem::target {
 namespace {
@@ -40,7 +42,7 @@ UniqueFd file_of(std::size_t bytes) {
 
 // A child has a part of one page less than is mapped of it, and does FAULT with its memory.
 template <typename Fault>
-Death die_of(Fault fault) {
+Death die_of(Fault fault, const char* log_prefix = "<3>") {
     const UniqueFd part = file_of(mapping_size - page);
     const UniqueFd error = file_of(0);
     const UniqueFd output = file_of(0);
@@ -55,7 +57,7 @@ Death die_of(Fault fault) {
                                  mapping_size,
                                  0,
                                  {std::byte{'E'}, std::byte{'I'}, std::byte{'O'}}}},
-                               {error.get(), output.get(), std::move(log), "<3>"});
+                               {error.get(), output.get(), std::move(log), log_prefix});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
     }
@@ -75,6 +77,22 @@ void expect_record(const Death& death, const std::string& place) {
     EXPECT_EQ(death.error.back(), '\n');
     EXPECT_EQ(death.log, "<3>" + death.error);
     EXPECT_EQ(death.output, "EIO");
+}
+
+// Like each line of a log file: when, which process, how severe.
+TEST(FaultInThePool, ALineOfALogFileHasTimeProcessAndLevel) {
+    const Death death =
+        die_of([](volatile std::byte* memory) { memory[mapping_size - 1] = std::byte{1}; }, "");
+    const std::regex line(
+        "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{3} \\[\\d+\\] error: (.*\n)");
+    std::smatch match;
+    ASSERT_TRUE(std::regex_match(death.log, match, line)) << death.log;
+    EXPECT_EQ(match[1], death.error);
+    const std::time_t now = std::time(nullptr);
+    char today[32];
+    std::tm fields{};
+    std::strftime(today, sizeof(today), "%Y-%m-%d", ::localtime_r(&now, &fields));
+    EXPECT_EQ(death.log.substr(0, 10), today);
 }
 
 TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
