@@ -40,7 +40,7 @@ using Answered = tl::expected<T, ActionAnswer>;
                                                    compare::Preparation preparation);
 
 // Finds the chunks of LOCAL that differ from the digests.
-[[nodiscard]] Answered<Comparison>
+[[nodiscard]] Result<Comparison>
 find_differences(const Context& context, const compare::LocalPool& local, Comparison comparison);
 
 // The answer for a failure of this side.
