@@ -10,6 +10,7 @@
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/remote_removal.hpp"
 #include "librpmem/settings/load_time.hpp"
+#include "librpmem/settings/refusal.hpp"
 #include "librpmem/settings/settings.hpp"
 #include "librpmem/statistics/public_statistics.hpp"
 #include "librpmem/statistics/statistics_file.hpp"
@@ -169,11 +170,17 @@ int guarded(const Body& body) noexcept {
     return -1;
 }
 
+// A mistyped setting that protects must not leave the program unprotected.
+Result<> check_settings() {
+    const std::string refusal = refusal_in(setting_from_environment);
+    return refusal.empty() ? Result<>() : Result<>(invalid("{}", refusal));
+}
+
 // The environment of such a program belongs to a user with fewer rights, and librpmem starts the
 // programs and reads the files that it names.
 Result<> check_privileges() {
     if (::getauxval(AT_SECURE) == 0)
-        return {};
+        return check_settings();
     return fail(
         ErrorClass::caller_fault, EPERM,
         "librpmem does not work in a program that has more rights than the user who started "

@@ -132,18 +132,27 @@ int refuse(const target::Configuration& configuration, const Error& error) {
     return error.code;
 }
 
+// Prints what was asked for in place of a session. A full disk or a reader that has gone is a
+// failure.
+int print_document(const std::string& text, int status) {
+    const auto written =
+        write_fully(STDOUT_FILENO, std::as_bytes(std::span(text)), Deadline(document_time));
+    if (written)
+        return status;
+    say("standard output: " + written.error().text);
+    return written.error().code;
+}
+
 int act(const target::Configuration& configuration, Log& log) {
     const auto outcome = target::run_action(configuration, log);
-    const auto written = write_fully(STDOUT_FILENO, std::as_bytes(std::span(outcome.document)),
-                                     Deadline(document_time));
-    return written ? outcome.status : written.error().code;
+    return print_document(outcome.document, outcome.status);
 }
 
 int probe(const target::Configuration& configuration) {
     allow_many_descriptors();
     const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
-    fmt::print("{}", target::probe(configuration, addresses.own, product_version()));
-    return EXIT_SUCCESS;
+    return print_document(target::probe(configuration, addresses.own, product_version()),
+                          EXIT_SUCCESS);
 }
 
 int run(int argc, char* argv[]) {
@@ -158,8 +167,7 @@ int run(int argc, char* argv[]) {
         return EXIT_FAILURE;
     }
     if (const auto* exit = std::get_if<target::ExitRequest>(&*parsed)) {
-        fmt::print("{}", exit->text);
-        return exit->status;
+        return print_document(exit->text, exit->status);
     }
     auto& configuration = std::get<target::Configuration>(*parsed);
     const auto admitted = target::admit(std::getenv("SSH_ORIGINAL_COMMAND"), configuration);

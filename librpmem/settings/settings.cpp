@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/settings/settings.hpp"
 
+#include "librpmem/settings/refusal.hpp"
+
 #include <climits>
 
 namespace rpmem::initiator {
@@ -111,6 +113,8 @@ constexpr SettingRow<Settings> rows[] = {
 } // namespace
 
 std::string used_instead(const Setting& setting) {
+    if (protects(setting.name))
+        return "no pool is used until it is corrected";
     return setting.default_value.empty() ? "no limit is used"
                                          : fmt::format("{} is used", setting.default_value);
 }

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace rpmem::target {
 // The state of the target that an action works on.
 struct ActionContext {
     StoreOptions store;
+    std::filesystem::path state_dir;
     std::optional<StateDirectory> state; // nothing: it cannot be used
     std::string state_problem;           // why not
     std::vector<LiveSession> sessions;   // as the action begins

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // create: the pool set file, and the pool that it describes.
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
 #include <nlohmann/json.hpp>

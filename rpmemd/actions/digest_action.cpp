@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // digest: the digests of a pool, which rpmemctl verify, push and pull compare instead of its data.
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/actions/actions.hpp"
+#include "rpmemd/actions/caller.hpp"
 #include "rpmemd/actions/document.hpp"
-#include "rpmemd/pools/part_layout.hpp"
+#include "rpmemd/pools/reading.hpp"
+#include "rpmemd/registry/registration.hpp"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string_view>
 
 // Built for this processor by the compiler; without the library.
 #define XXH_INLINE_ALL
@@ -23,12 +31,31 @@ constexpr std::uint64_t usual_chunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t usual_count = 16384; // of a large pool: the chunks grow
 constexpr std::uint64_t most_chunks = 65536; // the document stays below 4 MiB
 
-// In the order of its digits, most significant first.
-std::string digest_of(const std::byte* data, std::size_t size) {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
-    return hex_of(std::as_bytes(std::span(canonical.digest)));
-}
+constexpr std::uint64_t piece = std::uint64_t{4} << 20; // between two looks at who waits
+
+class Digest {
+public:
+    Digest() : state_(XXH3_createState()) {
+        if (!state_)
+            throw std::bad_alloc();
+        XXH3_128bits_reset(state_.get());
+    }
+    void add(std::span<const std::byte> data) {
+        XXH3_128bits_update(state_.get(), data.data(), data.size());
+    }
+    // In the order of its digits, most significant first.
+    [[nodiscard]] std::string text() const {
+        XXH128_canonical_t canonical;
+        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
+        return hex_of(std::as_bytes(std::span(canonical.digest)));
+    }
+
+private:
+    struct Free {
+        void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+    };
+    std::unique_ptr<XXH3_state_t, Free> state_;
+};
 
 Result<std::uint64_t> choose_chunk(std::uint64_t wanted, std::uint64_t length) {
     if (wanted == 0)
@@ -41,14 +68,105 @@ Result<std::uint64_t> choose_chunk(std::uint64_t wanted, std::uint64_t length) {
     return wanted;
 }
 
+// The digests of a pool that is open, in ascending order.
+class PoolDigester {
+public:
+    PoolDigester(const Pool& pool, std::vector<ExceptRange> except, const Caller& caller)
+        : pool_(pool), reading_(pool), except_(std::move(except)), caller_(caller) {}
+
+    Result<std::string> digest(std::uint64_t begin, std::uint64_t end) {
+        const bool is_hole = reading_.is_hole(begin, end);
+        Digest digest;
+        std::uint64_t zeros = 0;
+        while (next_ < except_.size() && except_[next_].end <= begin)
+            ++next_;
+        for (std::size_t i = next_; begin < end; ++i) {
+            const std::uint64_t stop =
+                i < except_.size() ? std::clamp(except_[i].begin, begin, end) : end;
+            if (is_hole)
+                zeros += stop - begin;
+            else
+                RPMEM_TRY(add(digest, begin, stop));
+            begin = i < except_.size() ? std::clamp(except_[i].end, stop, end) : end;
+        }
+        RPMEM_TRY(check_who_waits());
+        return is_hole ? digest_of_zeros(zeros) : digest.text();
+    }
+
+private:
+    Result<> add(Digest& digest, std::uint64_t begin, std::uint64_t end) const {
+        for (; begin < end; begin += std::min(piece, end - begin)) {
+            digest.add({pool_.address() + begin, std::min(piece, end - begin)});
+            RPMEM_TRY(check_who_waits());
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<> check_who_waits() const {
+        if (caller_.is_gone())
+            return fail(ErrorClass::link_lost, ECANCELED,
+                        "reading the pool was cut off: the client has gone");
+        if (reading_.is_wanted())
+            return fail(ErrorClass::target_refused, EBUSY,
+                        "reading the pool was cut off: a program wants to write to it; try again "
+                        "when the program has ended");
+        return {};
+    }
+
+    // Most holes of a sparse pool are whole chunks.
+    const std::string& digest_of_zeros(std::uint64_t size) {
+        if (size == zeros_size_ && !zeros_digest_.empty())
+            return zeros_digest_;
+        const std::vector<std::byte> zeros(std::min(piece, size));
+        Digest digest;
+        for (std::uint64_t left = size; left > 0; left -= std::min(piece, left))
+            digest.add(std::span(zeros).first(std::min(piece, left)));
+        zeros_size_ = size;
+        zeros_digest_ = digest.text();
+        return zeros_digest_;
+    }
+
+    const Pool& pool_;
+    PoolReading reading_;
+    std::vector<ExceptRange> except_;
+    const Caller& caller_;
+    std::size_t next_ = 0; // of except_: the first that is not behind
+    std::uint64_t zeros_size_ = 0;
+    std::string zeros_digest_;
+};
+
+// The digest is a session that only reads: others see who has the pool, and can evict it.
+Result<Registration> register_reading(const ActionContext& context, const std::string& name,
+                                      const Pool& pool) {
+    Registration registration(context.state_dir, true, context.log);
+    const char* const connection = std::getenv("SSH_CONNECTION");
+    const std::string_view address = connection ? connection : "";
+    RPMEM_TRY(registration.enter(
+        {.initiator = {.host = "rpmemctl",
+                       .user = {},
+                       .address = printable(address.substr(0, address.find(' ')))}}));
+    RPMEM_ASSIGN(auto parts, pool.identify_parts());
+    RPMEM_TRY(
+        registration.take_up({.pool_set = (context.store.poolset_dir / name).lexically_normal(),
+                              .parts = std::move(parts),
+                              .headers = pool.lasting_headers()}));
+    return registration;
+}
+
 } // namespace
 
 ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
+    std::vector<ExceptRange> except;
+    if (request.except) {
+        RPMEM_ASSIGN(except, read_except(STDIN_FILENO));
+    }
+    const Caller caller(STDIN_FILENO, STDOUT_FILENO);
     StoreOptions options = context.store;
     options.read_only = true;
     auto pool = open_pool(options, request.name, 0, context.log);
     if (!pool)
         return with_holder(context, request.name, std::move(pool).error());
+    RPMEM_ASSIGN(const auto registration, register_reading(context, request.name, *pool));
     const std::uint64_t length = request.length == 0 ? pool->size() : request.length;
     if (length > pool->size())
         return fail(ErrorClass::caller_fault, EFBIG, "{} bytes are wanted, the pool has {}", length,
@@ -56,11 +174,13 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(const auto chunk, choose_chunk(request.chunk, length));
     // The first page of a pool with headers is the target's own.
     const std::uint64_t first = pool->has_headers() ? header_size : 0;
+    PoolDigester digester(*pool, std::move(except), caller);
     json digests = json::array();
     for (std::uint64_t begin = 0; begin < length; begin += chunk) {
         const std::uint64_t start = std::max(begin, first);
         const std::uint64_t end = std::max(start, std::min(begin + chunk, length));
-        digests.push_back(digest_of(pool->address() + start, end - start));
+        RPMEM_ASSIGN(auto digest, digester.digest(start, end));
+        digests.push_back(std::move(digest));
     }
     return json{{"name", request.name}, {"algorithm", "xxh3-128"}, {"size", pool->size()},
                 {"first", first},       {"length", length},        {"chunk", chunk},

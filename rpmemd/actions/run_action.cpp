@@ -29,6 +29,7 @@ constexpr std::array rows = {
 
 ActionContext context_of(const Configuration& configuration, const Log& log) {
     ActionContext context{.store = store_options_of(configuration),
+                          .state_dir = configuration.state_dir,
                           .state = std::nullopt,
                           .state_problem = {},
                           .sessions = {},

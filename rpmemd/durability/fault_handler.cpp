@@ -11,8 +11,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,7 @@ using signal_safe::put;
 // A reader of standard error who is alive has taken what is in the pipe by then.
 constexpr int timeout_ms = 500;
 constexpr std::size_t most_digits = 20;
+constexpr std::size_t max_stamp = 128; // bytes of time, process and level
 
 constexpr int faults[] = {SIGBUS, SIGSEGV};
 
@@ -37,6 +40,43 @@ std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& di
         number /= 10;
     } while (number > 0);
     return {digits.data() + first, digits.size() - first};
+}
+
+// DIGITS digits of NUMBER, behind TEXT, which has room.
+void append_number(std::string& text, std::uint64_t number, std::size_t digits) {
+    std::array<char, most_digits> buffer{};
+    const std::string_view all = to_text(number, buffer);
+    text.append(digits > all.size() ? digits - all.size() : 0, '0').append(all);
+}
+
+// As the lines of a log file begin: "2026-01-31 12:00:00.000 [4711] error: ". UTC_OFFSET: seconds.
+void append_stamp(std::string& text, long utc_offset) {
+    struct timespec now {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const std::chrono::seconds local(now.tv_sec + utc_offset);
+    const auto days = std::chrono::floor<std::chrono::days>(local);
+    const std::chrono::year_month_day date{std::chrono::sys_days(days)};
+    const std::chrono::hh_mm_ss time(local - days);
+    constexpr long nanoseconds_of_millisecond = 1000000;
+    const auto append = [&](auto number, std::size_t digits, std::string_view after) {
+        append_number(text, static_cast<std::uint64_t>(number), digits);
+        text.append(after);
+    };
+    append(static_cast<int>(date.year()), 4, "-");
+    append(static_cast<unsigned>(date.month()), 2, "-");
+    append(static_cast<unsigned>(date.day()), 2, " ");
+    append(time.hours().count(), 2, ":");
+    append(time.minutes().count(), 2, ":");
+    append(time.seconds().count(), 2, ".");
+    append(now.tv_nsec / nanoseconds_of_millisecond, 3, " [");
+    append(::getpid(), 1, "] error: ");
+}
+
+// localtime(3) takes locks: it is called before there is a fault.
+long utc_offset_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm fields{};
+    return ::localtime_r(&now, &fields) != nullptr ? fields.tm_gmtoff : 0;
 }
 
 } // namespace
@@ -70,6 +110,7 @@ struct FaultGuard::Record {
 struct FaultGuard::Records {
     std::vector<Record> parts;
     FaultChannels channels;
+    long utc_offset = utc_offset_now();
     std::array<struct sigaction, std::size(faults)> previous{};
 };
 
@@ -122,8 +163,8 @@ FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
         record.before =
             fmt::format("rpmemd: the session ends: part {} cannot be read or written at offset ",
                         record.part.path);
-        record.text.reserve(records_->channels.log_prefix.size() + record.before.size() +
-                            most_digits + longest);
+        record.text.reserve(max_stamp + records_->channels.log_prefix.size() +
+                            record.before.size() + most_digits + longest);
         records_->parts.push_back(std::move(record));
     }
     active = records_.get();
@@ -169,10 +210,12 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
     // The room is there: nothing is allocated.
     std::string& text = record.text;
     text.append(records.channels.log_prefix);
+    if (text.empty()) // a file; syslog adds these by itself
+        append_stamp(text, records.utc_offset);
+    const std::size_t prefix = text.size();
     const Record::Cause& cause =
         record.causes[static_cast<std::size_t>(cause_of(record.part, offset))];
     text.append(record.before).append(number).append(cause.after);
-    const std::size_t prefix = records.channels.log_prefix.size();
     put(records.channels.error, std::string_view(text).substr(prefix), timeout_ms);
     put_message(records.channels, cause.message, offset);
     put(records.channels.log.get(), text, timeout_ms);

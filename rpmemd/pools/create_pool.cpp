@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/part_creation.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"

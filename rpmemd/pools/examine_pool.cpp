@@ -2,9 +2,9 @@
 #include "rpmemd/pools/examine_pool.hpp"
 
 #include "common/base/medium_kind.hpp"
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_attribute.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"

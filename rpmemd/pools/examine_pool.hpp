@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/pools/pool_set_file.hpp"
 #include "rpmemd/pools/part_identity.hpp"
 #include "rpmemd/pools/pool_header.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
 #include "rpmemd/pools/store.hpp"
 
 #include <cstdint>

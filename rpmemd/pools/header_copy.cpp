@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/header_copy.hpp"
 
+#include "common/pools/pool_set_file.hpp"
 #include "common/transport/crypto.hpp"
 #include "rpmemd/pools/checksum.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

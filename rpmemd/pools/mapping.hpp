@@ -4,10 +4,10 @@
 
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/pools/header_copy.hpp"
 #include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/shutdown_state.hpp"
 

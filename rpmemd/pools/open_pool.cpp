@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/header_recovery.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
 #include "rpmemd/pools/part_creation.hpp"
 #include "rpmemd/pools/part_directory.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
@@ -18,6 +18,8 @@
 
 namespace rpmem::target {
 namespace {
+
+static_assert(header_size == layout_page);
 
 Result<> open_listed_parts(const PoolSet& pool_set, PendingParts& parts) {
     for (const auto& expected : pool_set.parts) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_creation.hpp"
 
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/part_directory.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/pools/pool_set_file.hpp"
 #include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <cstdint>
 #include <utility>

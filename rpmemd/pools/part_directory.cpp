@@ -2,7 +2,7 @@
 #include "rpmemd/pools/part_directory.hpp"
 
 #include "common/base/text.hpp"
-#include "rpmemd/pools/part_layout.hpp"
+#include "common/pools/part_layout.hpp"
 
 #include <fmt/format.h>
 #include <librpmem.h>

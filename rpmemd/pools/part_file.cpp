@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_file.hpp"
 
+#include "common/base/deadline.hpp"
 #include "common/base/deep_flush.hpp"
 #include "common/base/medium_kind.hpp"
 #include "rpmemd/durability/medium.hpp"
@@ -163,6 +164,19 @@ bool lock_soon(int fd, int how) {
     return true;
 }
 
+// A reader that gives way to writers (reading.hpp) has the file: the kernel has told it.
+UniqueFd open_soon(const ResolvedPath& place, int flags) {
+    constexpr std::chrono::seconds give_way_time(5); // a piece of its pool, from a slow disk
+    constexpr std::chrono::milliseconds pause(5);
+    const Deadline deadline(give_way_time);
+    UniqueFd fd = open_place(place, flags);
+    while (!fd && errno == EWOULDBLOCK && !deadline.passed()) {
+        std::this_thread::sleep_for(pause);
+        fd = open_place(place, flags);
+    }
+    return fd;
+}
+
 Failure sync_failure(int code, const std::filesystem::path& path) {
     return fail_errno(ErrorClass::resource_limit, code, "cannot make the header of part {} durable",
                       path.native());
@@ -178,7 +192,9 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRul
         return path_failure("open", path, ENOENT);
     if (!is_usable_kind(*place.status))
         return wrong_kind(path);
-    UniqueFd fd = open_place(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
+    UniqueFd fd = open_soon(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
+    if (!fd && errno == EWOULDBLOCK)
+        return path_failure("open", path, EBUSY);
     if (!fd)
         return path_failure("open", path, errno);
     PartFile part(std::move(fd), path);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
+#include "common/pools/pool_set_file.hpp"
 
 #include <librpmem.h>
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/pools/pool_set_file.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
 #include "rpmemd/pools/store.hpp"
 
 #include <cstdint>

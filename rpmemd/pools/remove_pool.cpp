@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/pools/header_copy.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 #include "rpmemd/pools/store.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/store.hpp"
 
+#include "common/pools/part_layout.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/durability/overlapping_syncs.hpp"
 #include "rpmemd/pools/mapping.hpp"
-#include "rpmemd/pools/part_layout.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 
 #include <cerrno>
@@ -82,6 +82,8 @@ std::byte* Pool::address() const { return mapped_->memory.address(); }
 std::size_t Pool::size() const { return mapped_->memory.size(); }
 const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
+const std::vector<PartFile>& Pool::parts() const { return mapped_->parts; }
+HeaderLayout Pool::header_layout() const { return mapped_->header_layout; }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
 std::optional<MediumFailure> Pool::medium_failure() const {
     return mapped_ ? mapped_->medium.failure() : failure_;

@@ -66,6 +66,9 @@ public:
     [[nodiscard]] const Medium& medium() const; // lives as long as the pool is open
     [[nodiscard]] bool is_pmem() const;         // every part is persistent memory
     [[nodiscard]] bool has_headers() const;     // false for OPTION NOHDRS
+    // Open and locked; see give_way.hpp.
+    [[nodiscard]] const std::vector<PartFile>& parts() const;
+    [[nodiscard]] HeaderLayout header_layout() const;
     // Why the session must end: the medium has not made something durable. Nothing is acknowledged
     // from then on, the shutdown state stays dirty, and close() drops the page cache of the parts.
     [[nodiscard]] std::optional<MediumFailure> medium_failure() const;

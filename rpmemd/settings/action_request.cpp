@@ -31,6 +31,8 @@ constexpr std::array all_numbers = {
 };
 
 constexpr std::array all_flags = {
+    ActionFlag{Verb::digest, "--except", &ActionRequest::except,
+               "leave out the ranges that standard input lists"},
     ActionFlag{Verb::create, "--no-headers", &ActionRequest::no_headers, "OPTION NOHDRS"},
     ActionFlag{Verb::create, set_only_option, &ActionRequest::set_only,
                "write the pool set file, and create no pool"},

@@ -27,6 +27,7 @@ struct ActionRequest {
     // Of `digest`:
     std::uint64_t chunk = 0;  // bytes of the pool under one digest; 0: as many as suit
     std::uint64_t length = 0; // of the pool; 0: all
+    bool except = false;      // standard input names ranges that the digests leave out
     // Of `create`:
     std::uint64_t size = 0;
     std::vector<std::string> parts{}; // none: one beside the pool set file

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long the pieces take that run for every request, pool or message.
+#include "common/pools/pool_set_file.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
 #include "rpmemd/pools/checksum.hpp"
 #include "rpmemd/pools/pool_header.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -65,7 +65,7 @@ void parse_pool_set_file(benchmark::State& state) {
     for (std::int64_t part = 0; part < state.range(0); ++part)
         text += "64M /mnt/pmem" + std::to_string(part) + "/pool.part\n";
     for (auto _ : state) {
-        auto parsed = target::parse_pool_set(text, "pool.set");
+        auto parsed = parse_pool_set(text, "pool.set");
         if (!parsed)
             state.SkipWithError("the pool set was not parsed");
         benchmark::DoNotOptimize(parsed);

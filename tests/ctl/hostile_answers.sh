@@ -47,7 +47,7 @@ nested() {
 }
 
 digests() { # SIZE LENGTH CHUNK
-    printf '{"format":1,"algorithm":"xxh3-128","size":%s,"first":4096,"length":%s,"chunk":%s,"digests":["%032d"]}\n' \
+    printf '{"format":1,"headers":"none","algorithm":"xxh3-128","size":%s,"first":4096,"length":%s,"chunk":%s,"digests":["%032d"]}\n' \
         "$1" "$2" "$3" 0 >"$dir/answer"
 }
 

@@ -60,11 +60,12 @@ unforce() {
 # shellcheck disable=SC2154 # hold_pool is the caller's
 hold() {
     local deadline=$((SECONDS + 30))
+    rm -f "$dir/held" # of an earlier session
     mkfifo "$dir/fifo"
     "$hold_pool" "$target" "$1" <"$dir/fifo" >"$dir/held" 2>&1 &
     holder=$!
     exec 9>"$dir/fifo"
-    until grep -q open "$dir/held"; do
+    until grep -qs open "$dir/held"; do
         [ $SECONDS -lt $deadline ] || { fault "no session" "$(cat "$dir/held")"; break; }
         sleep 0.05 # the program writes to a file, as its output is compared later
     done

@@ -188,7 +188,7 @@ usage() {
     probe 2 one two
     probe 2 --unknown
     [ "$("$ctl" --version)" = "$("$daemon" --version | sed 's/^rpmemd /rpmemctl /')" ] || failed=$((failed + 1))
-    RPMEM_WORK_QUEUE_SIZE=many "$ctl" settings >"$dir/output"
+    RPMEM_WORK_QUEUE_SIZE=many "$ctl" settings >"$dir/output" && failed=$((failed + 1))
     says RPMEM_WORK_QUEUE_SIZE=many RPMEM_DEVICE= '1 to 65536 operations' \
         'WRONG: not a number of operations from 1 to 65536; 50 is used'
     RPMEM_WORK_QUEUE_SIZE= "$ctl" settings >"$dir/output"

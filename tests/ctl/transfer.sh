@@ -23,17 +23,18 @@ same_image() {
     cmp -s -n 64 -i 4024:0 "$2" /dev/zero || fault "the image has a shutdown state"
 }
 
-# A file with data, a hole of 8 MiB, and data.
+# A file with the header of the pool, data, a hole of 8 MiB, and data.
 make_image() {
     rm -f "$image"
     truncate -s $size "$image"
     head -c $((6 << 20)) /dev/urandom | dd of="$image" conv=notrunc status=none
     head -c $((2 << 20)) /dev/urandom | dd of="$image" bs=1M seek=16 conv=notrunc status=none
+    dd if="$sets/p.set.part0" of="$image" bs=4096 count=1 conv=notrunc status=none
 }
 
 pushed() {
-    make_image
     run 0 create "$target" p.set --size 24M
+    make_image
     run 4 verify "$image" "$target" p.set --json
     has '/action="verify"' /equal=false /differing=$(((8 << 20) - 4096)) /first=4096 \
         /ranges/0/offset=4096 /ranges/1/offset=$((16 << 20)) /ranges/1/length=$((2 << 20)) \
@@ -42,7 +43,7 @@ pushed() {
     has '/action="push"' /moved=$(((8 << 20) - 4096)) /lanes=4 /size=$size
     same "$image" "$sets/p.set.part0" 4096
     run 0 verify "$image" "$target" p.set
-    says 'equal: 24.0 MiB'
+    says 'equal: 24.0 MiB' 'not compared: the header, 4096 bytes'
     run 0 push "$image" "$target" p.set --lanes 2 --json
     has /moved=0
     run 0 check "$target" p.set
@@ -78,23 +79,90 @@ pulled() {
     same_image "$sets/p.set.part0" "$back"
 }
 
-# A file that ends within a page, of a pool without headers, in two parts.
+# A file that ends within a page, of a pool without headers, in two parts. It is not the pool: only
+# --force compares and moves what there is of it.
 odd_sizes() {
     run 0 create "$target" odd.set --size 12M --no-headers --parts "$dir/o0" "$dir/o1"
-    head -c 7345679 /dev/urandom >"$image"
-    run 0 push "$image" "$target" odd.set --json
+    head -c 7345679 /dev/urandom >"$dir/odd"
+    run 4 push "$dir/odd" "$target" odd.set
+    says 'fewer than the pool' 'nothing was moved'
+    cmp -s -n 4096 "$dir/o0" /dev/zero || fault "it was moved"
+    run 0 push "$dir/odd" "$target" odd.set --force --json
     has /moved=7345679 /first=0
-    cat "$dir/o0" "$dir/o1" 2>/dev/null | head -c 7345679 | cmp -s - "$image" || fault "the pool is another one"
-    run 0 verify "$image" "$target" odd.set --json
-    has /equal=true /compared=7345679
-    head -c 100 "$image" >"$dir/short"
-    run 0 verify "$dir/short" "$target" odd.set
-    run 0 verify "$dir/short" "$target" p.set --json
-    has /compared=0
+    cat "$dir/o0" "$dir/o1" 2>/dev/null | head -c 7345679 | cmp -s - "$dir/odd" || fault "the pool is another one"
+    run 4 verify "$dir/odd" "$target" odd.set --force --json
+    has /equal=false /differing=0 /compared=7345679
+    run 4 verify "$dir/odd" "$target" odd.set
+    says 'nothing was compared'
+}
+
+# other_pool FILE: is refused, whatever it is to be used for, and nothing moves.
+other_pool() {
+    local before
+    before=$(sha256sum "$sets/p.set.part0")
+    run 4 verify "$1" "$target" p.set --json
+    has '/error/name="EINVAL"'
+    run 4 verify "$1" "$target" p.set --repair
+    says 'nothing was moved'
+    run 4 push "$1" "$target" p.set
+    says 'nothing was moved'
+    [ "$(sha256sum "$sets/p.set.part0")" = "$before" ] || fault "the pool was changed"
+}
+
+# Never equal, never moved: a file that was cut, no pool at all, another pool.
+not_the_pool() {
+    head -c $((12 << 20)) "$image" >"$dir/half"
+    other_pool "$dir/half"
+    says 'fewer than the pool'
+    other_pool /etc/passwd
+    says 'no pool header'
+    head -c $size /dev/urandom >"$dir/random"
+    other_pool "$dir/random"
+    { cat "$image"; head -c 4096 /dev/zero; } >"$dir/longer"
+    other_pool "$dir/longer"
+    says 'more than the pool'
+    run 0 create "$target" second.set --size 24M
+    run 0 pull "$target" second.set "$dir/second"
+    other_pool "$dir/second"
+    says 'is not this pool'
+    cp "$dir/second" "$dir/kept"
+    run 4 pull "$target" p.set "$dir/second"
+    says 'is another pool'
+    cmp -s "$dir/second" "$dir/kept" || fault "another pool was overwritten"
+    run 0 pull "$target" p.set "$dir/second" --force
+    same_image "$sets/p.set.part0" "$dir/second"
+}
+
+# A pool here of several parts is all of them, as its pool set file says.
+several_parts() {
+    local local_set=$dir/local.set
+    run 0 create "$target" parts.set --size 16M --parts "$dir/r0" "$dir/r1"
+    run 0 create "$target" mine.set --size 16M --parts "$dir/l0" "$dir/l1"
+    printf 'PMEMPOOLSET\n9M %s\n9M %s\nREPLICA %s parts.set\n' "$dir/l0" "$dir/l1" "$target" >"$local_set"
+    run 4 verify "$local_set" "$target" parts.set
+    says 'is not this pool'
+    # The same poolset_uuid: a replica of the pool.
+    dd if="$dir/r0" of="$dir/l0" bs=4096 count=1 conv=notrunc status=none
+    run 0 verify "$local_set" "$target" parts.set
+    says equal:
+    printf 'x' | dd of="$dir/l1" bs=1 seek=$((6 << 20)) conv=notrunc status=none # beyond part 0
+    run 4 verify "$dir/l0" "$target" parts.set
+    says 'fewer than the pool'
+    run 4 verify "$local_set" "$target" parts.set --json
+    has /equal=false "/ranges/0/length=$((1 << 20))"
+    run 0 verify "$local_set" "$target" parts.set --repair
+    same "$dir/l0" "$dir/r0" 4096
+    same "$dir/l1" "$dir/r1" 4096
+    printf 'y' | dd of="$dir/l1" bs=1 seek=$((6 << 20)) conv=notrunc status=none
+    head -c 4096 "$dir/l1" >"$dir/l1.header"
+    run 0 pull "$target" parts.set "$local_set"
+    same "$dir/l1" "$dir/r1" 4096
+    cmp -s -n 4096 "$dir/l1" "$dir/l1.header" || fault "the header of part 1 was changed"
 }
 
 # What is restricted to reading reads.
 restricted() {
+    printf 'different' | dd of="$image" bs=1 seek=$((7 << 20)) conv=notrunc status=none
     force --restricted
     run 4 verify "$image" "$target" p.set
     run 0 pull "$target" p.set "$dir/again"
@@ -127,9 +195,6 @@ refused() {
         : >"$dir/empty"
         run 1 $verb "$dir/empty" "$target" p.set
         says 'is empty'
-        truncate -s 25M "$dir/large"
-        run 1 $verb "$dir/large" "$target" p.set --json
-        has '/error/name="EFBIG"'
         run 1 $verb "$image" "$target" none.set
         run 2 $verb "$image" "$target"
         run 2 $verb "$image" "$target" p.set --lanes 0
@@ -147,7 +212,12 @@ target_lies() {
         '"size":4096,"first":0,"length":9223372036854775807,"chunk":4096,"digests":["a"]' \
         '"size":8192,"first":0,"length":8192,"chunk":4096,"digests":[7,{}]' \
         '"size":8192,"first":1,"length":8192,"chunk":8192,"digests":["00000000000000000000000000000000"]'; do
-        RPMEM_CMD="echo '{\"format\":1,\"algorithm\":\"xxh3-128\",$lie}'; true"
+        cat >"$dir/lying" <<END
+#!/bin/sh
+case \$* in *--digest*) echo '{"format":1,"algorithm":"xxh3-128",$lie}' ;; *) exec $base "\$@" ;; esac
+END
+        chmod +x "$dir/lying"
+        RPMEM_CMD=$dir/lying
         export RPMEM_CMD
         run 1 verify "$image" "$target" p.set
         says 'digests are malformed'
@@ -202,4 +272,4 @@ usage() {
     done
 }
 
-run_parts pushed repaired pulled odd_sizes restricted refused target_lies shortened usage
+run_parts pushed repaired pulled odd_sizes not_the_pool several_parts restricted refused target_lies shortened usage

@@ -134,9 +134,70 @@ removed() {
     [ -e "$sets/bare.set" ] && [ ! -e "$sets/bare.set.part0" ] || fault "wrong files are there"
     run 1 remove "$target" bare.set
     run 0 remove "$target" bare.set --force --json
-    has /removed=true '/action="remove"'
+    has /removed=true '/action="remove"' '/parts=[]' /pool_set_file=true
     [ ! -e "$sets/bare.set" ] || fault "the pool set file is there"
     run 0 create "$target" bare.set --size 4M --no-headers
+}
+
+# --force forgives what is missing or faulty. It takes no pool from its program, and says "removed"
+# for nothing that does not exist or stays.
+removed_by_force() {
+    run 1 remove "$target" misspelt.set --force --json
+    has '/error/name="ENOENT"'
+    run 0 create "$target" forced.set --size 4M
+    hold forced.set
+    run 5 remove "$target" forced.set --force --json
+    has '/error/name="EBUSY"' "/sessions/0/user=\"$(id -un)\"" '/error/text~127.0.0.1'
+    [ -e "$sets/forced.set" ] && [ -e "$sets/forced.set.part0" ] || fault "something was removed"
+    release || fault "the session was disturbed"
+    run 0 remove "$target" forced.set --force
+    says "removed forced.set: $sets/forced.set.part0, and its pool set file"
+    [ ! -e "$sets/forced.set" ] && [ ! -e "$sets/forced.set.part0" ] || fault "something is left"
+    # A part of another pool stays, and with it the file that names it.
+    run 0 create "$target" two.set --size 8M --parts "$dir/two0" "$dir/two1"
+    run 0 create "$target" other.set --size 4M --parts "$dir/other"
+    dd if="$dir/other" of="$dir/two1" bs=4096 count=1 conv=notrunc status=none
+    run 1 remove "$target" two.set --force
+    says "$dir/two1 cannot be removed"
+    [ -e "$sets/two.set" ] && [ -e "$dir/two1" ] || fault "the part has lost its pool set"
+    rm "$dir/two1"
+    run 0 remove "$target" two.set --force
+    run 0 remove "$target" other.set
+}
+
+# A full disk under the output is a failure.
+full_disk() {
+    local verb
+    for verb in "list $target" "list $target --json" "probe" "settings" "status --json" "--help" "--version"; do
+        # shellcheck disable=SC2086 # words
+        "$ctl" $verb >/dev/full 2>"$dir/errors" && fault "rpmemctl $verb >/dev/full: status 0"
+        grep -q 'standard output' "$dir/errors" || fault "not said" "$(cat "$dir/errors")"
+    done
+    for verb in --help --version --probe --check-config "--list"; do
+        # shellcheck disable=SC2086 # words
+        $base $verb >/dev/full 2>"$dir/errors" && fault "rpmemd $verb >/dev/full: status 0"
+    done
+    true
+}
+
+# A mistyped setting that protects: nothing is done without it.
+security_settings() {
+    local wrong
+    for wrong in RPMEM_TLS=requirre RPMEM_REQUIRE_HELLO=yes; do
+        export "${wrong?}"
+        run 1 list "$target"
+        says "$wrong" 'no pool is used'
+        run 1 remove "$target" a.set
+        run 1 settings
+        says WRONG
+        "$hold_pool" "$target" a.set </dev/null >"$dir/held" 2>&1 && fault "a pool was opened with $wrong"
+        grep -q "$wrong" "$dir/held" || fault "not said" "$(cat "$dir/held")"
+        unset "${wrong%%=*}"
+    done
+    RPMEM_TSL=require run 0 settings
+    says 'UNKNOWN: RPMEM_TSL'
+    RPMEM_TSL=require run 0 settings --json
+    says RPMEM_TSL
 }
 
 # What a key may do: VERB STATUS-WITHOUT STATUS-WITH-ALLOW-ADMIN.
@@ -211,9 +272,9 @@ usage() {
     run 2 list user@
     run 2 list "$target" more
     run 2 nonsense
-    RPMEM_INLINE_SIZE=x run 0 settings --json
+    RPMEM_INLINE_SIZE=x run 1 settings --json
     has '/settings/0/name="RPMEM_SSH"' '/action="settings"'
     says 'not a number of bytes'
 }
 
-run_parts created listed told checked in_use evicted removed restricted old_daemon usage
+run_parts created listed told checked in_use evicted removed removed_by_force full_disk security_settings restricted old_daemon usage

@@ -4,7 +4,7 @@
 #include "tests/fuzz/property.hpp"
 #include "tools/ctl/action_text.hpp"
 #include "tools/ctl/answer.hpp"
-#include "tools/ctl/digests.hpp"
+#include "tools/ctl/read_digests.hpp"
 #include "tools/ctl/text.hpp"
 #include "tools/ctl/verdict.hpp"
 

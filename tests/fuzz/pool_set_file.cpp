@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text of a pool set file. A client may name any file of the daemon's user.
-#include "rpmemd/pools/pool_set_file.hpp"
+#include "common/pools/pool_set_file.hpp"
 
 #include "tests/fuzz/property.hpp"
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Verbs that are one action of the target; and remove, which is one call of the library.
+// Verbs that are one action of the target.
 #include "tools/ctl/action_text.hpp"
 #include "tools/ctl/help.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/verbs.hpp"
 
 #include <fmt/format.h>
-#include <librpmem.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 
 namespace rpmem::ctl {
@@ -90,20 +88,6 @@ int run_action_verb(const Context& context) {
         return print_answer(context.command, answer, verb.describe);
     }
     return status_usage; // there is one for each
-}
-
-int remove_pool(const Context& context) {
-    const Command& command = context.command;
-    const int flags =
-        (command.force ? RPMEM_REMOVE_FORCE : 0) | (command.keep_set ? 0 : RPMEM_REMOVE_POOL_SET);
-    if (::rpmem_remove(command.target.c_str(), command.pool_set.c_str(), flags) == 0)
-        return print_answer(command,
-                            {json{{"format", 1}, {"name", command.pool_set}, {"removed", true}}},
-                            [](const json& document) {
-                                return fmt::format("removed {}\n", text_of(document, "name"));
-                            });
-    const int code = errno == EAGAIN ? EBUSY : errno;
-    return print_answer(command, failed_answer(code, ::rpmem_errormsg()), describe_created);
 }
 
 } // namespace rpmem::ctl

@@ -22,11 +22,13 @@ struct ActionAnswer {
     int status = 0;          // of rpmemctl
 };
 
-// WORDS: the option of the action, and what follows. PATIENCE: beside what a login may take.
+// WORDS: the option of the action, and what follows. PATIENCE: beside what a login may take. INPUT:
+// the standard input of the action.
 [[nodiscard]] ActionAnswer ask_action(const initiator::Target& target,
                                       const std::vector<std::string>& words,
                                       const initiator::Settings& settings,
-                                      std::chrono::milliseconds patience);
+                                      std::chrono::milliseconds patience,
+                                      const std::string& input = {});
 
 // As the target writes a failure. CODE: an errno value.
 [[nodiscard]] ActionAnswer failed_answer(int code, const std::string& text);

@@ -37,7 +37,7 @@ struct Command {
     bool all = false;   // status, watch: the programs of other users, too
     unsigned count = 0; // watch: views; 0: without end
     bool json = false;
-    bool force = false;     // remove: pass over what is missing or in use
+    bool force = false;     // remove: ignore what is missing; transfers: another pool's file
     bool keep_set = false;  // remove: leave the pool set file
     bool repair = false;    // verify: move what differs
     unsigned lanes = 4;     // push, pull, verify --repair

@@ -60,10 +60,12 @@ constexpr std::array helps = {
              "Lets the target open the pool for reading: parts, headers, shutdown state, bad\n"
              "blocks. Also tells whether the last program that wrote to it has closed it.",
              STATUSES "  rpmemctl check target database.set && echo sound"},
-    VerbHelp{Verb::remove, "remove", "TARGET SET", "delete a pool, and its pool set file",
-             "Deletes the parts of the pool and the pool set file, as rpmem_remove() does.",
-             STATUSES "  rpmemctl remove target database.set\n"
-                      "  rpmemctl remove target database.set --keep-set    the pool alone"},
+    VerbHelp{
+        Verb::remove, "remove", "TARGET SET", "delete a pool, and its pool set file",
+        "Deletes the parts of the pool and the pool set file, and prints what it deleted. A pool\n"
+        "that is in use stays.",
+        STATUSES "  rpmemctl remove target database.set\n"
+                 "  rpmemctl remove target database.set --keep-set    the pool alone"},
     VerbHelp{Verb::sessions, "sessions", "TARGET", "who has which pool of a target",
              "Prints the sessions of the target's user: who, from where, since when, which pool.",
              STATUSES "  rpmemctl sessions target"},
@@ -82,17 +84,16 @@ constexpr std::array helps = {
                       "                                         which creates the pool itself"},
     VerbHelp{
         Verb::verify, "verify", "FILE TARGET SET", "compare a file with a pool, and repair that",
-        "Compares FILE, an image of the pool, with the pool. The target computes digests\n"
-        "(XXH3-128) of its chunks, so that only what differs has to move, with --repair: from\n"
-        "FILE to the pool. The first page of a pool with headers is the target's own: it is\n"
-        "neither compared nor written.",
+        "Compares FILE, an image of the pool or its pool set file, with the pool: identity and\n"
+        "length, then digests (XXH3-128) of chunks. What libpmemobj never replicates is left\n"
+        "out, and named. With --repair, what differs moves from FILE to the pool.\n"
+        "The header of each replica is its own.",
         STATUSES "  rpmemctl verify /pools/database target database.set\n"
                  "  rpmemctl verify /pools/database target database.set --repair"},
     VerbHelp{Verb::push, "push", "FILE TARGET SET", "copy a file into a pool",
-             "Makes the pool equal to FILE, an image of it, as far as that goes. Chunks that are\n"
-             "equal already do not move, so a push that was interrupted goes on where it was, and\n"
-             "holes of the file move only where the pool has other bytes than zeros. The first\n"
-             "page of a pool with headers is the target's own, and stays.",
+             "Makes the pool equal to FILE, an image of it or its pool set file. Another pool, or\n"
+             "one of another length, is refused. Chunks that are equal already do not move, so a\n"
+             "push that was interrupted goes on where it was. The header of the pool stays.",
              STATUSES "  rpmemctl push /pools/database target database.set --lanes 8"},
     VerbHelp{Verb::pull, "pull", "TARGET SET FILE", "copy a pool into a file",
              "Makes FILE an image of the pool, headers included. Chunks that are equal already do\n"

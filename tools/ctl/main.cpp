@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
 #include "common/base/log.hpp"
+#include "librpmem/settings/refusal.hpp"
 #include "tools/ctl/options.hpp"
 #include "tools/ctl/verbs.hpp"
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <system_error>
 
 namespace {
 
@@ -44,6 +47,8 @@ int run_command(const ctl::Command& command) {
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", printable(warning));
+    if (!initiator::refusal_in(std::getenv).empty()) // which is one of the warnings
+        return ctl::status_failed;
     std::optional<initiator::Target> target;
     if (!command.target.empty()) {
         auto parsed = initiator::parse_target(command.target);
@@ -67,6 +72,15 @@ int run(int argc, char* argv[]) {
     return run_command(std::get<ctl::Command>(parsed));
 }
 
+// A full disk or a reader that has gone shows when the last of the output is written.
+int with_output(int status) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        return status;
+    fmt::print(stderr, "rpmemctl: cannot write to standard output: {}\n",
+               std::error_code(errno, std::generic_category()).message());
+    return status == ctl::status_done ? ctl::status_failed : status;
+}
+
 } // namespace
 
 int main(int argc, char* argv[]) {
@@ -75,7 +89,7 @@ int main(int argc, char* argv[]) {
     for (const int signal : {SIGPIPE, SIGXFSZ})
         static_cast<void>(::signal(signal, SIG_IGN));
     try {
-        return run(argc, argv);
+        return with_output(run(argc, argv));
     } catch (const std::exception& exception) {
         fmt::print(stderr, "rpmemctl: {}\n", printable(exception.what()));
         return ctl::status_failed;

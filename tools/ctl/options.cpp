@@ -46,7 +46,7 @@ void declare_positionals(CLI::App& verb, std::string_view arguments, Command& co
 
 void declare_options(CLI::App& app, Verb verb, Command& command) {
     if (verb == Verb::remove) {
-        app.add_flag("--force", command.force, "pass over parts that are missing or in use");
+        app.add_flag("--force", command.force, "ignore parts that do not exist or are faulty");
         app.add_flag("--keep-set", command.keep_set, "leave the pool set file");
     }
     if (verb == Verb::create) {
@@ -62,6 +62,9 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
     }
     if (verb == Verb::verify)
         app.add_flag("--repair", command.repair, "move what differs to the pool");
+    if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
+        app.add_flag("--force", command.force,
+                     "go on although FILE is another pool, or has another length");
     if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
         app.add_option("--lanes", command.lanes, "lanes at the same time, a thread for each")
             ->check(CLI::Range(1, 64))

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <span>
 
 namespace rpmem::ctl {
 namespace {
@@ -47,13 +48,15 @@ RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& 
 
 Result<RemoteOutput> run_remote(const initiator::Target& target, const std::string& command,
                                 const initiator::Settings& settings,
-                                std::chrono::milliseconds patience) {
+                                std::chrono::milliseconds patience, const std::string& input) {
     const std::chrono::milliseconds time = settings.connect_timeout + patience;
     const Deadline deadline(time);
     const rdma::LocalEnd end = rdma::local_end_to(target.host);
     const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
     RemoteOutput output;
+    // A command that ends without reading it has said why.
+    static_cast<void>(channel->send(std::as_bytes(std::span(input)), deadline));
     bool is_answered = false;
     while (!is_answered && output.text.size() < largest_output) {
         const auto got = channel->receive_some(deadline);

@@ -21,11 +21,13 @@ struct RemoteOutput {
     ExitStatus status{};
 };
 
-// Runs COMMAND on the target, within the time that a login may take, and PATIENCE.
+// Runs COMMAND on the target, within the time that a login may take, and PATIENCE. The command
+// reads INPUT; its input stays open until its output has ended.
 [[nodiscard]] Result<RemoteOutput> run_remote(const initiator::Target& target,
                                               const std::string& command,
                                               const initiator::Settings& settings,
-                                              std::chrono::milliseconds patience = {});
+                                              std::chrono::milliseconds patience = {},
+                                              const std::string& input = {});
 
 // Why OUTPUT is not what it should be.
 [[nodiscard]] std::string explain(const initiator::RemoteCommand& command,

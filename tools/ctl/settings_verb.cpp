@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -56,21 +58,46 @@ json json_of(const SettingFacts& facts) {
             {"problem", facts.wrong ? complaint_about(setting) : std::string()}};
 }
 
+// Variables RPMEM_... that the library does not know: their names may be mistyped. Those of rpmemd
+// and of this machine's other tools have other beginnings.
+std::vector<std::string> unknown_variables() {
+    constexpr std::string_view prefix = "RPMEM_";
+    std::vector<std::string> unknown;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string_view entry(*each);
+        const std::string_view name = entry.substr(0, entry.find('='));
+        const bool known = std::ranges::any_of(
+            initiator::setting_table(), [&](const auto& row) { return row.setting.name == name; });
+        if (name.starts_with(prefix) && !known)
+            unknown.push_back(printable(name));
+    }
+    std::ranges::sort(unknown);
+    return unknown;
+}
+
 } // namespace
 
 int show_settings(const Command& command) {
     json all = json::array();
+    bool wrong = false;
     for (const auto& row : initiator::setting_table()) {
         const SettingFacts facts = facts_of(row.setting);
+        wrong = wrong || facts.wrong;
         if (command.json)
             all.push_back(json_of(facts));
         else
             fmt::print("{}", describe(facts));
     }
+    const auto unknown = unknown_variables();
     if (command.json)
-        fmt::print("{}\n", json{{"format", 1}, {"action", "settings"}, {"settings", all}}.dump(
-                               2, ' ', false, json::error_handler_t::replace));
-    return status_done;
+        fmt::print(
+            "{}\n",
+            json{{"format", 1}, {"action", "settings"}, {"settings", all}, {"unknown", unknown}}
+                .dump(2, ' ', false, json::error_handler_t::replace));
+    else
+        for (const std::string& name : unknown)
+            fmt::print("UNKNOWN: {} is no setting of librpmem; is its name mistyped?\n", name);
+    return wrong ? status_failed : status_done;
 }
 
 } // namespace rpmem::ctl

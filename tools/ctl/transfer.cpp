@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <exception>
-#include <mutex>
-#include <optional>
-#include <thread>
 
 namespace rpmem::ctl {
 namespace {
 
-constexpr std::uint64_t page = 4096;
+using compare::page;
 // Of a header: whether the target's devices lost power while the pool was open, as it is now.
 constexpr Range shutdown_state{4024, 4088};
 constexpr std::uint64_t piece = std::uint64_t{1} << 20; // of one call of the library
@@ -26,60 +22,6 @@ Failure library_failure() {
 }
 
 } // namespace
-
-Result<> in_threads(unsigned threads, std::size_t count,
-                    const std::function<Result<>(unsigned, std::size_t)>& call) {
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    Result<> outcome;
-    const auto work = [&](unsigned thread) {
-        for (std::size_t index = next++; index < count; index = next++) {
-            Result<> done;
-            try {
-                done = call(thread, index);
-            } catch (const std::exception& exception) {
-                done = fail(ErrorClass::resource_limit, ENOMEM, "{}", exception.what());
-            }
-            if (done)
-                continue;
-            next = count;
-            const std::lock_guard lock(mutex);
-            if (outcome)
-                outcome = std::move(done);
-        }
-    };
-    std::vector<std::jthread> others;
-    for (unsigned thread = 1; thread < threads && thread < count; ++thread)
-        others.emplace_back(work, thread);
-    work(0);
-    others.clear(); // joins
-    return outcome;
-}
-
-Result<std::vector<std::size_t>> differing_chunks(const ImageFile& file, const PoolDigests& pool,
-                                                  unsigned threads) {
-    Progress progress("comparing", pool.length);
-    const std::string zeros = digest_of_zeros(pool.chunk);
-    std::vector<char> differs(pool.digests.size());
-    const auto compare = [&](unsigned /*thread*/, std::size_t i) -> Result<> {
-        const Range range = pool.range(i);
-        const bool hole = file.is_hole(range.begin, range.end);
-        const auto digest =
-            !hole ? digest_of(file, range)
-                  : Result<std::string>(range.size() == pool.chunk ? zeros
-                                                                   : digest_of_zeros(range.size()));
-        RPMEM_TRY(digest);
-        differs[i] = *digest != pool.digests[i];
-        progress.add(range.size());
-        return {};
-    };
-    RPMEM_TRY(in_threads(threads, differs.size(), compare));
-    std::vector<std::size_t> chunks;
-    for (std::size_t i = 0; i < differs.size(); ++i)
-        if (differs[i] != 0)
-            chunks.push_back(i);
-    return chunks;
-}
 
 void PoolSession::Unmap::operator()(std::byte* memory) const { ::munmap(memory, size); }
 
@@ -107,9 +49,9 @@ Result<> PoolSession::push(Range range, unsigned lane) const {
                : library_failure();
 }
 
-Result<> PoolSession::push(const ImageFile& file, Range range, unsigned lane) const {
+Result<> PoolSession::push(const LocalPool& local, Range range, unsigned lane) const {
     const std::span memory(memory_.get() + range.begin, range.size());
-    RPMEM_TRY(file.read(range.begin, memory));
+    RPMEM_TRY(local.read(range.begin, memory));
     RPMEM_TRY(push(range, lane));
     // A large pool would not fit into memory. If the kernel keeps the pages, no harm is done.
     static_cast<void>(::madvise(memory.data(), memory.size(), MADV_DONTNEED));
@@ -127,36 +69,37 @@ Result<> PoolSession::close() {
 }
 
 Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
-                     const std::vector<std::size_t>& chunks, const ImageFile& file,
+                     const std::vector<std::size_t>& chunks, const LocalPool& local,
                      Progress& progress) {
-    return in_threads(session.lanes(), chunks.size(),
-                      [&](unsigned lane, std::size_t i) -> Result<> {
-                          const Range range = pool.range(chunks[i]);
-                          for (std::uint64_t at = range.begin; at < range.end; at += piece) {
-                              const Range part{at, std::min(at + piece, range.end)};
-                              RPMEM_TRY(session.push(file, part, lane));
-                              progress.add(part.size());
-                          }
-                          return {};
-                      });
+    return compare::in_threads(
+        session.lanes(), chunks.size(), [&](unsigned lane, std::size_t i) -> Result<> {
+            const Range range = pool.range(chunks[i]);
+            for (std::uint64_t at = range.begin; at < range.end; at += piece) {
+                const Range part{at, std::min(at + piece, range.end)};
+                RPMEM_TRY(session.push(local, part, lane));
+                progress.add(part.size());
+            }
+            return {};
+        });
 }
 
 Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
-                                  const std::vector<std::size_t>& chunks, const ImageFile& file,
+                                  const std::vector<std::size_t>& chunks, const LocalPool& local,
                                   Progress& progress) {
-    const std::string zeros = digest_of_zeros(pool.chunk);
-    std::atomic<std::uint64_t> moved{pool.first};
-    std::vector<std::byte> header(pool.first);
-    if (pool.first > 0) {
+    const std::string zeros = compare::digest_of_zeros(pool.chunk);
+    std::atomic<std::uint64_t> moved{0};
+    if (pool.first > 0 && !local.is_pool_set()) {
+        std::vector<std::byte> header(pool.first);
         RPMEM_TRY(session.read(0, header, 0));
         std::fill(header.begin() + shutdown_state.begin, header.begin() + shutdown_state.end,
                   std::byte{0});
-        RPMEM_TRY(file.write(0, header));
+        RPMEM_TRY(local.write(0, header));
+        moved += header.size();
     }
     const auto pull = [&](unsigned lane, std::size_t i) -> Result<> {
         const Range range = pool.range(chunks[i]);
         if (range.size() == pool.chunk && pool.digests[chunks[i]] == zeros) {
-            RPMEM_TRY(file.clear(range.begin, range.end));
+            RPMEM_TRY(local.clear(range));
             progress.add(range.size());
             return {};
         }
@@ -164,14 +107,14 @@ Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests&
         for (std::uint64_t at = range.begin; at < range.end; at += piece) {
             const auto part = std::span(buffer).first(std::min(piece, range.end - at));
             RPMEM_TRY(session.read(at, part, lane));
-            RPMEM_TRY(file.write(at, part));
+            RPMEM_TRY(local.write(at, part));
             progress.add(part.size());
             moved += part.size();
         }
         return {};
     };
-    RPMEM_TRY(in_threads(session.lanes(), chunks.size(), pull));
-    RPMEM_TRY(file.make_durable());
+    RPMEM_TRY(compare::in_threads(session.lanes(), chunks.size(), pull));
+    RPMEM_TRY(local.make_durable());
     return moved;
 }
 

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving what differs between a file here and a pool on the target: over the public interface of
-// the library, with a thread for each lane.
+// Moving what differs between a pool here and one on the target: over the public interface of the
+// library, with a thread for each lane.
 #pragma once
 
-#include "tools/ctl/digests.hpp"
-#include "tools/ctl/image_file.hpp"
+#include "tools/compare/digests.hpp"
+#include "tools/compare/local_pool.hpp"
 #include "tools/ctl/progress.hpp"
 
 #include <librpmem.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rpmem::ctl {
 
-// CALL(thread, index) for each index below COUNT, in THREADS threads; the first failure ends all.
-[[nodiscard]] Result<> in_threads(unsigned threads, std::size_t count,
-                                  const std::function<Result<>(unsigned, std::size_t)>& call);
-
-// Chunks of FILE that are not as in the pool.
-[[nodiscard]] Result<std::vector<std::size_t>>
-differing_chunks(const ImageFile& file, const PoolDigests& pool, unsigned threads);
+using compare::LocalPool;
+using compare::PoolDigests;
+using compare::Range;
 
 // A session that has the pool. One thread uses a lane at a time.
 class PoolSession {
@@ -38,8 +33,8 @@ public:
     [[nodiscard]] unsigned lanes() const { return lanes_; }
     // RANGE of the local memory is durable on the target on return.
     [[nodiscard]] Result<> push(Range range, unsigned lane) const;
-    // Likewise of FILE; RANGE begins a page.
-    [[nodiscard]] Result<> push(const ImageFile& file, Range range, unsigned lane) const;
+    // The same of LOCAL. RANGE begins a page.
+    [[nodiscard]] Result<> push(const LocalPool& local, Range range, unsigned lane) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer,
                                 unsigned lane) const;
     // Reports what the end of the session has to say.
@@ -61,13 +56,14 @@ private:
     unsigned lanes_;
 };
 
-// Moves CHUNKS of POOL from FILE to the target.
+// Moves CHUNKS of POOL from LOCAL to the target.
 [[nodiscard]] Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
-                                   const std::vector<std::size_t>& chunks, const ImageFile& file,
+                                   const std::vector<std::size_t>& chunks, const LocalPool& local,
                                    Progress& progress);
-// From the target to FILE; the header, too. Returns the bytes that moved.
+// From the target to LOCAL. The header moves only to an image; a pool set keeps its own. Returns
+// the bytes that moved.
 [[nodiscard]] Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
                                                 const std::vector<std::size_t>& chunks,
-                                                const ImageFile& file, Progress& progress);
+                                                const LocalPool& local, Progress& progress);
 
 } // namespace rpmem::ctl

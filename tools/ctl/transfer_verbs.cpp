@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// push, pull and verify: the target's digests first, then what differs moves.
+// push, pull and verify: identities first, then the target's digests, then what differs moves.
+#include "tools/ctl/comparing.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/text.hpp"
 #include "tools/ctl/transfer.hpp"
@@ -7,11 +8,11 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <numeric>
 
 namespace rpmem::ctl {
 namespace {
@@ -19,41 +20,8 @@ namespace {
 using nlohmann::json;
 using Verb = Command::Verb;
 
-constexpr std::size_t most_told = 1000; // ranges, in JSON
-constexpr std::size_t most_lines = 20;  // likewise, for people
-
-struct Comparison {
-    PoolDigests pool;
-    std::vector<std::size_t> chunks; // the ones that differ
-    [[nodiscard]] std::uint64_t bytes() const {
-        return std::accumulate(
-            chunks.begin(), chunks.end(), std::uint64_t{0},
-            [this](std::uint64_t sum, std::size_t i) { return sum + pool.range(i).size(); });
-    }
-};
-
-// Neighbours together.
-std::vector<Range> ranges_of(const Comparison& comparison) {
-    std::vector<Range> ranges;
-    for (const std::size_t i : comparison.chunks) {
-        const Range range = comparison.pool.range(i);
-        if (!ranges.empty() && ranges.back().end == range.begin)
-            ranges.back().end = range.end;
-        else
-            ranges.push_back(range);
-    }
-    return ranges;
-}
-
-ActionAnswer ask_digests(const Context& context, std::uint64_t length) {
-    const Progress progress("the target reads its pool", 0);
-    std::vector<std::string> words = {"--digest", context.command.pool_set};
-    if (length != 0)
-        words.insert(words.end(), {"--length", std::to_string(length)});
-    return ask_action(context.target, words, context.settings, longest_work);
-}
-
-ActionAnswer answer_of(const Error& error) { return failed_answer(error.code, error.text); }
+constexpr std::size_t max_ranges = 1000; // in JSON
+constexpr std::size_t max_lines = 20;    // of ranges, for people
 
 json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
     const double seconds =
@@ -65,7 +33,7 @@ json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
 }
 
 // Moves what differs to the pool.
-Result<json> move_to_pool(const Context& context, const ImageFile& file,
+Result<json> move_to_pool(const Context& context, const LocalPool& local,
                           const Comparison& comparison) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();
@@ -74,11 +42,11 @@ Result<json> move_to_pool(const Context& context, const ImageFile& file,
         RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                      comparison.pool.length, command.lanes));
         lanes = session.lanes();
-        Progress progress("pushing", comparison.bytes());
-        RPMEM_TRY(push_chunks(session, comparison.pool, comparison.chunks, file, progress));
+        Progress progress("pushing", comparison.differing());
+        RPMEM_TRY(push_chunks(session, comparison.pool, comparison.chunks, local, progress));
         RPMEM_TRY(session.close());
     }
-    json report = rates(comparison.bytes(), start);
+    json report = rates(comparison.differing(), start);
     report["lanes"] = lanes;
     return report;
 }
@@ -88,82 +56,81 @@ json common_members(const Command& command, const Comparison& comparison) {
             {"name", command.pool_set},
             {"file", command.file},
             {"size", comparison.pool.size},
-            {"compared",
-             comparison.pool.length - std::min(comparison.pool.first, comparison.pool.length)},
+            {"compared", comparison.pool.compared()},
+            {"not_compared", comparison.preparation.not_compared},
+            {"mismatches", comparison.preparation.mismatches},
             {"first", comparison.pool.first},
             {"chunk", comparison.pool.chunk},
-            {"differing", comparison.bytes()}};
+            {"differing", comparison.differing()}};
 }
 
 json ranges_json(const std::vector<Range>& ranges) {
     json list = json::array();
-    for (std::size_t i = 0; i < std::min(ranges.size(), most_told); ++i)
+    for (std::size_t i = 0; i < std::min(ranges.size(), max_ranges); ++i)
         list.push_back({{"offset", ranges[i].begin}, {"length", ranges[i].size()}});
     return list;
 }
 
-std::string describe_move(const json& document) {
-    const auto number = [&](const char* name) { return number_of(document, name).value_or(0); };
-    return fmt::format("moved {} of {} ({}/s, {} lanes){}\n", size_text(number("moved")),
-                       size_text(number("compared")), size_text(number("bytes_per_second")),
-                       number("lanes"),
-                       number("first") > 0 ? "; the header of the pool is the target's own" : "");
+std::uint64_t number(const json& object, const char* name) {
+    return number_of(object, name).value_or(0);
 }
 
-std::string describe_verify(const json& document) {
-    const auto number = [&](const json& object, const char* name) {
-        return number_of(object, name).value_or(0);
-    };
-    if (flag_of(document, "equal"))
-        return fmt::format("equal: {}\n", size_text(number(document, "compared")));
-    std::string text = fmt::format(
-        "{} of {} differ, in chunks of {}{}:\n", size_text(number(document, "differing")),
-        size_text(number(document, "compared")), size_text(number(document, "chunk")),
-        flag_of(document, "repaired") ? ", and were repaired" : "");
-    std::size_t lines = 0;
-    for (const json& range : member(document, "ranges")) {
-        if (++lines > most_lines)
-            return text + "  and more\n";
-        text += fmt::format("  offset {:#x}, {}\n", number(range, "offset"),
-                            size_text(number(range, "length")));
-    }
+std::string texts_of(const json& document, const char* name, const char* heading) {
+    std::string text;
+    for (const json& each : member(document, name))
+        if (each.is_string())
+            text += fmt::format("{}: {}\n", heading, printable(each.get_ref<const std::string&>()));
     return text;
 }
 
-// push and verify.
-ActionAnswer compare_and_push(const Context& context) {
+std::string describe_move(const json& document) {
+    return fmt::format("moved {} of {} ({}/s, {} lanes)\n", size_text(number(document, "moved")),
+                       size_text(number(document, "compared")),
+                       size_text(number(document, "bytes_per_second")), number(document, "lanes")) +
+           texts_of(document, "mismatches", "note") +
+           texts_of(document, "not_compared", "not compared, and not moved by itself");
+}
+
+std::string describe_verify(const json& document) {
+    const std::string notes = texts_of(document, "mismatches", "not equal") +
+                              texts_of(document, "not_compared", "not compared");
+    if (flag_of(document, "equal"))
+        return fmt::format("equal: {}\n{}", size_text(number(document, "compared")), notes);
+    std::string text = fmt::format(
+        "{} of {} differ, in chunks of {}{}{}\n", size_text(number(document, "differing")),
+        size_text(number(document, "compared")), size_text(number(document, "chunk")),
+        flag_of(document, "repaired") ? ", and were repaired" : "",
+        number(document, "differing") > 0 ? ":" : "");
+    std::size_t lines = 0;
+    for (const json& range : member(document, "ranges")) {
+        if (++lines > max_lines)
+            return text + "  and more\n" + notes;
+        text += fmt::format("  offset {:#x}, {}\n", number(range, "offset"),
+                            size_text(number(range, "length")));
+    }
+    return text + notes;
+}
+
+// The last step of push and verify.
+ActionAnswer finish_push(const Context& context, const LocalPool& local,
+                         const Comparison& comparison) {
     const Command& command = context.command;
-    const auto file = ImageFile::open(command.file);
-    if (!file)
-        return answer_of(file.error());
-    ActionAnswer asked = ask_digests(context, file->size());
-    if (asked.status != status_done)
-        return asked;
-    Comparison comparison;
-    const auto compared = [&]() -> Result<> {
-        RPMEM_ASSIGN(comparison.pool, read_digests(asked.document));
-        if (comparison.pool.length != file->size())
-            return fail(ErrorClass::link_lost, EPROTO, "the target's digests are of other bytes");
-        RPMEM_ASSIGN(comparison.chunks, differing_chunks(*file, comparison.pool, command.lanes));
-        return {};
-    }();
-    if (!compared)
-        return answer_of(compared.error());
     json document = common_members(command, comparison);
     const bool moves = command.verb == Verb::push || command.repair;
     if (moves) {
-        const auto moved = move_to_pool(context, *file, comparison);
+        const auto moved = move_to_pool(context, local, comparison);
         if (!moved)
             return answer_of(moved.error());
         document.update(*moved);
     }
-    const bool equal = comparison.chunks.empty();
+    const bool same = comparison.chunks.empty();
+    const bool equal = same && comparison.preparation.mismatches.empty();
     if (command.verb == Verb::verify) {
-        const auto ranges = ranges_of(comparison);
+        const auto ranges = comparison.ranges();
         document.update({{"equal", equal},
-                         {"repaired", moves && !equal},
+                         {"repaired", moves && !same},
                          {"ranges", ranges_json(ranges)},
-                         {"all_ranges", ranges.size() <= most_told}});
+                         {"all_ranges", ranges.size() <= max_ranges}});
     }
     return {std::move(document), equal || moves ? status_done : status_differs};
 }
@@ -179,24 +146,66 @@ Result<> only_read(const initiator::Settings& settings) {
     return {};
 }
 
-Result<json> pull(const Context& context, const json& digests) {
+ActionAnswer compare_and_push(const Context& context) {
+    const auto local = LocalPool::open(context.command.file, compare::PoolFile::Use::read);
+    if (!local)
+        return answer_of(local.error());
+    const auto comparison = ask_side(context)
+                                .and_then([&](const compare::Side& remote) {
+                                    return prepare_comparison(context, *local, remote);
+                                })
+                                .and_then([&](compare::Preparation preparation) {
+                                    return ask_for_digests(context, std::move(preparation));
+                                })
+                                .and_then([&](Comparison asked) -> Answered<Comparison> {
+                                    auto found =
+                                        find_differences(context, *local, std::move(asked));
+                                    if (!found)
+                                        return tl::unexpected(answer_of(found.error()));
+                                    return std::move(*found);
+                                });
+    return comparison ? finish_push(context, *local, *comparison) : comparison.error();
+}
+
+// A file that exists keeps what is not this pool's: another pool, or a pool set of another size.
+Answered<compare::Preparation> prepare_pull(const Context& context, const compare::Side& remote) {
+    struct stat status {};
+    const compare::Preparation all{.length = remote.size};
+    if (::stat(context.command.file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size == 0)
+        return all;
+    const auto local = LocalPool::open(context.command.file, compare::PoolFile::Use::read);
+    if (!local)
+        return tl::unexpected(answer_of(local.error()));
+    if (local->is_pool_set())
+        return prepare_comparison(context, *local, remote);
+    const auto side = local->side();
+    if (!side)
+        return tl::unexpected(answer_of(side.error()));
+    if (!side->identity || side->identity == remote.identity || context.command.force)
+        return all;
+    ActionAnswer refused = failed_answer(
+        EINVAL, fmt::format("{} is another pool, and would be overwritten; nothing was moved "
+                            "(--force overwrites it, or name another file)",
+                            context.command.file));
+    refused.status = status_differs;
+    return tl::unexpected(std::move(refused));
+}
+
+// The file gets the size that the target names when a session for a pool of that size is open.
+Result<json> pull_into_file(const Context& context, Comparison asked) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();
-    Comparison comparison;
-    RPMEM_ASSIGN(comparison.pool, read_digests(digests));
-    if (comparison.pool.length != comparison.pool.size)
-        return fail(ErrorClass::link_lost, EPROTO, "the target's digests are of other bytes");
     RPMEM_TRY(only_read(context.settings));
-    // Before the file gets the size that the target names.
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
-                                                 comparison.pool.size, command.lanes));
-    RPMEM_ASSIGN(const auto file, ImageFile::make(command.file, comparison.pool.size));
-    RPMEM_ASSIGN(comparison.chunks, differing_chunks(file, comparison.pool, command.lanes));
+                                                 asked.pool.length, command.lanes));
+    RPMEM_ASSIGN(const auto local, LocalPool::make(command.file, asked.pool.size));
+    RPMEM_ASSIGN(const auto comparison, find_differences(context, local, std::move(asked)));
     std::uint64_t moved = 0;
     {
-        Progress progress("pulling", comparison.bytes());
+        Progress progress("pulling", comparison.differing());
         RPMEM_ASSIGN(moved,
-                     pull_chunks(session, comparison.pool, comparison.chunks, file, progress));
+                     pull_chunks(session, comparison.pool, comparison.chunks, local, progress));
     }
     json document = common_members(command, comparison);
     document.update(rates(moved, start));
@@ -206,10 +215,15 @@ Result<json> pull(const Context& context, const json& digests) {
 }
 
 ActionAnswer compare_and_pull(const Context& context) {
-    ActionAnswer asked = ask_digests(context, 0);
-    if (asked.status != status_done)
-        return asked;
-    auto pulled = pull(context, asked.document);
+    auto asked =
+        ask_side(context)
+            .and_then([&](const compare::Side& remote) { return prepare_pull(context, remote); })
+            .and_then([&](compare::Preparation preparation) {
+                return ask_for_digests(context, std::move(preparation));
+            });
+    if (!asked)
+        return asked.error();
+    auto pulled = pull_into_file(context, std::move(*asked));
     return pulled ? ActionAnswer{std::move(*pulled), status_done} : answer_of(pulled.error());
 }
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
+#include <regex>
 
 namespace rpmem::target {
 namespace {
@@ -47,7 +49,7 @@ std::vector<std::byte> message_of(const PartInMemory&, FaultCause cause) {
 
 // A child has a part of one page less than is mapped of it, and does FAULT with its memory.
 template <typename Fault>
-Death die_of(Fault fault) {
+Death die_of(Fault fault, const char* log_prefix = "<3>") {
     const UniqueFd part = file_of(mapping_size - page);
     const UniqueFd error = file_of(0);
     const UniqueFd output = file_of(0);
@@ -58,7 +60,7 @@ Death die_of(Fault fault) {
         auto* const memory = static_cast<std::byte*>(
             ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
         const FaultGuard guard({{"/pools/part1", memory, mapping_size, 0, part.get()}},
-                               {error.get(), output.get(), std::move(log), "<3>", message_of, 1});
+                               {error.get(), output.get(), std::move(log), log_prefix, message_of, 1});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
     }
@@ -85,6 +87,22 @@ void expect_record(const Death& death, const std::string& place,
         EXPECT_EQ(static_cast<unsigned char>(death.output[1 + i]),
                   static_cast<unsigned char>(offset >> (8 * (7 - i))));
     EXPECT_TRUE(test::contains(death.error, describe(cause)));
+}
+
+// Like each line of a log file: when, which process, how severe.
+TEST(FaultInThePool, ALineOfALogFileHasTimeProcessAndLevel) {
+    const Death death =
+        die_of([](volatile std::byte* memory) { memory[mapping_size - 1] = std::byte{1}; }, "");
+    const std::regex line(
+        "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{3} \\[\\d+\\] error: (.*\n)");
+    std::smatch match;
+    ASSERT_TRUE(std::regex_match(death.log, match, line)) << death.log;
+    EXPECT_EQ(match[1], death.error);
+    const std::time_t now = std::time(nullptr);
+    char today[32];
+    std::tm fields{};
+    std::strftime(today, sizeof(today), "%Y-%m-%d", ::localtime_r(&now, &fields));
+    EXPECT_EQ(death.log.substr(0, 10), today);
 }
 
 TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/part_layout.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
+#include "common/pools/part_layout.hpp"
+#include "common/pools/pool_set_file.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 namespace rpmem::target {

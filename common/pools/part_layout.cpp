@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/part_layout.hpp"
-
-#include "rpmemd/pools/pool_header.hpp"
+#include "common/pools/part_layout.hpp"
 
 #include <librpmem.h>
 
 #include <limits>
 
-namespace rpmem::target {
-
-static_assert(header_size == layout_page);
+namespace rpmem {
 
 bool has_header(HeaderLayout headers, std::size_t index) {
     return headers == HeaderLayout::every_part ||
@@ -35,4 +31,4 @@ Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint
     return layout;
 }
 
-} // namespace rpmem::target
+} // namespace rpmem

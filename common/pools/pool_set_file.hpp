@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpmem::target {
+namespace rpmem {
 
 // Bounds that keep a hostile or mistaken file from costing memory or descriptors.
 inline constexpr std::size_t max_pool_set_file_size = std::size_t{1} << 20;
@@ -38,11 +38,16 @@ struct PoolSet {
 // The first line is that of a pool set file.
 bool begins_as_pool_set(std::string_view text);
 
+// Sections that begin with REPLICA: an error, or ignored, so that the parts of the pool itself
+// remain.
+enum class Replicas { refused, ignored };
+
 // NAME is what messages call the file. Every error is EINVAL and names file, line and text; the
 // text only if the file begins as a pool set: any other might be anybody's secret.
-Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name);
+Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name,
+                               Replicas replicas = Replicas::refused);
 
 // "64M", "64MiB" (powers of 1024), "64MB" (powers of 1000), "64B", "64"; nothing if it is no size.
 std::optional<std::uint64_t> parse_part_size(std::string_view text);
 
-} // namespace rpmem::target
+} // namespace rpmem

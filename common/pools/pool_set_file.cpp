@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/pool_set_file.hpp"
+#include "common/pools/pool_set_file.hpp"
 
 #include "common/base/text.hpp"
 
@@ -11,7 +11,7 @@
 #include <iterator>
 #include <limits>
 
-namespace rpmem::target {
+namespace rpmem {
 namespace {
 
 constexpr std::string_view first_line = "PMEMPOOLSET";
@@ -68,7 +68,8 @@ std::string_view invisible_in(std::string_view line) {
 
 class Parser {
 public:
-    Parser(std::string_view text, std::string_view name) : rest_(text), name_(name) {}
+    Parser(std::string_view text, std::string_view name, Replicas replicas)
+        : rest_(text), name_(name), replicas_(replicas) {}
 
     Result<PoolSet> parse() {
         if (rest_.size() > max_pool_set_file_size)
@@ -113,10 +114,11 @@ private:
             return {};
         if (words[0] == "OPTION")
             return parse_option(words);
-        if (words[0] == "REPLICA")
+        if (words[0] == "REPLICA" && replicas_ == Replicas::refused)
             return wrong("the pool set of a remote replica cannot have replicas; remove the "
                          "REPLICA section");
-        return parse_part(words);
+        in_replica_ = in_replica_ || words[0] == "REPLICA";
+        return in_replica_ ? Result<>() : parse_part(words);
     }
 
     Result<> parse_option(const std::vector<std::string_view>& words) {
@@ -160,6 +162,8 @@ private:
 
     std::string_view rest_;
     std::string_view name_;
+    Replicas replicas_;
+    bool in_replica_ = false; // what follows is a replica's
     std::string_view line_;
     std::size_t line_number_ = 0;
     PoolSet pool_set_;
@@ -217,8 +221,8 @@ bool begins_as_pool_set(std::string_view text) {
     return line == first_line;
 }
 
-Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name) {
-    return Parser(text, name).parse();
+Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name, Replicas replicas) {
+    return Parser(text, name, replicas).parse();
 }
 
-} // namespace rpmem::target
+} // namespace rpmem

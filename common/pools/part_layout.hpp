@@ -3,13 +3,13 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/pools/pool_set_file.hpp"
+#include "common/pools/pool_set_file.hpp"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace rpmem::target {
+namespace rpmem {
 
 inline constexpr std::uint64_t layout_page = 4096;
 
@@ -30,4 +30,4 @@ bool has_header(HeaderLayout headers, std::size_t index);
 // EINVAL: a part is smaller than RPMEM_MIN_PART, or all together do not fit an address space.
 Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint64_t> sizes);
 
-} // namespace rpmem::target
+} // namespace rpmem

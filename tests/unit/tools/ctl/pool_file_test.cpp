@@ -2,17 +2,17 @@
 // A file that `rpmemctl pull` has written is durable when it says so: told by the recorder.
 #include "tests/support/expect.hpp"
 #include "tests/support/recorder/recorder.hpp"
-#include "tools/ctl/image_file.hpp"
+#include "tools/compare/pool_file.hpp"
 
-namespace rpmem::ctl {
+namespace rpmem::compare {
 namespace {
 
 using test::Recorder;
 
-TEST(ImageFile, IsDurableOrFails) {
+TEST(PoolFile, IsDurableOrFails) {
     const test::TemporaryDirectory directory;
     const std::string path = (directory.path() / "image").native();
-    const auto file = test::value_of(ImageFile::make(path, 8192));
+    const auto file = test::value_of(PoolFile::make(path, 8192));
     ASSERT_TRUE(file.write(0, std::vector<std::byte>(4096, std::byte{1})));
     Recorder::instance().reset();
     EXPECT_TRUE(file.make_durable());
@@ -23,4 +23,4 @@ TEST(ImageFile, IsDurableOrFails) {
 }
 
 } // namespace
-} // namespace rpmem::ctl
+} // namespace rpmem::compare

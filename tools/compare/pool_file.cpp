@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ctl/image_file.hpp"
+#include "tools/compare/pool_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-namespace rpmem::ctl {
+namespace rpmem::compare {
 namespace {
 
 constexpr mode_t own_file = 0600;         // like the parts of a pool
@@ -25,18 +25,19 @@ bool is_zero(std::span<const std::byte> data) {
 
 } // namespace
 
-Result<ImageFile> ImageFile::open(const std::string& path) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+Result<PoolFile> PoolFile::open(const std::string& path, Use use) {
+    UniqueFd fd(::open(path.c_str(),
+                       (use == Use::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
         return cannot("open", path);
     if (!S_ISREG(status.st_mode) || status.st_size == 0)
-        return invalid("{} is {}; name a file that is an image of the pool", path,
-                       S_ISREG(status.st_mode) ? "empty" : "no regular file");
-    return ImageFile(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+        return invalid("{} is {}; name a file that is an image of the pool, or its pool set file",
+                       path, S_ISREG(status.st_mode) ? "empty" : "no regular file");
+    return PoolFile(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
 }
 
-Result<ImageFile> ImageFile::make(const std::string& path, std::uint64_t size) {
+Result<PoolFile> PoolFile::make(const std::string& path, std::uint64_t size) {
     UniqueFd fd(
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, own_file));
     struct stat status {};
@@ -46,23 +47,23 @@ Result<ImageFile> ImageFile::make(const std::string& path, std::uint64_t size) {
         return invalid("{} is no regular file", path);
     if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
         return cannot("set the size of", path);
-    return ImageFile(std::move(fd), path, size);
+    return PoolFile(std::move(fd), path, size);
 }
 
 // 0 if the file system does not tell.
-std::uint64_t ImageFile::current_size() const {
+std::uint64_t PoolFile::current_size() const {
     struct stat status {};
     return ::fstat(fd(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-bool ImageFile::is_hole(std::uint64_t begin, std::uint64_t end) const {
-    const off_t data = ::lseek(fd(), static_cast<off_t>(begin), SEEK_DATA);
-    if (data < 0) // bytes behind the end of the file are no hole
-        return errno == ENXIO && current_size() >= end;
-    return static_cast<std::uint64_t>(data) >= end;
+bool PoolFile::is_hole(Range range) const {
+    const off_t data = ::lseek(fd(), static_cast<off_t>(range.begin), SEEK_DATA);
+    if (data < 0) // bytes beyond the end of the file are no hole
+        return errno == ENXIO && current_size() >= range.end;
+    return static_cast<std::uint64_t>(data) >= range.end;
 }
 
-Result<> ImageFile::read(std::uint64_t offset, std::span<std::byte> buffer) const {
+Result<> PoolFile::read(std::uint64_t offset, std::span<std::byte> buffer) const {
     while (!buffer.empty()) {
         const ssize_t got = ::pread(fd(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR)
@@ -79,7 +80,7 @@ Result<> ImageFile::read(std::uint64_t offset, std::span<std::byte> buffer) cons
     return {};
 }
 
-Result<> ImageFile::write_data(std::uint64_t offset, std::span<const std::byte> data) const {
+Result<> PoolFile::write_data(std::uint64_t offset, std::span<const std::byte> data) const {
     while (!data.empty()) {
         const ssize_t put = ::pwrite(fd(), data.data(), data.size(), static_cast<off_t>(offset));
         if (put < 0 && errno == EINTR)
@@ -92,10 +93,10 @@ Result<> ImageFile::write_data(std::uint64_t offset, std::span<const std::byte> 
     return {};
 }
 
-Result<> ImageFile::write(std::uint64_t offset, std::span<const std::byte> data) const {
+Result<> PoolFile::write(std::uint64_t offset, std::span<const std::byte> data) const {
     while (!data.empty()) {
         const auto block = data.first(std::min(data.size(), hole_block));
-        RPMEM_TRY(is_zero(block) ? clear(offset, offset + block.size())
+        RPMEM_TRY(is_zero(block) ? clear({offset, offset + block.size()})
                                  : write_data(offset, block));
         offset += block.size();
         data = data.subspan(block.size());
@@ -103,20 +104,23 @@ Result<> ImageFile::write(std::uint64_t offset, std::span<const std::byte> data)
     return {};
 }
 
-Result<> ImageFile::clear(std::uint64_t begin, std::uint64_t end) const {
+Result<> PoolFile::clear(Range range) const {
     static constexpr std::array<std::byte, hole_block> zeros{};
-    if (begin >= end || is_hole(begin, end))
+    if (range.begin >= range.end || is_hole(range))
         return {};
-    if (::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
-                    static_cast<off_t>(end - begin)) == 0)
+    if (::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(range.begin), static_cast<off_t>(range.size())) == 0)
         return {};
-    for (; begin < end; begin += std::min<std::uint64_t>(end - begin, zeros.size()))
-        RPMEM_TRY(write_data(
-            begin, std::span(zeros).first(std::min<std::uint64_t>(end - begin, zeros.size()))));
+    while (range.size() > 0) {
+        const auto block =
+            std::span(zeros).first(std::min<std::uint64_t>(range.size(), zeros.size()));
+        RPMEM_TRY(write_data(range.begin, block));
+        range.begin += block.size();
+    }
     return {};
 }
 
-Result<> ImageFile::make_durable() const {
+Result<> PoolFile::make_durable() const {
     if (::fsync(fd()) != 0)
         return cannot("make durable", path_);
     if (current_size() != size_)
@@ -125,4 +129,4 @@ Result<> ImageFile::make_durable() const {
     return {};
 }
 
-} // namespace rpmem::ctl
+} // namespace rpmem::compare
