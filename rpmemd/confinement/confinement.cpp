@@ -48,11 +48,10 @@ Confinement confine(OpenPaths reach) {
         add(result.holds, fmt::format("Landlock {}", landlock_version()), ", ");
     else
         add(result.is_missing, done.error().text, "; ");
-    if (const auto done = restrict_system_calls(
-            {.may_remove = reach.may_remove,
-             .replaced = reach.statistics,
-             .attributed = reach.record},
-            std::move(reach.log)))
+    if (const auto done = restrict_system_calls({.may_remove = reach.may_remove,
+                                                 .replaced = reach.statistics,
+                                                 .attributed = reach.record},
+                                                std::move(reach.log)))
         add(result.holds, "system calls", ", ");
     else
         add(result.is_missing, done.error().text, "; ");

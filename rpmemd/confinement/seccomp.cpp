@@ -247,7 +247,8 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
         allow_replacement(filter, files.replaced);
     // The record of the pool (rpmemd/pools/pool_attribute.cpp). The filter sees the descriptor and
     // the flags, not the name: whoever takes the daemon over can also change other attributes of
-    // that number's file, but makes no new ones, and owns every file that is open for writing anyway.
+    // that number's file, but makes no new ones, and owns every file that is open for writing
+    // anyway.
     if (files.attributed >= 0)
         filter.allow(SCMP_SYS(fsetxattr), {is(0, files.attributed), is(4, XATTR_REPLACE)});
     allow_sockets(filter);

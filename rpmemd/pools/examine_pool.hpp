@@ -35,13 +35,13 @@ struct PartFacts {
 struct PoolFacts {
     HeaderLayout headers = HeaderLayout::every_part;
     std::vector<PartFacts> parts{};
-    std::uint64_t size = 0;             // usable bytes; 0: a part is missing or too small
-    std::optional<PoolHeader> header{}; // of the first part, if there is one and it is sound
+    std::uint64_t size = 0;                   // usable bytes; 0: a part is missing or too small
+    std::optional<PoolHeader> header{};       // of the first part, if there is one and it is sound
     std::optional<PartIdentity> first_part{}; // if it is there
     // Of the first part, see PoolAttribute::read().
     Result<std::optional<std::string>> attribute = std::nullopt;
-    std::string header_problem{};       // why not, where the pool has headers and its first part is
-                                        // there
+    std::string header_problem{}; // why not, where the pool has headers and its first part is
+                                  // there
 };
 
 // As load_pool_set().

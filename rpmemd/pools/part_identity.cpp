@@ -24,7 +24,8 @@ Failure cannot_examine(const PartFile& part) {
 
 // File systems without generations (tmpfs, NFS) answer ENOTTY.
 std::uint64_t generation_of(const PartFile& part) {
-    unsigned int generation[2] = {}; // FS_IOC_GETVERSION is declared with long; the kernel writes int
+    unsigned int generation[2] =
+        {}; // FS_IOC_GETVERSION is declared with long; the kernel writes int
     return ::ioctl(part.fd(), FS_IOC_GETVERSION, generation) == 0 ? generation[0] : 0;
 }
 

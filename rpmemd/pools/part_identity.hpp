@@ -12,8 +12,8 @@ namespace rpmem::target {
 class PartFile;
 
 // A part is a file, which may be gone and another one have its name, or its inode number: file
-// systems reuse it, with another generation. A Device DAX is there once, and the numbers of its node
-// are other ones after a reboot: it is known by its name alone.
+// systems reuse it, with another generation. A Device DAX is there once, and the numbers of its
+// node are other ones after a reboot: it is known by its name alone.
 struct PartIdentity {
     std::string path; // as the kernel reports it: links are followed
     std::uint64_t file_system = 0;

@@ -110,10 +110,10 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
     for (const Deadline deadline(within); !deadline.passed();
          std::this_thread::sleep_for(pause_between_tries)) {
         RPMEM_TRY(end_all(directory, *found, log));
-        const auto voided = owner == Owner{} ? Result<>()
-                                             : void_records(directory, owner).and_then([&] {
-                                                   return void_attribute(*found, part_mode);
-                                               });
+        const auto voided =
+            owner == Owner{} ? Result<>() : void_records(directory, owner).and_then([&] {
+                return void_attribute(*found, part_mode);
+            });
         if (!voided && voided.error().code != EBUSY)
             return Failure(voided.error());
         if (!voided)

@@ -17,8 +17,9 @@ namespace rpmem::target {
 inline constexpr std::chrono::seconds evict_time(10);
 
 // Ends the session ID and what its initiator makes in its place, and takes the pools from it: its
-// next session is answered with ESTALE. PART_MODE is the setting part-mode. Returns what the session was. ENOENT: there is no such
-// session; EBUSY: it did not succeed WITHIN this time; else see fence() and open_pool_file().
+// next session is answered with ESTALE. PART_MODE is the setting part-mode. Returns what the
+// session was. ENOENT: there is no such session; EBUSY: it did not succeed WITHIN this time; else
+// see fence() and open_pool_file().
 [[nodiscard]] Result<LiveSession> evict(const StateDirectory& directory, std::string_view id,
                                         mode_t part_mode, const Log& log,
                                         std::chrono::milliseconds within = evict_time);

@@ -38,8 +38,8 @@ std::optional<Lock> parse(const std::string& line) {
     return digits >> lock.inode ? std::optional(lock) : std::nullopt;
 }
 
-// The device as /proc/locks names it, which is not that of stat(2) on Btrfs: a lock on the directory
-// shows it. Empty if it cannot be found.
+// The device as /proc/locks names it, which is not that of stat(2) on Btrfs: a lock on the
+// directory shows it. Empty if it cannot be found.
 std::string device_of(int directory) {
     if (::flock(directory, LOCK_SH | LOCK_NB) != 0)
         return {};

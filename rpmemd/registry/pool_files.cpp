@@ -37,10 +37,10 @@ void remove_if_old(const StateDirectory& directory, const std::string& name) {
 } // namespace
 
 Result<std::string> pool_file_name(const PartIdentity& first_part) {
-    const std::string key =
-        first_part.inode == 0 ? first_part.path
-                              : fmt::format("{}:{}:{}", first_part.file_system, first_part.inode,
-                                            first_part.inode_generation);
+    const std::string key = first_part.inode == 0
+                                ? first_part.path
+                                : fmt::format("{}:{}:{}", first_part.file_system, first_part.inode,
+                                              first_part.inode_generation);
     transport::Digest digest;
     if (!transport::sha256({transport::bytes_of(key)}, digest))
         return fail_errno(ErrorClass::resource_limit, ENOMEM, "libcrypto cannot hash");

@@ -26,8 +26,8 @@ public:
         : attribute_(attribute), directory_(directory), first_part_(std::move(first_part)),
           access_(access) {}
 
-    // Nothing if the pool has no record. EINVAL if there is one that cannot be understood, EACCES if
-    // the record should be in state-dir, which cannot be used; else see PoolAttribute::read().
+    // Nothing if the pool has no record. EINVAL if there is one that cannot be understood, EACCES
+    // if the record should be in state-dir, which cannot be used; else see PoolAttribute::read().
     [[nodiscard]] Result<std::optional<PoolRecord>> read();
     // Durable on return. To be called after read(). ENOTSUP: the file system has turned out to take
     // no attribute, and the record belongs into state-dir: read and write it there.

@@ -215,10 +215,11 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     std::uint64_t format = 0;
     reader.field("version", format);
     if (reader.good() && format > format_of(found.record))
-        return fail(ErrorClass::caller_fault, ENOTSUP,
-                    "a record of format {}, and this rpmemd knows formats up to {}; use the version "
-                    "that has written it, or a later one",
-                    format, format_of(found.record));
+        return fail(
+            ErrorClass::caller_fault, ENOTSUP,
+            "a record of format {}, and this rpmemd knows formats up to {}; use the version "
+            "that has written it, or a later one",
+            format, format_of(found.record));
     reader.field("sequence", found.sequence);
     describe(reader, found.record);
     // There is one more: that of the next record.

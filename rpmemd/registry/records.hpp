@@ -38,8 +38,8 @@ struct SessionRecord {
     Owner owner{};
     std::uint64_t generation = 0; // see wire::LoginRequest
     InitiatorName initiator;
-    std::string pool_set;             // for people; empty: there is none yet
-    std::string part; // path of its first part; empty: there is none yet, or it is too long
+    std::string pool_set; // for people; empty: there is none yet
+    std::string part;     // path of its first part; empty: there is none yet, or it is too long
     transport::Digest pool_set_key{}; // of its path; zeros: likewise
     std::int64_t since = 0;           // seconds since the epoch
     bool read_only = false;           // it writes to no pool
@@ -80,8 +80,8 @@ inline constexpr std::size_t max_part_path = 1024;
 
 // The value of the attribute of a pool.
 [[nodiscard]] Result<std::string> encode_attribute(const PoolRecord& record);
-// EBADMSG: damaged. ENOTSUP: written by a later version, which knows things about the pool that this
-// one would lose.
+// EBADMSG: damaged. ENOTSUP: written by a later version, which knows things about the pool that
+// this one would lose.
 [[nodiscard]] Result<PoolRecord> decode_attribute(std::string_view value);
 
 using Slot = std::array<char, slot_size>;

@@ -155,10 +155,10 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
     if (!record->failure.empty())
         warn(fmt::format("pool {}: its medium has failed before: {}", pool_name_, record->failure));
     if (!record->closed)
-        warn(fmt::format("pool {} may be behind: the last session that wrote to it, of {}, began {} "
-                         "and was not closed, so it may lack the last calls of that session; {}",
-                         pool_name_, describe(record->initiator), describe_time(record->since),
-                         how_to_renew));
+        warn(fmt::format(
+            "pool {} may be behind: the last session that wrote to it, of {}, began {} "
+            "and was not closed, so it may lack the last calls of that session; {}",
+            pool_name_, describe(record->initiator), describe_time(record->since), how_to_renew));
     else if (record->behind_since != 0)
         warn(fmt::format("pool {} may be behind: a session that began {} was not closed, and the "
                          "pool was not made equal since; {}",
@@ -279,11 +279,10 @@ std::optional<Holder> Registration::holder(const std::filesystem::path& pool_set
     for (const LiveSession& session : live_sessions(*directory_, log_)) {
         const SessionRecord& record = session.record;
         if (record.pool_set_key == *key)
-            return Holder{
-                .description =
-                    fmt::format("{}, since {}, last seen {}", describe(record.initiator),
-                                describe_time(record.since), describe_time(session.last_seen)),
-                .is_other_writer = !record.read_only && record.owner != identity_.owner};
+            return Holder{.description = fmt::format(
+                              "{}, since {}, last seen {}", describe(record.initiator),
+                              describe_time(record.since), describe_time(session.last_seen)),
+                          .is_other_writer = !record.read_only && record.owner != identity_.owner};
     }
     return std::nullopt;
 }

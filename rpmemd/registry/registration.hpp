@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session: its identity and its end, in the directory state-dir, and its claim to a pool, in the
-// record of the pool. They tell a later session whether it may go on after an earlier one was lost.
-// Registration::become() changes the state:
+// One session: its identity and its end, in the directory state-dir, and its claim to a pool, in
+// the record of the pool. They tell a later session whether it may go on after an earlier one was
+// lost. Registration::become() changes the state:
 //   outside -> listed    enter(): it has a file of its own, locked until the process ends
 //   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
 //   listed, unlisted -> holding  take_up(): the record of the pool has its claim
@@ -46,7 +46,7 @@ struct SessionIdentity {
 struct PoolUse {
     std::filesystem::path pool_set; // absolute
     std::vector<PartIdentity> parts;
-    PoolAttribute attribute; // of the first part, open until the session gives up the pool
+    PoolAttribute attribute;         // of the first part, open until the session gives up the pool
     std::vector<PoolHeader> headers; // see Pool::lasting_headers()
     bool created = false;
 };
@@ -123,7 +123,7 @@ private:
     PoolRecord pool_;
     std::optional<PoolRecordPlace> place_; // nothing: the session only reads, or the pool is closed
     std::optional<PoolRecord> last_;       // of the pool, before this one
-    bool has_changed_ = false;       // headers
+    bool has_changed_ = false;             // headers
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

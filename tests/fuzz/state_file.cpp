@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of state-dir and the attribute of a pool: as they are, and with the checksum that the text in them needs.
+// The files of state-dir and the attribute of a pool: as they are, and with the checksum that the
+// text in them needs.
 #include "rpmemd/registry/records.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -20,9 +21,9 @@ void check(const std::string& file) {
         return;
     const auto& newest = **decoded;
     require(newest.record.initiator.user.size() <= most_record_text, "texts are bounded");
-    require(!fuzz::has_control_character(newest.record.initiator.user +
-                                         newest.record.initiator.host),
-            "texts are printable");
+    require(
+        !fuzz::has_control_character(newest.record.initiator.user + newest.record.initiator.host),
+        "texts are printable");
     const auto slot = encode_slot(newest.record, newest.sequence);
     require(slot.has_value(), "what was read can be written");
     const auto again = decode_file<Record>({slot->data(), slot->size()});

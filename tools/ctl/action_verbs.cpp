@@ -18,8 +18,8 @@ using Verb = Command::Verb;
 
 // How long evicting may take: the daemon's end, and that of what its client makes in its place.
 constexpr std::chrono::seconds time_to_evict(30);
-// How long checking may take: a pool is opened, and its data is not read. Kernels before 6.5 look for
-// the cached pages of a large sparse pool for a while.
+// How long checking may take: a pool is opened, and its data is not read. Kernels before 6.5 look
+// for the cached pages of a large sparse pool for a while.
 constexpr std::chrono::minutes time_to_check(5);
 
 struct ActionVerb {

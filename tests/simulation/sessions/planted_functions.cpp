@@ -66,8 +66,9 @@ using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
 TakeUp real_take_up __asm__("__real__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
 using Fence = Result<>(const target::StateDirectory&, const target::StateFile&,
                        std::chrono::milliseconds);
-Fence real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileENSt6"
-                         "chrono8durationIlSt5ratioILl1ELl1000EEEE");
+Fence
+    real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileENSt6"
+                       "chrono8durationIlSt5ratioILl1ELl1000EEEE");
 using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::Connection>,
                    const wire::LaneCredits&, bool);
 Serve real_serve __asm__(

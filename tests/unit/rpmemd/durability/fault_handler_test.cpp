@@ -59,8 +59,9 @@ Death die_of(Fault fault, const char* log_prefix = "<3>") {
     if (child == 0) {
         auto* const memory = static_cast<std::byte*>(
             ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
-        const FaultGuard guard({{"/pools/part1", memory, mapping_size, 0, part.get()}},
-                               {error.get(), output.get(), std::move(log), log_prefix, message_of, 1});
+        const FaultGuard guard(
+            {{"/pools/part1", memory, mapping_size, 0, part.get()}},
+            {error.get(), output.get(), std::move(log), log_prefix, message_of, 1});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/registry/evict.hpp"
 #include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/registry/evict.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -120,7 +120,8 @@ TEST_F(Evict, GivesUpWhileAnotherHasARecordLocked) {
     auto kept = value_of(make_pool_file(directory_, "pool-2"));
     ASSERT_TRUE(succeeded(kept.write(pool_record()))); // of the same owner
     const std::clock_t before = std::clock();
-    EXPECT_TRUE(failed(evict(directory_, id_of(ours), default_part_mode, log_, within), EBUSY, "try again"));
+    EXPECT_TRUE(failed(evict(directory_, id_of(ours), default_part_mode, log_, within), EBUSY,
+                       "try again"));
     EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 2) << "of the processor";
     EXPECT_EQ(ours.ended_by(), SIGKILL);
     EXPECT_EQ(owner_of("pool-2"), digest_of(1));

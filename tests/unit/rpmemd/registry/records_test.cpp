@@ -94,16 +94,27 @@ TEST(Records, WhatMakesNoSenseIsRefused) {
         return text.replace(place, from.size(), to);
     };
     ASSERT_TRUE(value_of(decode<SessionRecord>(sealed(good))));
-    for (const std::string& text :
-         {std::string(), std::string("{}"), std::string("null"), std::string("[1,2]"),
-          std::string("{\"since\":"), std::string(3000, '['), with("1700000000", "-1"),
-          with("1700000000", "1.5"), with("1700000000", "\"1700000000\""),
-          with("1700000000", "99999999999999999999999"), with("2f706f6f6c73", "2f706f6f6c7"),
-          with("2f706f6f6c73", "000000000000"), with("\"version\":2", "\"version\":1"), with("alice", "al\\u0007ice"),
-          with("alice", "al\xffice"), with("alice", std::string(most_record_text + 1, 'a')),
-          with("\"user\"", "\"nobody\""), with("0101", "01g1"), with("0101", "01"),
-          with("\"since\":1700000000", "\"since\":18446744073709551615"),
-          with("\"sequence\":1", "\"sequence\":18446744073709551615")})
+    for (const std::string& text : {std::string(),
+                                    std::string("{}"),
+                                    std::string("null"),
+                                    std::string("[1,2]"),
+                                    std::string("{\"since\":"),
+                                    std::string(3000, '['),
+                                    with("1700000000", "-1"),
+                                    with("1700000000", "1.5"),
+                                    with("1700000000", "\"1700000000\""),
+                                    with("1700000000", "99999999999999999999999"),
+                                    with("2f706f6f6c73", "2f706f6f6c7"),
+                                    with("2f706f6f6c73", "000000000000"),
+                                    with("\"version\":2", "\"version\":1"),
+                                    with("alice", "al\\u0007ice"),
+                                    with("alice", "al\xffice"),
+                                    with("alice", std::string(most_record_text + 1, 'a')),
+                                    with("\"user\"", "\"nobody\""),
+                                    with("0101", "01g1"),
+                                    with("0101", "01"),
+                                    with("\"since\":1700000000", "\"since\":18446744073709551615"),
+                                    with("\"sequence\":1", "\"sequence\":18446744073709551615")})
         EXPECT_TRUE(failed(decode<SessionRecord>(sealed(text)), EBADMSG)) << text;
     EXPECT_TRUE(failed(decode<PoolRecord>(sealed(good)), EBADMSG)) << "a session is no pool";
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
-
-#include "rpmemd/pools/part_file.hpp"
 
 #include <sys/syscall.h>
 #include <sys/xattr.h>
