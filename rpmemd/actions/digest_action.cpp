@@ -149,6 +149,7 @@ Result<Registration> register_reading(const ActionContext& context, const std::s
     RPMEM_TRY(
         registration.take_up({.pool_set = (context.store.poolset_dir / name).lexically_normal(),
                               .parts = std::move(parts),
+                              .attribute = pool.attribute(),
                               .headers = pool.lasting_headers()}));
     return registration;
 }

@@ -91,6 +91,15 @@ int other_commands_of_fcntl(const char*) {
     return EPERM;
 }
 
+// The record of the pool is an attribute that is there already, of the first part alone.
+int other_attributes(const char*) {
+    const char* const name = "user.rpmem.test";
+    const auto set = [name](int fd, int flags) { return ::fsetxattr(fd, name, "x", 1, flags); };
+    return outcome_of_all({[&] { return set(own_descriptors().appended, XATTR_REPLACE); },
+                           [&] { return set(own_descriptors().appended, 0); },
+                           [&] { return set(own_descriptors().datagrams, XATTR_CREATE); }});
+}
+
 int requests_of_ioctl(const char*) {
     int number = 0;
     return outcome_of_all(
@@ -183,8 +192,9 @@ int flags_of_clone(const char*) {
 // Calls with rows above, and those that reach only what is open already: descriptors, memory and
 // threads of the daemon, clocks, and facts about files (newfstatat, readlinkat, getxattr).
 constexpr long listed[] = {
-    SYS_fcntl, SYS_openat, SYS_setsockopt, SYS_shutdown, SYS_mmap, SYS_mprotect, SYS_prctl,
-    SYS_utimensat, SYS_unlinkat, SYS_renameat, SYS_clone, SYS_clone3, SYS_sendto, SYS_tgkill,
+    SYS_fcntl, SYS_fsetxattr, SYS_openat, SYS_setsockopt, SYS_shutdown, SYS_mmap, SYS_mprotect,
+    SYS_prctl, SYS_utimensat, SYS_unlinkat, SYS_renameat, SYS_clone, SYS_clone3, SYS_sendto,
+    SYS_tgkill,
     // only what is open already
     SYS_recvfrom, SYS_futex, SYS_msync, SYS_epoll_pwait, SYS_recvmsg, SYS_writev, SYS_read,
     SYS_write, SYS_ppoll, SYS_epoll_create1, SYS_epoll_ctl, SYS_eventfd2, SYS_clock_nanosleep,
@@ -223,6 +233,7 @@ constexpr Way ways[] = {
     {"overwrite_log", overwrite_log},
     {"overwrite_log_by_high_bits", overwrite_log_by_high_bits},
     {"other_commands_of_fcntl", other_commands_of_fcntl},
+    {"other_attributes", other_attributes},
     {"requests_of_ioctl", requests_of_ioctl},
     {"flags_of_open", flags_of_open},
     {"make_by_path_flag", make_by_path_flag},
