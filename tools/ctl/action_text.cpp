@@ -81,9 +81,10 @@ std::string attributes_text(const json& attributes) {
 std::string record_text(const json& document) {
     std::string text;
     if (number_of(document, "behind_since"))
-        text += fmt::format("  may be behind: a session that began {} was not closed; push the "
-                            "source, or remove the pool and sync\n",
-                            time_text(document, "behind_since"));
+        text +=
+            fmt::format("  may be behind: a session that began {} was not closed; remove the pool "
+                        "and create it again from its source (pmempool sync)\n",
+                        time_text(document, "behind_since"));
     if (const auto failure = text_of(document, "medium_failure"); !failure.empty())
         text += "  the medium has failed: " + failure + "\n";
     if (const auto problem = text_of(document, "record_problem"); !problem.empty())
