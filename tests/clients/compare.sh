@@ -46,7 +46,7 @@ for size in 20M 200M 9M+11M; do
 done
 
 step "a program that opens the pool again finds it equal"
-must client "$fill_pool" open "$LOCAL/p200M.set" 1 >/dev/null
+must client "$fill_pool" open "$LOCAL/p200M.set" 2 >/dev/null
 pool=p200M file=set
 verify 0
 

@@ -3,7 +3,7 @@
 // caches of the running program. They differ in every healthy replica.
 //
 // Each fact was measured with libpmemobj 1.12.1 of Debian 12 (major version 6 of the layout): pools
-// of 8 MiB to 17 GiB with a REPLICA were filled, closed, and the two files compared. See
+// of 8 to 128 MiB with a REPLICA were filled, closed, and the two files compared. See
 // tests/clients/compare.sh, which does the same.
 #pragma once
 
