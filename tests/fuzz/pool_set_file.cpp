@@ -12,7 +12,7 @@
 namespace {
 
 using namespace rpmem;
-using namespace rpmem::target;
+using namespace rpmem;
 using fuzz::require;
 
 constexpr std::string_view name = "pool.set";
