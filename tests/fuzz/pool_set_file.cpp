@@ -12,7 +12,6 @@
 namespace {
 
 using namespace rpmem;
-using namespace rpmem;
 using fuzz::require;
 
 constexpr std::string_view name = "pool.set";

@@ -265,7 +265,9 @@ private:
         const bool is_quiet = plan_.trouble == Trouble::half_open ||
                               plan_.trouble == Trouble::silence ||
                               plan_.trouble == Trouble::deaf_target;
-        if (code != ECONNRESET && !(code == ETIMEDOUT && is_quiet))
+        // A send that fails so is the caller's fault: memory of the pool cannot be read.
+        const bool is_fault = code == EFAULT && plan_.trouble == Trouble::failed_send;
+        if (code != ECONNRESET && !is_fault && !(code == ETIMEDOUT && is_quiet))
             return "which has another meaning";
         const bool is_told = plan_.trouble == Trouble::medium ||
                              plan_.trouble == Trouble::bad_peer ||
