@@ -46,7 +46,7 @@ TEST_F(Failures, TheCommandTalksNonsense) {
 
 TEST_F(Failures, TheCommandSaysTooMuch) {
     set_command("echo it began here >&2; head -c 5000000 /dev/zero | tr '\\0' x >&2; exit 3");
-    expect_failed(create(local, 1), ECONNRESET, "it began here; xxx");
+    expect_failed(create(local, 1), ECONNRESET, "before rpmemd was ready: xxx");
     EXPECT_TRUE(contains(rpmem_errormsg(), "status 3"));
     // Nobody reads the rest of this one, which must not hold anything up.
     set_command("exec head -c 50000000 /dev/zero");

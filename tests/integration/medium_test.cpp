@@ -178,10 +178,10 @@ TEST_F(FailingDisk, AnEndThatIsLostIsNoOrderlyOne) {
 // The daemon learns only at its last sync that the medium lost a write which nobody was told is
 // durable. The pool was not closed in order then.
 TEST_F(FailingDisk, APageThatIsLostInTheEndKeepsTheMark) {
-    // rpmem_create() syncs twice.
+    // rpmem_create() syncs three times, the last time for the claim of its writer.
     RPMEMpool* const pool =
         sound(create_on("FAILING_DISK_WHOLE=1 FAILING_DISK_OFFSET=" + std::to_string(64 * page) +
-                            " FAILING_DISK_NUMBER=3 FAILING_DISK_SEED=1",
+                            " FAILING_DISK_NUMBER=4 FAILING_DISK_SEED=1",
                         1));
     ASSERT_TRUE(succeeded(rpmem_persist(pool, page, 64, 0, 0)));
     EXPECT_NE(rpmem_close(pool), 0);
