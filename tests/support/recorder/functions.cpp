@@ -8,6 +8,7 @@
 #include <libpmem2.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -214,4 +215,13 @@ STANDS_FOR_ANOTHER ssize_t pwrite(int fd, const void* bytes, size_t size, off_t 
         return real(fd, bytes, size, offset);
     return record<ssize_t>({"pwrite", path_of(fd), static_cast<std::uint64_t>(offset), size}, false,
                            [&] { return real(fd, bytes, size, offset); });
+}
+
+STANDS_FOR_ANOTHER int fsetxattr(int fd, const char* name, const void* value, size_t size,
+                                 int flags) noexcept {
+    static auto* const real = next<int(int, const char*, const void*, size_t, int)>("fsetxattr");
+    if (inside)
+        return real(fd, name, value, size, flags);
+    return record<int>({"fsetxattr", path_of(fd), 0, size}, false,
+                       [&] { return real(fd, name, value, size, flags); });
 }

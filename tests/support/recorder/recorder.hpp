@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stands between the daemon's code and the functions that make data durable: pmem_persist,
 // pmem_flush, pmem_drain, pmem_memcpy, pmem_msync and pmem2_deep_flush of libpmem, and msync,
-// fsync, fdatasync, posix_fadvise, pwrite and flock of the kernel. It remembers each call, can be
-// slow, and can fail. The page cache hides what a daemon forgets to make durable; the recorder
-// shows it.
+// fsync, fdatasync, posix_fadvise, pwrite, flock and fsetxattr of the kernel. It remembers each
+// call, can be slow, and can fail. The page cache hides what a daemon forgets to make durable; the
+// recorder shows it.
 //
 // There are two forms of it:
 //  1. Linked into a test: target_link_libraries(TEST PRIVATE rpmem_recorder). The calls of all that
