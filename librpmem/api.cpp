@@ -17,7 +17,6 @@
 #include "librpmem/uncancelled.hpp"
 
 #include <librpmem.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -170,24 +169,6 @@ int guarded(const Body& body) noexcept {
     return -1;
 }
 
-// A mistyped setting that protects must not leave the program unprotected.
-Result<> check_settings() {
-    const std::string refusal = refusal_in(setting_from_environment);
-    return refusal.empty() ? Result<>() : Result<>(invalid("{}", refusal));
-}
-
-// The environment of such a program belongs to a user with fewer rights, and librpmem starts the
-// programs and reads the files that it names.
-Result<> check_privileges() {
-    if (::getauxval(AT_SECURE) == 0)
-        return check_settings();
-    return fail(
-        ErrorClass::caller_fault, EPERM,
-        "librpmem does not work in a program that has more rights than the user who started "
-        "it (set-user-ID, set-group-ID, file capabilities: AT_SECURE in getauxval(3)); "
-        "start the program as a user who may do all that it does");
-}
-
 // The arguments of rpmem_create() and rpmem_open(), as the caller has given them.
 struct GivenArguments {
     const char* target;
@@ -199,7 +180,7 @@ struct GivenArguments {
 
 Result<> check_arguments(const GivenArguments& given) {
     const auto& [target, pool_set, address, size, lanes] = given;
-    RPMEM_TRY(check_privileges());
+    RPMEM_TRY(may_start_programs(setting_from_environment));
     if (!target || !pool_set)
         return invalid("the target and the pool set name must not be NULL");
     if (*pool_set == '\0')
@@ -360,7 +341,7 @@ RPMEM_EXPORT int rpmem_read(RPMEMpool* rpp, void* buff, size_t offset, size_t le
 RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flags) {
     return guarded([&] {
         const Uncancelled whole_call;
-        if (auto ok = check_privileges(); !ok)
+        if (auto ok = may_start_programs(setting_from_environment); !ok)
             return report("rpmem_remove", ok.error());
         constexpr int known = RPMEM_REMOVE_FORCE | RPMEM_REMOVE_POOL_SET;
         if (!target || !pool_set || *pool_set == '\0')

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/settings/refusal.hpp"
 
+#include <sys/auxv.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace rpmem::initiator {
 namespace {
@@ -23,6 +26,19 @@ std::string refusal_in(const Environment& environment) {
                                complaint_about(setting), used_instead(setting));
     }
     return {};
+}
+
+// The environment of a program with more rights belongs to a user with fewer, and librpmem starts
+// the programs and reads the files that it names.
+Result<> may_start_programs(const Environment& environment) {
+    if (::getauxval(AT_SECURE) != 0)
+        return fail(
+            ErrorClass::caller_fault, EPERM,
+            "librpmem does not work in a program that has more rights than the user who started "
+            "it (set-user-ID, set-group-ID, file capabilities: AT_SECURE in getauxval(3)); "
+            "start the program as a user who may do all that it does");
+    const std::string refusal = refusal_in(environment);
+    return refusal.empty() ? Result<>() : Result<>(invalid("{}", refusal));
 }
 
 } // namespace rpmem::initiator

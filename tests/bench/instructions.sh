@@ -9,7 +9,9 @@ set -eu -o pipefail
 source_dir=$1
 build_dir=$2
 persists=$3
-limit=480 # for a strict persist of 64 bytes, transport included; 400 is where it should get to
+# For a strict persist of 64 bytes, transport included; 400 is where it should get to. The system calls of the
+# way are in it since librpmem makes them itself (librpmem/uncancelled_calls.cpp), not those of the C library.
+limit=510
 count=400
 
 command -v valgrind >/dev/null || {

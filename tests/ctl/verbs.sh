@@ -124,8 +124,11 @@ evicted() {
     [ $((SECONDS - since)) -lt 20 ] || fault "the client tried again"
     run 0 sessions "$target"
     says 'no sessions'
-    run 0 check "$target" a.set
+    run 4 check "$target" a.set
     says 'NOT closed'
+    # Only a close of the same session, or a new pool, clears the mark.
+    run 0 remove "$target" a.set --keep-set
+    run 0 create "$target" a.set --size 8M
 }
 
 removed() {
