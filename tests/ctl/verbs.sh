@@ -127,7 +127,7 @@ evicted() {
     run 4 check "$target" a.set
     says 'NOT closed'
     # Only a close of the same session, or a new pool, clears the mark.
-    run 0 remove "$target" a.set --keep-set
+    run 0 remove "$target" a.set
     run 0 create "$target" a.set --size 8M
 }
 
