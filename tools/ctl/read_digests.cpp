@@ -9,7 +9,7 @@
 
 namespace rpmem::ctl {
 
-Result<compare::PoolDigests> read_digests(const json& document) {
+Result<compare::PoolDigests> read_digests(const nlohmann::json& document) {
     compare::PoolDigests read{.size = number_of(document, "size").value_or(0),
                               .first = number_of(document, "first").value_or(1),
                               .length = number_of(document, "length").value_or(0),
