@@ -118,7 +118,7 @@ private:
         int found = 0;
         for (std::size_t at = 0; at + size <= memory.size(); ++at)
             found += std::equal(
-                bytes_.begin(), bytes_.end(), memory.begin() + at,
+                bytes_.begin(), bytes_.end(), memory.subspan(at).begin(),
                 [](unsigned char masked, unsigned char byte) { return (masked ^ mask) == byte; });
         return found;
     }
