@@ -93,8 +93,7 @@ void build_and_verify_headers(benchmark::State& state) {
     const std::vector<std::string> names(parts, "part");
     for (auto _ : state) {
         const auto headers = target::build_headers(attributes, uuids, 1);
-        const auto verified =
-            target::verify_headers(headers, names, HeaderLayout::every_part);
+        const auto verified = target::verify_headers(headers, names, HeaderLayout::every_part);
         if (!verified)
             state.SkipWithError(verified.error().text.c_str());
     }
