@@ -104,7 +104,7 @@ std::string describe_verify(const json& document) {
     std::size_t lines = 0;
     for (const json& range : member(document, "ranges")) {
         if (++lines > max_lines)
-            return text + "  and more\n" + notes;
+            return text.append("  and more\n").append(notes);
         text += fmt::format("  offset {:#x}, {}\n", number(range, "offset"),
                             size_text(number(range, "length")));
     }
