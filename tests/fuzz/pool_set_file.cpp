@@ -6,6 +6,8 @@
 
 #include <librpmem.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -63,8 +65,16 @@ void check_error(const Error& error, std::string_view text) {
             "a message names the file");
     if (begins_as_pool_set(text))
         return;
-    require(error.text == parse_pool_set("", name).error().text ||
-                text.size() > max_pool_set_file_size,
+    // One of four texts, whatever the file says: plain, and of a first line that an editor shows as
+    // right.
+    constexpr std::array<std::string_view, 4> first_lines = {
+        "", "\xef\xbb\xbfPMEMPOOLSET\n", " PMEMPOOLSET\n", std::string_view("P\0MEMPOOLSET\n", 13)};
+    require(text.size() > max_pool_set_file_size ||
+                std::ranges::any_of(first_lines,
+                                    [&](std::string_view line) {
+                                        return error.text ==
+                                               parse_pool_set(line, name).error().text;
+                                    }),
             "nothing is told of a file that is no pool set");
 }
 

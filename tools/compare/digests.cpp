@@ -28,7 +28,7 @@ constexpr std::uint64_t max_chunks = 65536;
 constexpr std::uint64_t min_chunks = 1024;
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_pool_size = std::uint64_t{1} << 47;
-constexpr std::size_t digits = 32;
+constexpr std::size_t digest_digits = 32;
 
 std::uint64_t max_chunk(std::uint64_t length) {
     return std::max(default_chunk, std::bit_ceil(length / min_chunks + 1));
@@ -80,7 +80,8 @@ Result<> check(const PoolDigests& read) {
         read.chunk <= max_chunk(read.length) && (read.first == 0 || read.first == header_length) &&
         read.digests.size() <= max_chunks &&
         read.digests.size() == (read.length - 1) / read.chunk + 1 &&
-        std::ranges::all_of(read.digests, [](const auto& each) { return each.size() == digits; });
+        std::ranges::all_of(read.digests,
+                            [](const auto& each) { return each.size() == digest_digits; });
     if (!consistent)
         return fail(ErrorClass::link_lost, EPROTO,
                     "the target's digests are malformed, or of chunks larger than 1/{} of the pool",
