@@ -27,7 +27,7 @@ public:
     // LIVES of the first sessions; the last one is that of all others, too.
     explicit DyingTarget(std::vector<Life> lives)
         : lives_(std::move(lives)), daemon_([this](DaemonEnd& end, unsigned number) {
-              serve(end, lives_[std::min<std::size_t>(number, lives_.size() - 1)]);
+              serve(end, lives_[std::min<std::size_t>(number, lives_.size() - 1)], number);
           }) {}
 
     // TIME: of RPMEM_RECONNECT_TIMEOUT.
@@ -41,9 +41,11 @@ public:
         return *pool_;
     }
     [[nodiscard]] unsigned sessions() const { return daemon_.sessions(); }
+    // Ends the first session, however many frames it was to live for.
+    void end_first_session() { first_has_ended_ = true; }
 
 private:
-    static void serve(DaemonEnd& end, const Life& life) {
+    void serve(DaemonEnd& end, const Life& life, unsigned number) {
         auto transcript = greet_over_tcp(end, wire::all_capabilities);
         const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
         end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
@@ -60,11 +62,13 @@ private:
             while (!deadline.passed())
                 end.say(wire::encode_target_heartbeat()); // throws when nobody listens any more
         }
-        while (target.messages() < life.frames && !deadline.passed())
+        while (target.messages() < life.frames && !(number == 0 && first_has_ended_) &&
+               !deadline.passed())
             std::this_thread::sleep_for(milliseconds(1));
     }
 
     std::vector<Life> lives_;
+    std::atomic<bool> first_has_ended_ = false;
     ScriptedMemory memory_;
     RepeatedDaemon daemon_;
     std::unique_ptr<Pool> pool_;
@@ -120,9 +124,10 @@ TEST(DyingTarget, CloseGivesUpInItsOwnTime) {
 
 // The session is lost, and nothing is owed: no text may say otherwise.
 TEST(DyingTarget, CloseSaysThatNothingIsMissing) {
-    DyingTarget target({Life{good_answer, 1}, Life{no_answer, 0}});
+    DyingTarget target({Life{good_answer, 1000}, Life{no_answer, 0}});
     Pool& pool = target.open();
     ASSERT_TRUE(pool.persist(0, 64, 0, 0));
+    target.end_first_session();
     const auto closed = timed([&] { return pool.close(); }, reconnect_timeout + one_try + busy);
     expect_failed(closed, ECONNRESET, "every write was acknowledged");
 }
