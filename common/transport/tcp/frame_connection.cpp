@@ -84,7 +84,6 @@ FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte
     if (sent != static_cast<ssize_t>(whole.iov_len)) [[unlikely]]
         return keep_rest(header, piece, sent);
     ++posted_;
-    sent_bytes_ += whole.iov_len;
     return PostResult::yes;
 }
 
@@ -97,7 +96,6 @@ PostResult FrameConnection::keep_rest(const FrameHeader& header, std::span<const
     }
     add(header, piece);
     sent_of_first_ = sent > 0 ? static_cast<std::size_t>(sent) : 0;
-    sent_bytes_ += sent_of_first_;
     return PostResult::yes;
 }
 
@@ -149,7 +147,6 @@ bool FrameConnection::send_waiting(bool more) {
 }
 
 void FrameConnection::forget_sent(std::size_t bytes) {
-    sent_bytes_ += bytes;
     sent_of_first_ += bytes;
     while (waiting_ > 0) {
         const std::size_t size = wire::frame_header_size + waiting(0).piece.size();
@@ -228,11 +225,11 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
     }
     if (!receiver.begin(header_, place_, why_)) [[unlikely]]
         return broke(why_);
-    const std::size_t length = wire::payload_of(header_);
-    if (length == 0)
+    if (header_.length == 0 || wire::payload_of(header_) == 0) // an ack by the first
         return receiver.end(header_, why_) || broke(why_);
     enter(Receiving::payload);
-    return place_.empty() || place_.size() == length || broke("sent a payload that has no place");
+    return place_.empty() || place_.size() == header_.length ||
+           broke("sent a payload that has no place");
 }
 
 // Returns what at the end is too little to be handed on.
@@ -309,7 +306,6 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
         return 0;
     }
     const auto bytes = static_cast<std::size_t>(got);
-    received_bytes_ += bytes;
     if (asks_network && bytes == room) [[unlikely]]
         source = Source::network;
     else if (stream_->has_kept()) [[unlikely]]
@@ -369,10 +365,9 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
         why = fmt::format(": {}", known.empty() ? strerror(code) : known);
     }
     failure_ = {fault, code,
-                fmt::format("{}: {}{}{} ({} bytes sent, {} of {} frames still to be sent, {} bytes "
-                            "received)",
-                            name_, fault == Fault::broke_protocol ? "the peer " : "", what, why,
-                            sent_bytes_, waiting_, posted_, received_bytes_)};
+                fmt::format("{}: {}{}{} ({} of {} frames still to be sent)", name_,
+                            fault == Fault::broke_protocol ? "the peer " : "", what, why, waiting_,
+                            posted_)};
     enter(may_be_told(fault) ? Receiving::broken : Receiving::ended);
 }
 

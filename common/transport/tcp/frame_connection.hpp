@@ -100,7 +100,6 @@ private:
     std::size_t waiting_ = 0;
     std::size_t sent_of_first_ = 0; // bytes
     std::uint64_t posted_ = 0;
-    std::uint64_t sent_bytes_ = 0;
 
     std::span<std::byte> buffer_;
     std::array<std::byte, most_kept> kept_;
@@ -108,8 +107,7 @@ private:
     wire::FrameHeader header_;   // of the frame that is coming
     std::span<std::byte> place_; // of the rest of its payload; empty: the receiver takes chunks
     std::size_t position_ = 0;   // bytes of the payload that have come
-    std::uint64_t received_bytes_ = 0;
-    std::string why_; // what the receiver has against a frame
+    std::string why_;            // what the receiver has against a frame
 };
 
 } // namespace rpmem::transport

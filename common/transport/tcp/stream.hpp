@@ -35,8 +35,8 @@ public:
     // Nothing of what is on its way is waited for.
     virtual void reset() = 0;
     [[nodiscard]] virtual int fd() const = 0;
-    // ByteView that send() took have not gone yet: send() and receive() try again when there is
-    // room.
+    // The stream still holds bytes that send() has accepted. It sends them in later calls of send()
+    // and receive(), when the network has room.
     [[nodiscard]] virtual bool pending() const { return false; }
     // The cause of a failure, beyond its errno value.
     [[nodiscard]] virtual std::string_view reason() const { return {}; }
