@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# with_mutant.sh SOURCE_DIR BUILD_DIR MUTANT OPTION...: runs the campaign with a wrong change of
+# tests/mutation/mutants in the library or the daemon, for errors that no LD_PRELOAD can plant.
+set -eu -o pipefail
+source_dir=$1 build_dir=$2 mutant=$3
+shift 3
+work=$build_dir/campaign-$mutant
+
+rm -rf "$work"
+git clone -q --shared "$source_dir" "$work/source"
+git -C "$work/source" apply "$source_dir/tests/mutation/mutants/$mutant.patch"
+cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DRPMEM_BUILD_TESTS=ON >"$work/build.log"
+cmake --build "$work/build" --target rpmem rpmemd campaign_disk campaign_image campaign_program campaign_lies \
+    >>"$work/build.log" || { tail -n 30 "$work/build.log" && exit 1; }
+"$source_dir/tests/campaign/run" --build "$work/build" "$@"
