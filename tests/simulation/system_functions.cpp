@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of the C library by which both ends reach the kernel, and that of the C++ library
-// which tells the time. The linker's --wrap names them so in what is linked into the program.
-// Descriptors that are not simulated, and all when nothing is, go to the kernel.
+// The functions of the C library by which both ends reach the kernel. The linker's --wrap names
+// them so in what is linked into the program. Descriptors that are not simulated, and all when
+// nothing is, go to the kernel.
+#include "tests/simulation/interposed.hpp"
 #include "tests/simulation/simulated_system.hpp"
 
 #include <netinet/in.h>
@@ -38,11 +39,6 @@ void put_name(sockaddr* name, socklen_t* size, std::uint16_t port) {
 constexpr int receive_buffer_of_kernel = 1 << 20;
 
 } // namespace
-
-#define STANDS_FOR(result, name, ...)                                                              \
-    extern "C" result __real_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__)
 
 STANDS_FOR(int, socket, int domain, int type, int protocol) {
     SimulatedSystem* const system = SimulatedSystem::current();
@@ -218,17 +214,14 @@ STANDS_FOR(int, __poll_chk, pollfd* fds, nfds_t count, int milliseconds, std::si
     return __wrap_poll(fds, count, milliseconds);
 }
 
-// std::chrono::steady_clock::now(), which has no name of C.
-namespace rpmem::simulation {
-
-using Clock = std::chrono::steady_clock;
-Clock::time_point real_now() __asm__("__real__ZNSt6chrono3_V212steady_clock3nowEv");
-Clock::time_point simulated_now() __asm__("__wrap__ZNSt6chrono3_V212steady_clock3nowEv");
-
-Clock::time_point simulated_now() {
+// The C++ library calls it for std::chrono::steady_clock.
+TAKES_THE_PLACE_OF(int, clock_gettime, clockid_t clock, timespec* time) {
+    static auto* const next = rpmem::simulation::next_of("clock_gettime", &clock_gettime);
     SimulatedSystem* const system = SimulatedSystem::current();
-    return system ? Clock::time_point(std::chrono::nanoseconds(system->world().clock()))
-                  : real_now();
+    if (!system || clock != CLOCK_MONOTONIC)
+        return next(clock, time);
+    const rpmem::simulation::Time now = system->world().clock();
+    time->tv_sec = static_cast<time_t>(now / rpmem::simulation::second);
+    time->tv_nsec = static_cast<long>(now % rpmem::simulation::second);
+    return 0;
 }
-
-} // namespace rpmem::simulation

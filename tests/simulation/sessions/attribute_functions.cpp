@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions of the C library for extended attributes: see file_functions.cpp. A write becomes
 // durable with fsync(2) of its file.
+#include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
 
 #include <sys/xattr.h>
@@ -21,11 +22,6 @@ int told(int code) {
 Machine* simulated(int fd) { return fd >= first_descriptor ? Machine::current() : nullptr; }
 
 } // namespace
-
-#define STANDS_FOR(result, name, ...)                                                              \
-    extern "C" result __real_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__)
 
 STANDS_FOR(ssize_t, fgetxattr, int fd, const char* name, void* value, std::size_t size) {
     Machine* const machine = simulated(fd);

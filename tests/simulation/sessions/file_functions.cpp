@@ -2,6 +2,7 @@
 // The functions of the C library by which the target reaches its files, and of libpmem by which it
 // makes a pool durable: see system_functions.cpp. For processes of a simulation there are no other
 // files than those of its FileSystem.
+#include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 
@@ -131,11 +132,6 @@ SmallPages& small_pages() {
 constexpr std::size_t page = 4096;
 
 } // namespace
-
-#define STANDS_FOR(result, name, ...)                                                              \
-    extern "C" result __real_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__)
 
 STANDS_FOR(int, openat, int directory, const char* path, int flags, mode_t mode) {
     Machine* const machine = Machine::current();

@@ -2,6 +2,7 @@
 // The functions by which processes know themselves, each other, the time and chance: see
 // system_functions.cpp.
 #include "common/base/log.hpp"
+#include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
 
 #include <linux/futex.h>
@@ -44,11 +45,6 @@ long open_process(Machine& machine, int pid) {
 
 // The headers of Debian 12 do not have it.
 constexpr long cachestat_number = 451;
-
-#define STANDS_FOR(result, name, ...)                                                              \
-    extern "C" result __real_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__)
 
 STANDS_FOR(long, syscall, long number, ...) {
     va_list list;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads of the simulated processes. The functions of the C library by which both ends start
 // threads and wait for them, called directly or by the C++ library: see system_functions.cpp.
+#include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/threads.hpp"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 
+using rpmem::simulation::next_of;
 using rpmem::simulation::second;
 using rpmem::simulation::Threads;
 using rpmem::simulation::Time;
@@ -21,11 +22,6 @@ Time time_of(const timespec& time) {
 }
 
 } // namespace
-
-#define STANDS_FOR(result, name, ...)                                                              \
-    extern "C" result __real_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__);                                                  \
-    extern "C" result __wrap_##name(__VA_ARGS__)
 
 STANDS_FOR(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
     Threads* const threads = Threads::current();
@@ -75,21 +71,7 @@ STANDS_FOR(int, sigaction, int number, const struct sigaction* action, struct si
     return Threads::current() ? 0 : __real_sigaction(number, action, before);
 }
 
-// The C++ library calls these from its own shared object, which --wrap does not reach. A definition
-// in the program itself takes their place there, too.
-#define TAKES_THE_PLACE_OF(result, name, ...)                                                      \
-    extern "C" [[gnu::visibility("default")]] result name(__VA_ARGS__)
-
-namespace {
-
-// The function of the C library, or that of a sanitizer.
-template <typename Function>
-Function* next_of(const char* name, Function* /*same type*/) {
-    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
-} // namespace
-
+// The C++ library calls these from its own shared object.
 TAKES_THE_PLACE_OF(int, pthread_create, pthread_t* id, const pthread_attr_t* attributes,
                    void* (*body)(void*), void* argument) {
     static auto* const next = next_of("pthread_create", &pthread_create);
