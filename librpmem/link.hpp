@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way from a pool to its copy on the target: one association at a time, and another one when
-// that is lost. Link::become() changes the state:
+// The link of a pool to its copy on the target: one association at a time, and a new one after a
+// loss. Link::become() changes the state:
 //
-//   connected     -> reconnecting  a call finds the association lost, and may make another
-//   connected     -> failed        likewise, and it may not: RPMEM_RECONNECT_TIMEOUT is 0, the
-//   target
-//                                  cannot, the medium has failed, or the target does not answer a
-//                                  call though it lives
-//   reconnecting  -> connected     the next generation is there
-//   reconnecting  -> failed        a refusal that no other try changes, or a call has spent its
-//                                  CallBound
-//   connected     -> failed        likewise: sessions came up and acknowledged nothing
+//   from          | to            | when
+//   connected     | reconnecting  | a call finds the association lost, and may make another one
+//   connected     | failed        | a call finds it lost and may not: RPMEM_RECONNECT_TIMEOUT is 0,
+//                 |               | the target cannot resume sessions, its medium has failed, or it
+//                 |               | is alive and does not answer; or session after session was
+//                 |               | lost before it acknowledged anything (CallBound)
+//   reconnecting  | connected     | the next generation is open
+//   reconnecting  | failed        | the target refused for good, or a call has spent its CallBound
 //
-// Nothing leaves failed: what a call was told stays true until the pool is opened again.
+// A failed link stays failed until the pool is opened again, so that every call reports the same.
 #pragma once
 
 #include "common/base/log.hpp"

@@ -88,12 +88,11 @@ std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
         const std::unique_ptr<char, decltype(&std::free)> name(
             seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)),
             &std::free);
-        made->text[number] =
-            fmt::format("{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which "
-                        "the daemon does "
-                        "not need: it has a fault, or runs somebody else's code; report it\n",
-                        log.prefix, self, name ? name.get() : "without a name", number,
-                        number == most_numbers ? " or higher" : "");
+        made->text[number] = fmt::format(
+            "{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which "
+            "the daemon does not need: it has a fault, or runs somebody else's code; report it\n",
+            log.prefix, self, name ? name.get() : "without a name", number,
+            number == most_numbers ? " or higher" : "");
     }
     return made;
 }
