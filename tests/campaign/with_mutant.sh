@@ -11,6 +11,7 @@ rm -rf "$work"
 git clone -q --shared "$source_dir" "$work/source"
 git -C "$work/source" apply "$source_dir/tests/mutation/mutants/$mutant.patch"
 cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 \
     -DRPMEM_BUILD_TESTS=ON >"$work/build.log"
 cmake --build "$work/build" --target rpmem rpmemd campaign_disk campaign_image campaign_program campaign_lies \
     >>"$work/build.log" || { tail -n 30 "$work/build.log" && exit 1; }
