@@ -6,8 +6,8 @@
 #include "librpmem/lanes/provider_choice.hpp"
 #include "librpmem/lanes/tcp_lanes.hpp"
 #include "librpmem/pool_request.hpp"
+#include "librpmem/session/account.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ Result<> Association::start_session() {
     RPMEM_ASSIGN(auto target, parse_target(arguments_.target));
     host_ = target.host;
     route_ = std::make_unique<Route>(target, LocalMemory{arguments_.address, arguments_.size},
-                                     settings_);
+                                     settings_, login_time());
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
         search.start_thread(); // this one logs in
@@ -81,12 +81,8 @@ Result<> Association::introduce(std::uint64_t generation, const transport::Secre
     std::array<char, 256> text{};
     if (::gethostname(text.data(), text.size() - 1) == 0)
         put(text.data(), login.host);
-    std::array<char, 4096> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    const bool has_name =
-        ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found;
-    put(has_name ? entry.pw_name : std::to_string(::geteuid()), login.user);
+    const auto account = current_account(time_for_names(login_time()));
+    put(account ? account->name : std::to_string(::geteuid()), login.user);
     session_->answers_within(rest());
     auto done = session_->log_in(login);
     ::explicit_bzero(login.takeover.data(), login.takeover.size());
@@ -94,7 +90,7 @@ Result<> Association::introduce(std::uint64_t generation, const transport::Secre
 }
 
 Result<> Association::choose_provider() {
-    RPMEM_ASSIGN(choice_, route_->choose(*session_));
+    RPMEM_ASSIGN(choice_, route_->choose(*session_, login_time()));
     facts_.description = describe(*choice_);
     if (choice_->provider == wire::Provider::verbs) {
         facts_.notes = std::move(choice_->notes);
@@ -193,7 +189,7 @@ Association::connect_lanes(const wire::InBandAttributes& in_band) {
     if (request.kind && (!request.proof || in_band.rkey != 0))
         request.remote = {in_band.raddr, in_band.rkey};
     return route_->connect(
-        std::min(settings_.connect_timeout, rest()), [this] { return monitor_->find_lost(); },
+        login_time(), [this] { return monitor_->find_lost(); },
         [&](const std::string& host, auto time) {
             request.host = host;
             return request.kind ? FabricLanes::open(request, settings_, time)

@@ -105,6 +105,9 @@ private:
         : arguments_(arguments), settings_(settings), deadline_(deadline) {}
     // How long the next step may take.
     [[nodiscard]] std::chrono::milliseconds rest() const;
+    [[nodiscard]] std::chrono::milliseconds login_time() const {
+        return std::min(settings_.connect_timeout, rest());
+    }
     void become(State next) { state_ = next; }
     Result<> start_session();
     Result<> introduce(std::uint64_t generation, const transport::Secret* takeover);

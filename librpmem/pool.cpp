@@ -272,8 +272,8 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
         return bad_lane(call, lane);
     if (first_writable_ == nothing_writable)
         return fail(ErrorClass::caller_fault, EACCES,
-                    "{}: {} lets this key only read (--read-only in the command of its line in "
-                    "authorized_keys there)",
+                    "{}: {} serves this pool for reading only (--read-only of rpmemd: in RPMEM_CMD "
+                    "here, or in the command that sshd runs there for this login)",
                     call, host_);
     if (offset < first_writable_)
         return fail(ErrorClass::caller_fault, EINVAL,

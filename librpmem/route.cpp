@@ -14,35 +14,56 @@ std::optional<std::vector<HostAddress>> told_by(const std::optional<wire::Hello>
     return hello->addresses;
 }
 
+// The first number of NAME, or NAME itself if it has none here.
+std::string number_of(const std::string& name, std::chrono::milliseconds time) {
+    const auto numbers = resolve(name, time);
+    return numbers ? numbers->front() : name;
+}
+
 } // namespace
 
-Route::Route(Target target, const LocalMemory& memory, const Settings& settings)
+Route::Route(Target target, const LocalMemory& memory, const Settings& settings,
+             std::chrono::milliseconds time)
     : target_(std::move(target)), settings_(settings), memory_(memory),
-      resolved_(resolve(target_.host)),
-      searched_(settings.address.empty() ? target_.host : settings.address),
+      resolved_(look_up_target(time_for_names(time))),
+      searched_(!settings.address.empty() ? number_of(settings.address, time_for_names(time))
+                : resolved_.empty()       ? target_.host
+                                          : resolved_.front()),
       search_(searched_, memory, settings) {}
+
+std::vector<std::string> Route::look_up_target(std::chrono::milliseconds time) {
+    auto found = resolve(target_.host, time);
+    if (!found)
+        why_not_resolved_ = std::move(found).error().text;
+    return std::move(found).value_or(std::vector<std::string>());
+}
 
 bool Route::begins_with_ipv4() const {
     const auto first = parse_address(resolved_.empty() ? "" : resolved_.front());
     return first && first->family == HostAddress::Family::ipv4;
 }
 
-Result<ProviderChoice> Route::choose(const Session& session) {
-    const auto ask = [this]() -> std::optional<SshDestination> {
+Result<ProviderChoice> Route::choose(const Session& session, std::chrono::milliseconds time) {
+    const Deadline deadline(time);
+    const auto ask_where = [&]() -> std::optional<SshDestination> {
         if (settings_.ssh_transport != SshTransport::process)
             return std::nullopt;
-        return ask_ssh(settings_.ssh, target_, begins_with_ipv4());
+        return ask_ssh(settings_.ssh, target_, begins_with_ipv4(), deadline.left());
+    };
+    const auto ask_resolver = [&](const std::string& name) {
+        return resolve(name, time_for_names(deadline.left()));
     };
     addresses_ = lane_addresses({.setting = settings_.address,
                                  .host = target_.host,
                                  .resolved = resolved_,
                                  .peer = session.peer(),
                                  .told = told_by(session.hello()),
-                                 .uses_told = settings_.told_addresses},
-                                ask);
+                                 .uses_told = settings_.told_addresses,
+                                 .why_not_resolved = why_not_resolved_},
+                                {.ssh = ask_where, .resolver = ask_resolver});
     std::optional<Error> first;
     for (const std::size_t index : remaining()) {
-        auto choice = choose_at(addresses_[index].host, session);
+        auto choice = choose_at(addresses_[index].number, session);
         if (choice) {
             chosen_ = index;
             return choice;
@@ -69,7 +90,7 @@ Result<std::unique_ptr<LazyLanes>> Route::connect(std::chrono::milliseconds time
     Error first{ECONNREFUSED, ErrorClass::link_lost, ""};
     for (std::size_t i = 0; i < indices.size(); ++i) {
         chosen_ = indices[i];
-        auto lanes = connect_to(address().host,
+        auto lanes = connect_to(address().number,
                                 std::chrono::milliseconds(deadline.poll_timeout() /
                                                           static_cast<int>(indices.size() - i)));
         if (lanes)

@@ -21,7 +21,9 @@ class Route {
 public:
     // Begins the search for an RDMA device: to the place where lanes go as a rule, which need not
     // be looked for again then.
-    Route(Target target, const LocalMemory& memory, const Settings& settings);
+    // Looks names up first, within TIME for the whole login.
+    Route(Target target, const LocalMemory& memory, const Settings& settings,
+          std::chrono::milliseconds time);
 
     [[nodiscard]] RdmaSearch& search() { return search_; }
     // The login must go to an address of this kind, as lanes will.
@@ -29,9 +31,10 @@ public:
 
     // After the login: the best provider to the first address that one leads to. ENOMEDIUM with all
     // addresses.
-    Result<ProviderChoice> choose(const Session& session);
+    // Looks up other names for at most TIME.
+    Result<ProviderChoice> choose(const Session& session, std::chrono::milliseconds time);
 
-    // Connects lanes to HOST, each of them within TIME.
+    // Connects lanes to HOST, which is a number, each of them within TIME.
     using Try = std::function<Result<std::unique_ptr<LazyLanes>>(const std::string& host,
                                                                  std::chrono::milliseconds time)>;
     // Tries the addresses from that one on, all of them together within TIME. IS_LOST: the session
@@ -43,6 +46,7 @@ public:
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 
 private:
+    [[nodiscard]] std::vector<std::string> look_up_target(std::chrono::milliseconds time);
     Result<ProviderChoice> choose_at(const std::string& host, const Session& session);
     [[nodiscard]] std::vector<std::size_t> remaining() const;
     void note(const LaneAddress& address, const std::string& why);
@@ -51,8 +55,9 @@ private:
     Target target_;
     Settings settings_;
     LocalMemory memory_;
+    std::string why_not_resolved_{};
     std::vector<std::string> resolved_; // addresses of the target's name
-    std::string searched_;              // the host that search_ is for
+    std::string searched_;              // the host that search_ is for, a number if it has one
     RdmaSearch search_;
     std::vector<LaneAddress> addresses_;
     std::size_t chosen_ = 0;

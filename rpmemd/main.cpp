@@ -184,8 +184,9 @@ int run(int argc, char* argv[]) {
         log.warning("{}", warning);
     if (configuration.action)
         return act(configuration, log);
-    return configuration.remove ? remove(configuration, log)
-                                : serve(configuration, admitted->knows_hello, log);
+    return configuration.remove
+               ? remove(configuration, log)
+               : serve(configuration, admitted->knows_hello || configuration.offers, log);
 }
 
 } // namespace

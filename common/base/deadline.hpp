@@ -21,6 +21,9 @@ public:
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
         return static_cast<int>(std::clamp<long long>(left, 0, INT_MAX));
     }
+    [[nodiscard]] std::chrono::milliseconds left() const {
+        return std::chrono::milliseconds(poll_timeout());
+    }
 
 private:
     Clock::time_point at_;

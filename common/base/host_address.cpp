@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/host_address.hpp"
 
+#include "common/base/call_within.hpp"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 namespace rpmem {
 namespace {
@@ -48,6 +52,35 @@ Reach reach_of_ipv6(const in6_addr& address) {
     return IN6_IS_ADDR_LINKLOCAL(&address) ? Reach::same_link : Reach::anywhere;
 }
 
+// What a thread that looks a name up owns.
+struct Lookup {
+    std::string host;
+    std::string port;
+    addrinfo hints{};
+    AddressList list{};
+    int code = EAI_MEMORY; // as long as there is no result
+
+    void run() {
+        addrinfo* found = nullptr;
+        code = ::getaddrinfo(host.c_str(), port.empty() ? nullptr : port.c_str(), &hints, &found);
+        if (code == 0)
+            list.reset(found);
+    }
+    Result<AddressList> result() {
+        if (code != 0)
+            return invalid("{}", ::gai_strerror(code));
+        return std::move(list);
+    }
+};
+
+addrinfo hints_of(int flags, int family) {
+    addrinfo hints{};
+    hints.ai_flags = flags;
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    return hints;
+}
+
 } // namespace
 
 HostAddress address_of(const sockaddr* address) {
@@ -63,17 +96,22 @@ HostAddress address_of(const sockaddr* address) {
     return made;
 }
 
-Result<AddressList> look_up(const std::string& host, const std::string& port, int flags,
-                            int family) {
-    addrinfo hints{};
-    hints.ai_flags = flags;
-    hints.ai_family = family;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const char* const service = port.empty() ? nullptr : port.c_str();
-    if (const int code = ::getaddrinfo(host.c_str(), service, &hints, &list); code != 0)
-        return invalid("{}", ::gai_strerror(code));
-    return AddressList(list);
+Result<AddressList> look_up_number(const std::string& host, const std::string& port, int flags,
+                                   int family) {
+    Lookup lookup{.host = host, .port = port, .hints = hints_of(flags | AI_NUMERICHOST, family)};
+    lookup.run();
+    return lookup.result();
+}
+
+Result<AddressList> look_up(const std::string& host, const std::string& port, int family,
+                            std::chrono::milliseconds time) {
+    if (auto number = look_up_number(host, port, 0, family))
+        return number;
+    const auto lookup =
+        std::make_shared<Lookup>(Lookup{.host = host, .port = port, .hints = hints_of(0, family)});
+    RPMEM_TRY(
+        in_context("the resolver of this machine", call_within(time, [lookup] { lookup->run(); })));
+    return lookup->result();
 }
 
 Reach reach_of(const HostAddress& given) {
@@ -103,16 +141,18 @@ std::string text_of(const HostAddress& address) {
     return ::inet_ntop(family, address.bytes.data(), text.data(), text.size()) ? text.data() : "";
 }
 
-std::vector<std::string> resolve(const std::string& host) {
-    const auto found = look_up(host, "", 0);
+Result<std::vector<std::string>> resolve(const std::string& host, std::chrono::milliseconds time) {
+    RPMEM_ASSIGN(const AddressList found, look_up(host, "", AF_UNSPEC, time));
     std::vector<std::string> addresses;
-    for (const addrinfo* one = found ? found->get() : nullptr;
-         one && addresses.size() < most_addresses; one = one->ai_next) {
+    for (const addrinfo* one = found.get(); one && addresses.size() < most_addresses;
+         one = one->ai_next) {
         std::array<char, NI_MAXHOST> text{};
         if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,
                           NI_NUMERICHOST) == 0)
             addresses.emplace_back(text.data());
     }
+    if (addresses.empty())
+        return invalid("no address that can be used");
     return addresses;
 }
 

@@ -8,6 +8,7 @@
 #include <netdb.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -28,9 +29,20 @@ struct HostAddress {
 [[nodiscard]] HostAddress address_of(const sockaddr* address);
 
 using AddressList = std::unique_ptr<addrinfo, FreedBy<::freeaddrinfo>>;
-// As getaddrinfo(3), with its FLAGS and FAMILY. PORT: "" for none. EINVAL, with the words for why.
+// Like getaddrinfo(3) with FLAGS and FAMILY, but HOST must be a number: nobody is asked. PORT: ""
+// for none. EINVAL with the text of gai_strerror(3).
+[[nodiscard]] Result<AddressList> look_up_number(const std::string& host, const std::string& port,
+                                                 int flags = 0, int family = AF_UNSPEC);
+// The same for a number or a name. Name servers are waited for, for at most TIME: then ETIMEDOUT.
 [[nodiscard]] Result<AddressList> look_up(const std::string& host, const std::string& port,
-                                          int flags, int family = AF_UNSPEC);
+                                          int family, std::chrono::milliseconds time);
+
+// How long the lookup of a name may take within a login of LOGIN_TIME. A name that only ssh(1)
+// knows (Host in ssh_config(5)) leaves time for the login although no name server answers.
+[[nodiscard]] constexpr std::chrono::milliseconds
+time_for_names(std::chrono::milliseconds login_time) {
+    return login_time / 3;
+}
 
 // From where an address leads to the host that has it.
 enum class Reach {
@@ -47,7 +59,8 @@ enum class Reach {
 [[nodiscard]] std::string text_of(const HostAddress& address);
 
 // The addresses of a name, or the number itself, as numbers and in the order in which the resolver
-// prefers them; 8 at most. Empty: it has none that is known here.
-[[nodiscard]] std::vector<std::string> resolve(const std::string& host);
+// prefers them; at least one, and at most 8. Waits like look_up().
+[[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& host,
+                                                       std::chrono::milliseconds time);
 
 } // namespace rpmem

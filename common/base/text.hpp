@@ -32,7 +32,7 @@ template <std::unsigned_integral Number>
 
 // Without blanks at either end.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\v\f";
+    constexpr std::string_view blanks = " \t\r\n\v\f";
     const auto first = text.find_first_not_of(blanks);
     if (first == std::string_view::npos)
         return {};

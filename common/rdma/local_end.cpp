@@ -34,10 +34,10 @@ bool is_link_local(const sockaddr* address) {
 }
 
 // Null: PROBLEM says why.
-AddressList find(const std::string& host, int flags, std::string& problem) {
-    auto found = look_up(host, "", flags);
+AddressList find(const std::string& host, std::string& problem) {
+    auto found = look_up_number(host, "");
     if (!found)
-        problem = fmt::format("{} has no address: {}", host, found.error().text);
+        problem = fmt::format("{} is not an address: {}", host, found.error().text);
     return std::move(found).value_or(nullptr);
 }
 
@@ -66,7 +66,7 @@ LocalEnd describe_end(const sockaddr* address, const std::filesystem::path& root
 
 LocalEnd local_end_to(const std::string& host, const std::filesystem::path& root) {
     LocalEnd unknown;
-    const AddressList found = find(host, 0, unknown.problem);
+    const AddressList found = find(host, unknown.problem);
     if (!found)
         return unknown;
     // The port does not matter: connecting a datagram socket only asks for the route.
@@ -90,7 +90,7 @@ LocalEnd local_end_to(const std::string& host, const std::filesystem::path& root
 
 LocalEnd local_end_at(const std::string& address, const std::filesystem::path& root) {
     LocalEnd unknown;
-    const AddressList found = find(address, AI_NUMERICHOST, unknown.problem);
+    const AddressList found = find(address, unknown.problem);
     return found ? describe_end(found->ai_addr, root) : unknown;
 }
 
@@ -105,7 +105,7 @@ std::vector<std::string> addresses_of(std::string_view interface) {
 
 std::string address_like(std::string_view interface, const std::string& peer) {
     std::string problem;
-    const AddressList found = find(peer, 0, problem);
+    const AddressList found = find(peer, problem);
     const Interfaces list = interfaces();
     for (const ifaddrs* entry = list.get(); found && entry; entry = entry->ifa_next)
         if (is_ip(entry->ifa_addr) && interface == entry->ifa_name &&

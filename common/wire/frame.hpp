@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace rpmem::wire {
 
@@ -61,6 +62,10 @@ enum class ErrorKind : std::uint32_t {
     return static_cast<std::uint64_t>(kind) << 32 | code;
 }
 inline constexpr std::size_t most_error_text = 512; // bytes
+
+// The error text for a header that decode_frame_header() refuses.
+inline constexpr std::string_view damaged_header =
+    "received a header with a wrong checksum: bytes were altered on their way";
 
 using FrameBytes = std::array<std::byte, frame_header_size>;
 [[nodiscard]] FrameBytes encode(const FrameHeader& header);

@@ -82,7 +82,9 @@ Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
 
 } // namespace
 
-std::string with_offer(const std::string& command) {
+std::string with_offer(const std::string& command, OfferForm form) {
+    if (form == OfferForm::option)
+        return fmt::format("{} {}", command, offer_option);
     return fmt::format("export {}={}; {}", offer_variable, offer_value, command);
 }
 

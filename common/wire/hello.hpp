@@ -20,8 +20,14 @@ namespace rpmem::wire {
 inline constexpr const char* offer_variable = "RPMEMD_OFFER";
 inline constexpr const char* offer_value = "1";
 
-// COMMAND with the offer before it, for the remote shell.
-[[nodiscard]] std::string with_offer(const std::string& command);
+inline constexpr const char* offer_option = "--offer";
+
+// How the initiator says that it knows the hello. Peers of 0.1 ignore the variable. The option is
+// for login shells and forced commands that only run a command which begins with rpmemd.
+enum class OfferForm { variable, option };
+
+// COMMAND with the offer, for the remote shell.
+[[nodiscard]] std::string with_offer(const std::string& command, OfferForm form);
 
 // No errno value, in either byte order; in the place of the initial status.
 inline constexpr std::int32_t hello_status = 0x52504d48;

@@ -22,14 +22,15 @@ std::span<const std::byte> put(const Message& message, FrameBytes& place) {
     return std::span(place).template first<sizeof(message)>();
 }
 
-std::optional<FrameHeader> decode_frame(std::span<const std::byte>& message, std::string& why) {
+std::optional<FrameHeader> decode_frame(std::span<const std::byte>& message, DecodeFailure& why) {
     if (message.size() < frame_header_size) {
-        why = fmt::format("sent a message of {} bytes, which is no frame", message.size());
+        why.text = fmt::format("sent a message of {} bytes, and a frame has at least {}",
+                               message.size(), frame_header_size);
         return std::nullopt;
     }
     const auto header = decode_frame_header(message.first<frame_header_size>());
     if (!header)
-        why = "sent a header that does not have its checksum";
+        why = {.text = std::string(damaged_header), .is_damaged = true};
     message = message.subspan(frame_header_size);
     return header;
 }
@@ -53,11 +54,11 @@ std::span<const std::byte> LaneEncoding::encode(const FrameHeader& header, Frame
 }
 
 std::optional<FrameHeader> LaneEncoding::decode(std::span<const std::byte>& message,
-                                                std::uint64_t posted, std::string& why) {
+                                                std::uint64_t posted, DecodeFailure& why) {
     if (!terms_)
         return decode_frame(message, why);
-    return terms_->end == LaneEnd::target ? decode_request(message, why)
-                                          : decode_response(message, posted, why);
+    return terms_->end == LaneEnd::target ? decode_request(message, why.text)
+                                          : decode_response(message, posted, why.text);
 }
 
 std::optional<FrameHeader> LaneEncoding::decode_request(std::span<const std::byte>& message,

@@ -25,6 +25,12 @@ struct MessageTerms {
     std::uint64_t pool_size = 0;
 };
 
+// Why a message is no frame.
+struct DecodeFailure {
+    std::string text{};
+    bool is_damaged = false; // the checksum is wrong: bytes were altered on their way
+};
+
 class LaneEncoding {
 public:
     // Frames as they are.
@@ -38,10 +44,10 @@ public:
     }
     // The bytes before the payload, in PLACE. Empty: such a peer is not told of such a frame.
     [[nodiscard]] std::span<const std::byte> encode(const FrameHeader& header, FrameBytes& place);
-    // The frame that MESSAGE is, of which the payload is left. Nothing: it breaks the rules, and
-    // WHY. POSTED: frames that this end has sent.
+    // Returns the frame that MESSAGE is, and leaves its payload in MESSAGE, or returns nothing and
+    // sets WHY. POSTED is the number of frames that this end has sent.
     [[nodiscard]] std::optional<FrameHeader> decode(std::span<const std::byte>& message,
-                                                    std::uint64_t posted, std::string& why);
+                                                    std::uint64_t posted, DecodeFailure& why);
 
 private:
     std::optional<FrameHeader> decode_request(std::span<const std::byte>& message,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/lanes/tcp_lanes.hpp"
 
-#include "common/base/host_address.hpp"
 #include "common/transport/tcp/connect.hpp"
 #include "common/transport/tcp/socket_group.hpp"
 #include "librpmem/lanes/frame_lane.hpp"
@@ -20,12 +19,7 @@ constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
 Result<std::unique_ptr<LazyLanes>> TcpLanes::open(const LanesRequest& request,
                                                   const Settings& settings,
                                                   std::chrono::milliseconds first_time) {
-    const auto numbers = resolve(request.host);
-    if (numbers.empty())
-        return fail(ErrorClass::link_lost, EHOSTUNREACH,
-                    "this machine knows no address of {}, where lanes should go", request.host);
     std::unique_ptr<TcpLanes> lanes(new TcpLanes(request, settings));
-    lanes->request_.host = numbers.front();
     if (request.tls) {
         RPMEM_ASSIGN(auto tls, transport::TlsContext::make(transport::TlsRole::initiator,
                                                            request.proof->keys.tls));

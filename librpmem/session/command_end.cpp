@@ -42,12 +42,27 @@ constexpr std::array ssh_failures = {
     SshFailure{"Connection timed out", look_at_network},
     SshFailure{"No route to host", look_at_network},
     SshFailure{"Network is unreachable", look_at_network},
+    SshFailure{"has changed and you have requested strict checking",
+               "the target has another host key than the one that this machine knows: find out who "
+               "answers there; if somebody reinstalled the target, compare the new fingerprint and "
+               "remove the old key with ssh-keygen -R"},
+    SshFailure{"is marked as revoked",
+               "the host key of the target is revoked in a known_hosts file: its owner must make "
+               "another one"},
     SshFailure{"Host key verification failed",
                "log in once by hand and compare the fingerprint: the host key must be known"},
     SshFailure{"Permission denied", try_by_hand},
     SshFailure{"Too many authentication failures", try_by_hand},
     SshFailure{"kex_exchange_identification", look_at_sshd},
 };
+
+// Shells that are no POSIX shell: csh, tcsh, rc.
+constexpr std::string_view unknown_builtin = "export: ";
+constexpr const char* use_the_option =
+    " (the login shell of the target does not know the command export: set RPMEM_OFFER=option)";
+
+// nologin(8) prints this on standard output.
+constexpr std::string_view nologin_words = "This account is currently not available";
 
 bool exited_with(const ExitStatus& status, int code) {
     return status.known && status.signal == 0 && status.code == code;
@@ -82,6 +97,8 @@ std::string how(const RemoteCommand& command, const ExitStatus& status,
 
 std::string advice_for(const RemoteCommand& command, const ExitStatus& status,
                        const CommandOutput& words) {
+    if (!words.spoke && words.error.find(unknown_builtin) != std::string::npos)
+        return use_the_option;
     if (was_not_found(status))
         return " (install rpmemd on the target, or name it in RPMEM_CMD)";
     if (exited_with(status, ssh_failed) && !words.spoke)
@@ -90,13 +107,17 @@ std::string advice_for(const RemoteCommand& command, const ExitStatus& status,
                 return fmt::format(" ({})", failure.advice);
     const bool is_mute = status.known && status.signal == 0 && status.code < shell_cannot_run &&
                          !words.spoke && words.error.empty();
-    if (is_mute && command.ssh.empty())
-        return " (RPMEM_CMD names the command: is it an rpmemd?)";
-    if (is_mute)
-        return fmt::format(" (RPMEM_CMD names the command: is it an rpmemd? RPMEM_SSH names '{}', "
-                           "which should run it: is that an ssh?)",
-                           command.ssh);
-    return "";
+    if (!is_mute)
+        return "";
+    const std::string by_ssh =
+        command.ssh.empty() ? std::string()
+                            : fmt::format(" RPMEM_SSH names '{}', which should run it: is that an "
+                                          "ssh?",
+                                          command.ssh);
+    return fmt::format(" (RPMEM_CMD names the command: is it an rpmemd?{} Does the user have a "
+                       "login shell on the target that runs commands, and no start-up file that "
+                       "ends it?)",
+                       by_ssh);
 }
 
 // In double quotes, with the escapes of C.
@@ -135,6 +156,10 @@ std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
 }
 
 std::string describe_noise(const RemoteCommand& command, std::string_view noise) {
+    if (noise.find(nologin_words) != std::string_view::npos)
+        return fmt::format("the login shell of {} runs no commands; it is nologin(8), which says "
+                           "{}: set another one there with usermod -s",
+                           command.target, quote(noise));
     return fmt::format("the output of '{}' on {} does not begin as that of rpmemd: it begins with "
                        "{}. A start-up file of the target's login shell may print that "
                        "(~/.bashrc, ~/.profile): 'ssh {} true' must print nothing",

@@ -8,11 +8,11 @@
 namespace rpmem::initiator {
 namespace {
 
-constexpr std::size_t most_told = 8;
+constexpr std::size_t max_told = 8;
 
 class AddressList {
 public:
-    // HOST is NUMBER, or a name for it.
+    // HOST is NUMBER, or a name for it. NUMBER may be empty if WHY_NOT is not.
     void add(std::string host, const std::string& number, std::string source,
              std::string why_not = {}) {
         const auto address = parse_address(number);
@@ -23,7 +23,7 @@ public:
             return;
         if (address)
             numbers_.push_back(*address);
-        addresses_.push_back({std::move(host), std::move(source), std::move(why_not)});
+        addresses_.push_back({std::move(host), number, std::move(source), std::move(why_not)});
     }
     // The login went to NUMBER itself, with no other host between.
     void note_way(const std::string& number) {
@@ -39,13 +39,33 @@ private:
     bool went_on_this_machine_ = false;
 };
 
+// NAME as the only entry of SOURCE, which leads nowhere.
+void add_unresolved(AddressList& collection, const std::string& name, std::string source,
+                    const std::string& why) {
+    collection.add(name, "", std::move(source),
+                   "this machine has no address for that name: " + why);
+}
+
+void add_setting(AddressList& collection, const LoginFacts& arrival, const Inquiries& ask) {
+    const char* const source = "RPMEM_ADDRESS";
+    if (const auto numbers = ask.resolver(arrival.setting))
+        collection.add(arrival.setting, numbers->front(), source);
+    else
+        add_unresolved(collection, arrival.setting, source, numbers.error().text);
+}
+
 void add_destination(AddressList& collection, const LoginFacts& arrival,
-                     const SshDestination& destination) {
+                     const SshDestination& destination, const Inquiries& ask) {
     const std::string source = fmt::format("ssh -G names {}", destination.host);
-    const auto numbers =
-        destination.host == arrival.host ? arrival.resolved : resolve(destination.host);
+    std::vector<std::string> numbers = arrival.resolved;
+    std::string why = arrival.why_not_resolved;
+    if (destination.host != arrival.host) {
+        auto found = ask.resolver(destination.host);
+        why = found ? std::string() : found.error().text;
+        numbers = std::move(found).value_or(std::vector<std::string>());
+    }
     if (numbers.empty())
-        collection.add(destination.host, "", source, "this machine knows no address of that name");
+        add_unresolved(collection, destination.host, source, why);
     for (const std::string& number : numbers) {
         const auto address = parse_address(number);
         const bool is_near = address && reach_of(*address) != Reach::anywhere;
@@ -63,16 +83,15 @@ void add_destination(AddressList& collection, const LoginFacts& arrival,
 
 void add_by_name(AddressList& collection, const LoginFacts& arrival) {
     if (arrival.resolved.empty())
-        return collection.add(arrival.host, "", "the target's name",
-                              "this machine knows no address of that name");
+        return add_unresolved(collection, arrival.host, "the target's name",
+                              arrival.why_not_resolved);
     collection.add(arrival.host, arrival.resolved.front(), "the target's name");
     for (const std::string& number : arrival.resolved)
         collection.note_way(number);
 }
 
 // The address to which ssh connected.
-void add_reached(AddressList& collection, const LoginFacts& arrival,
-                 const std::function<std::optional<SshDestination>()>& ask) {
+void add_reached(AddressList& collection, const LoginFacts& arrival, const Inquiries& ask) {
     if (!arrival.peer.empty()) {
         // The name serves better in messages.
         const bool is_first = !arrival.resolved.empty() && arrival.resolved.front() == arrival.peer;
@@ -90,8 +109,8 @@ void add_reached(AddressList& collection, const LoginFacts& arrival,
     // A peer that does not tell is taken to have the name that it is called by, if there is one.
     if (!tells && !arrival.resolved.empty())
         return add_by_name(collection, arrival);
-    if (const auto destination = ask())
-        add_destination(collection, arrival, *destination);
+    if (const auto destination = ask.ssh())
+        add_destination(collection, arrival, *destination, ask);
     else
         add_by_name(collection, arrival);
 }
@@ -99,7 +118,7 @@ void add_reached(AddressList& collection, const LoginFacts& arrival,
 void add_told(AddressList& collection, const LoginFacts& arrival) {
     if (!arrival.told)
         return;
-    for (std::size_t i = 0; i < std::min(arrival.told->size(), most_told); ++i) {
+    for (std::size_t i = 0; i < std::min(arrival.told->size(), max_told); ++i) {
         const HostAddress& address = (*arrival.told)[i];
         const Reach reach = reach_of(address);
         const bool may = reach == Reach::anywhere ||
@@ -117,11 +136,10 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
 
 } // namespace
 
-std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival,
-                                        const std::function<std::optional<SshDestination>()>& ask) {
+std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival, const Inquiries& ask) {
     AddressList collection;
     if (!arrival.setting.empty()) { // nothing else: lanes must not leave a network that was chosen
-        collection.add(arrival.setting, arrival.setting, "RPMEM_ADDRESS");
+        add_setting(collection, arrival, ask);
         return collection.take();
     }
     add_reached(collection, arrival, ask);

@@ -28,6 +28,11 @@ constexpr int last_errno = 4095;
 // Of what came instead of rpmemd's first words, to be quoted.
 constexpr std::size_t most_noise = 1024;
 
+// Whatever waits for input of its own looks like this.
+constexpr std::string_view never_started =
+    ". Something else may run there in place of the command: a shell that a start-up file runs "
+    "with exec, or a ForceCommand of sshd such as internal-sftp or cat";
+
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
@@ -35,9 +40,10 @@ Result<std::unique_ptr<Session>> Session::start(const Target& target, const std:
                                                 std::chrono::milliseconds time) {
     const auto login_time = std::min(time, settings.connect_timeout);
     const Deadline deadline(login_time);
-    RPMEM_ASSIGN(auto channel, in_context("out-of-band connection to " + target.host + " failed",
-                                          start_channel(target, wire::with_offer(command),
-                                                        force_ipv4, settings, deadline)));
+    RPMEM_ASSIGN(auto channel,
+                 in_context("out-of-band connection to " + target.host + " failed",
+                            start_channel(target, wire::with_offer(command, settings.offer),
+                                          force_ipv4, settings, deadline)));
     std::unique_ptr<Session> session(new Session(std::move(channel),
                                                  remote_command(target, command, settings),
                                                  target.host, settings, login_time));
@@ -49,7 +55,7 @@ Result<> Session::await_ready(const Deadline& deadline) {
     std::array<std::byte, wire::initial_status_size> bytes;
     const auto got = channel_->receive(bytes, deadline);
     if (!got)
-        return timed_out("for rpmemd to start", login_limit_);
+        return timed_out("for rpmemd to start", login_limit_, never_started);
     const auto came = std::span(bytes).first(*got);
     if (*got > 0 && *got < bytes.size())
         return noise(came);
@@ -132,15 +138,15 @@ Failure Session::ended_early(std::string_view when) {
                 describe_end(command_, *status, when, {spoke_, channel_->error_text()}));
 }
 
-Failure Session::timed_out(std::string_view when, const Limit& limit) {
+Failure Session::timed_out(std::string_view when, const Limit& limit, std::string_view hint) {
     channel_->collect_error_text();
     const std::string why = limit.time < limit.most
                                 ? "one try to reconnect has no longer"
                                 : fmt::format("{} sets the limit", limit.setting);
-    return fail(
-        ErrorClass::link_lost, ETIMEDOUT, "{}",
-        with_text(fmt::format("waited {} ms {} on {}; {}", limit.time.count(), when, host_, why),
-                  channel_->error_text()));
+    return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
+                with_text(fmt::format("waited {} ms {} on {}; {}{}", limit.time.count(), when,
+                                      host_, why, hint),
+                          channel_->error_text()));
 }
 
 // For a daemon that has said all it had to say and ends.

@@ -154,7 +154,7 @@ private:
     Failure refused(wire::Status status, const char* request);
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
-    Failure timed_out(std::string_view when, const Limit& limit);
+    Failure timed_out(std::string_view when, const Limit& limit, std::string_view hint = {});
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
     std::mutex mutex_; // the channel: requests, and looks at whether it is lost

@@ -8,13 +8,14 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace rpmem::initiator {
 namespace {
 
 // Ssh only reads its configuration, unless a Match has it run a command.
-constexpr std::chrono::seconds longest_answer(2);
+constexpr std::chrono::milliseconds max_answer_time(2000);
 
 // Some kilobytes are usual.
 constexpr std::size_t largest_answer = std::size_t{1} << 16;
@@ -39,9 +40,9 @@ std::optional<SshDestination> read_destination(std::string_view output) {
     return destination;
 }
 
-std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target,
-                                      bool force_ipv4) {
-    const Deadline deadline(longest_answer);
+std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target, bool force_ipv4,
+                                      std::chrono::milliseconds time) {
+    const Deadline deadline(std::min(time, max_answer_time));
     std::vector<std::string> arguments = ssh_arguments(ssh, target, force_ipv4, "");
     arguments.pop_back(); // no command
     arguments.insert(arguments.begin() + 1, "-G");

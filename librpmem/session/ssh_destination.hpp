@@ -4,6 +4,7 @@
 
 #include "librpmem/session/target.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,10 +16,10 @@ struct SshDestination {
     bool is_proxied;  // by ProxyJump or ProxyCommand: it is another machine that looks up the host
 };
 
-// Runs "SSH -G ..." with the options of a login, for two seconds at most. Nothing: SSH is a program
-// that does not know -G, or it has no answer.
-std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target,
-                                      bool force_ipv4);
+// Runs "SSH -G ..." with the options of a login, for at most TIME and 2 s. Returns nothing if SSH
+// is a program that does not know -G, or does not answer.
+std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target, bool force_ipv4,
+                                      std::chrono::milliseconds time);
 
 // OUTPUT of "ssh -G".
 std::optional<SshDestination> read_destination(std::string_view output);

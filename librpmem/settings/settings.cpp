@@ -31,6 +31,9 @@ constexpr SettingRow<Settings> rows[] = {
          .kind = commands,
          .default_value = "rpmemd",
          .help = "remote command; several, separated by '|', are taken in turn (read at load)"}),
+    choice_row<&Settings::offer>(
+        "RPMEM_OFFER", "variable|option", "variable",
+        "how the remote command says that this library knows more than protocol 0.1"),
     text_row<&Settings::address>("RPMEM_ADDRESS", "",
                                  "host or address where lanes connect, in place of where ssh went"),
     switch_row<&Settings::told_addresses>("RPMEM_TOLD_ADDRESSES", "0",

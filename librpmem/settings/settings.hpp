@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/setting.hpp"
 #include "common/base/shared_settings.hpp"
+#include "common/wire/hello.hpp"
 
 #include <chrono>
 #include <functional>
@@ -25,7 +26,8 @@ struct Settings {
     std::string ssh_known_hosts;       // of libssh2; empty: the usual files
     std::vector<std::string> commands; // taken round robin
     std::string address;               // where lanes connect; empty: where ssh went
-    bool told_addresses;               // those that the target names may be tried
+    wire::OfferForm offer;
+    bool told_addresses; // those that the target names may be tried
     bool enable_verbs;
     std::string device; // see common/rdma/choice.hpp; empty: all
     bool enable_tcp;

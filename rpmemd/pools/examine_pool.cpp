@@ -104,6 +104,8 @@ Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view nam
         if (i == 0)
             examine_first(pool, *part);
     }
+    if (const auto same = find_same_file(pool_set); same && same->second < pool.parts.size())
+        note_problem(pool.parts[same->second], describe(*same, pool_set).value());
     if (const auto layout = lay_out_parts(pool.headers, sizes);
         layout && sizes.size() == pool.parts.size() && !sizes.empty())
         pool.size = layout->size;

@@ -22,6 +22,7 @@ namespace {
 static_assert(header_size == layout_page);
 
 Result<> open_listed_parts(const PoolSet& pool_set, PendingParts& parts) {
+    RPMEM_TRY(check_distinct(pool_set));
     for (const auto& expected : pool_set.parts) {
         RPMEM_TRY(parts.open(expected.path));
         RPMEM_TRY(check_part_size(expected, parts.parts().back()));

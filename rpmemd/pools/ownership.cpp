@@ -8,7 +8,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,9 +18,43 @@
 namespace rpmem::target {
 namespace {
 
+// In a user namespace, stat(2) shows this number for all owners that have none there; see
+// user_namespaces(7). Nothing is unmapped without /proc: then nobody is trusted for it.
+bool is_unmapped(uid_t user) {
+    std::uint64_t overflow = 0;
+    if (!(std::ifstream("/proc/sys/kernel/overflowuid") >> overflow) || user != overflow)
+        return false;
+    std::ifstream map("/proc/self/uid_map");
+    std::uint64_t inside = 0;
+    std::uint64_t outside = 0;
+    std::uint64_t count = 0;
+    bool is_known = false;
+    while (map >> inside >> outside >> count) {
+        is_known = true;
+        if (user >= inside && user - inside < count)
+            return false;
+    }
+    return is_known || map.eof();
+}
+
 // The owner of a file may exchange or change it at any time: if that is somebody else, data that
 // the daemon reads from it means nothing, and data that it writes may end up anywhere.
 bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
+
+// Directories of the system have no owner in a user namespace. Its files must have one.
+bool is_trusted_owner(const struct stat& status) {
+    return is_trusted_owner(status.st_uid) ||
+           (S_ISDIR(status.st_mode) && is_unmapped(status.st_uid));
+}
+
+// No text recommends to change the owner of a directory: it may be one of the system.
+std::string remedy_for_owner(const struct stat& status, const std::string& path) {
+    if (S_ISDIR(status.st_mode))
+        return fmt::format("use a directory that, like all above it, belongs to root or to this "
+                           "user ({})",
+                           geteuid());
+    return fmt::format("to use it, give it to this user: chown {} {}", geteuid(), path);
+}
 
 // Whom an entry of an ACL lets write; nobody if it is root, the daemon's user or the owner.
 std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
@@ -48,12 +84,15 @@ std::vector<std::byte> read_acl(int fd) {
     return acl;
 }
 
+bool has_proc() { return access("/proc/self/fd", F_OK) == 0; }
+
 // The first writer of a file whose mode lets its group write. With an ACL that bit stands for the
 // mask: the most that anybody named in the ACL has, who may be the daemon's user alone.
 std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
     const auto acl = read_acl(fd);
     if (acl.size() <= sizeof(posix_acl_xattr_header))
-        return fmt::format("group {}", status.st_gid);
+        return fmt::format("group {}{}", status.st_gid,
+                           has_proc() ? "" : " (or its ACL, which cannot be read without /proc)");
     std::span rest(acl);
     rest = rest.subspan(sizeof(posix_acl_xattr_header));
     for (posix_acl_xattr_entry entry{}; rest.size() >= sizeof(entry);
@@ -69,11 +108,16 @@ std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
 
 Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
                          mode_t tolerated) {
-    if (!is_trusted_owner(status.st_uid))
+    if (is_unmapped(geteuid()))
         return fail(ErrorClass::caller_fault, EACCES,
-                    "{} belongs to user {}, who could change it at any time; to use it, give it "
-                    "to this user: chown {} {}",
-                    path, status.st_uid, geteuid(), path);
+                    "rpmemd runs in a user namespace that does not map its user, so the owner of "
+                    "{} cannot be told from other users; map the user (/proc/self/uid_map, unshare "
+                    "--map-current-user)",
+                    path);
+    if (!is_trusted_owner(status))
+        return fail(ErrorClass::caller_fault, EACCES,
+                    "{} belongs to user {}, who could change it at any time; {}", path,
+                    status.st_uid, remedy_for_owner(status, path));
     const mode_t writable = status.st_mode & ~tolerated;
     std::optional<std::string> writer;
     if ((writable & S_IWOTH) != 0)

@@ -213,6 +213,11 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     PartFile part(UniqueFd(), path); // behind this nothing is thrown before there is a guard
     part.fd_.reset(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
+    if (!part.fd_ && errno == EEXIST && place.link && !place.status)
+        return fail(ErrorClass::caller_fault, EEXIST,
+                    "cannot make part {}: it is a symbolic link to a file that does not exist; "
+                    "remove the link, or name the file itself",
+                    path.native());
     if (!part.fd_)
         return path_failure("make", path, errno);
     part.kind_ = Kind::new_file;

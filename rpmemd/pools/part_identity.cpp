@@ -35,9 +35,12 @@ Result<PartIdentity> identify(const PartFile& part) {
     const std::string link = fmt::format("/proc/self/fd/{}", part.fd());
     char path[PATH_MAX];
     const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
-    if (length < 0)
+    // Without /proc (ChrootDirectory of sshd) it is the name in the pool set file: the inode tells
+    // parts apart.
+    if (length < 0 && errno != ENOENT)
         return cannot_examine(part);
-    PartIdentity identity{.path = std::string(path, static_cast<std::size_t>(length))};
+    PartIdentity identity{.path = length < 0 ? part.path().native()
+                                             : std::string(path, static_cast<std::size_t>(length))};
     if (part.is_device_dax())
         return identity;
     struct stat status {};

@@ -11,9 +11,12 @@
 
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <span>
 #include <string>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 namespace rpmem::target {
 namespace {
@@ -85,6 +88,20 @@ Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& p
     return file;
 }
 
+// A file under whatever name: by a path through "..", or a link of any kind.
+using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
+
+// A file that does not exist yet is known by its directory and its name there. Nothing if the path
+// cannot be followed: opening it reports that.
+std::optional<FileIdentity> identity_of(const std::filesystem::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0)
+        return FileIdentity(status.st_dev, status.st_ino, "");
+    if (errno != ENOENT || ::stat(path.parent_path().c_str(), &status) != 0)
+        return std::nullopt;
+    return FileIdentity(status.st_dev, status.st_ino, path.filename().native());
+}
+
 struct FoundText {
     ResolvedPath place;
     std::string text;
@@ -107,6 +124,28 @@ Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name
     const std::string path(name);
     RPMEM_ASSIGN(const auto found, find_text(options, path));
     return parse_pool_set(found.text, path);
+}
+
+std::optional<SameFile> find_same_file(const PoolSet& pool_set) {
+    std::map<FileIdentity, std::size_t> known;
+    for (std::size_t i = 0; i < pool_set.parts.size(); ++i)
+        if (auto identity = identity_of(pool_set.parts[i].path)) {
+            const auto [place, is_new] = known.try_emplace(std::move(*identity), i);
+            if (!is_new)
+                return SameFile{place->second, i};
+        }
+    return std::nullopt;
+}
+
+Failure describe(const SameFile& same, const PoolSet& pool_set) {
+    return invalid("parts {} and {} of the pool set are one file; give each part a file of its own",
+                   pool_set.parts[same.first].path.native(),
+                   pool_set.parts[same.second].path.native());
+}
+
+Result<> check_distinct(const PoolSet& pool_set) {
+    const auto same = find_same_file(pool_set);
+    return same ? describe(*same, pool_set) : Result<>();
 }
 
 Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text) {

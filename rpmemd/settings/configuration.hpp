@@ -65,6 +65,7 @@ struct Configuration {
     bool probe = false;                    // tell what there is: no session either
     std::optional<ActionRequest> action{}; // do this: no session either
     bool restricted = false;   // do what this command line says, whatever the peer asks for
+    bool offers = false;       // the client knows the hello: the option of common/wire/hello.hpp
     bool allow_remove = false; // a peer may delete pools although the command was given to it
     bool allow_admin = false;  // likewise: it may see sessions, end them, and create pool sets
     bool read_only = false;    // nothing is written to any pool

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
+#include "common/wire/hello.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::string_view program = "rpmemd";
 constexpr std::string_view offer_prefix = "export RPMEMD_OFFER=1;";
+constexpr std::string_view offer_suffix = " --offer";
 
 // Bytes of a pool set's name that a request of the protocol may have; see rpmem-protocol(7).
 constexpr std::size_t most_name = 4095;
@@ -130,6 +132,27 @@ Result<> take_action(std::string_view& text, ClientCommand& command) {
 
 Failure refused(std::string what) { return fail(ErrorClass::caller_fault, EACCES, "{}", what); }
 
+// The reason of a refusal. Both places set SSH_ORIGINAL_COMMAND, and nothing tells which it was.
+constexpr const char* its_command =
+    "the command that sshd runs for this login (command= in authorized_keys, or ForceCommand in "
+    "sshd_config)";
+
+// A command of sshd that runs what the client asks for, a wrapper with a log for one, leaves
+// SSH_ORIGINAL_COMMAND as well. Such a client chooses all options, so refusing its own action would
+// protect nothing.
+bool runs_clients_command(const char* original, const Configuration& configuration) {
+    if (!original || configuration.restricted)
+        return false;
+    const auto command = parse_client_command(original);
+    if (!command)
+        return false;
+    if (configuration.remove)
+        return command->action == ClientCommand::Action::remove &&
+               command->pool_set == *configuration.remove;
+    return configuration.action && command->action == ClientCommand::Action::act &&
+           command->request == *configuration.action;
+}
+
 // The request of the client's command, unless the forced command itself is no session.
 void take_over(const ClientCommand& command, Configuration& configuration) {
     if (configuration.remove || configuration.probe || configuration.action)
@@ -158,15 +181,14 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
     const std::string shown = printable(original.substr(0, most_shown));
     if (configuration.restricted)
         return refused(
-            fmt::format("the command \"{}\" is refused: {}; this key can only replicate "
-                        "(--restricted in the command of its line in authorized_keys), so "
-                        "RPMEM_CMD of the client must be rpmemd without options",
-                        shown, command.error().text));
+            fmt::format("the command \"{}\" is refused: {}; this login can only replicate "
+                        "(--restricted in {}), so RPMEM_CMD of the client must be rpmemd without "
+                        "options",
+                        shown, command.error().text, its_command));
     return AdmittedCommand{
-        original.starts_with(offer_prefix),
-        fmt::format("the client's command \"{}\" is ignored: {}; rpmemd was started by "
-                    "another one (command= in authorized_keys, or ForceCommand)",
-                    shown, command.error().text)};
+        original.starts_with(offer_prefix) || original.ends_with(offer_suffix),
+        fmt::format("the client's command \"{}\" is ignored: {}; {} started rpmemd", shown,
+                    command.error().text, its_command)};
 }
 
 // The part of a pool set that such a key creates is beside the pool set file, and is made with it.
@@ -175,19 +197,17 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
 Result<> check_may_create(const ActionRequest& request) {
     if (!request.parts.empty() || request.set_only)
         return refused(fmt::format(
-            "this key may not use {}, because its line in authorized_keys has a command: parts "
-            "that it creates are in the pool set directory, and made at once; log in with another "
-            "key for that",
-            request.set_only ? set_only_option : part_option));
+            "this login may not use {}: parts that it creates are in the pool set directory, and "
+            "made at once, because {} started rpmemd; log in with a key without such a command",
+            request.set_only ? set_only_option : part_option, its_command));
     return {};
 }
 
 Result<> check_may_act(const Configuration& configuration, bool forced) {
     const ActionWord& word = word_of(configuration.action->verb);
     if (word.needs_admin && forced && !configuration.allow_admin)
-        return refused(fmt::format("this key may not use {}; --allow-admin in the command of its "
-                                   "line in authorized_keys lets it",
-                                   word.option));
+        return refused(fmt::format("this login may not use {}; --allow-admin in {} allows it",
+                                   word.option, its_command));
     if (word.changes && configuration.read_only)
         return refused(fmt::format("{} is refused: --read-only changes nothing", word.option));
     if (word.verb == ActionRequest::Verb::create && forced)
@@ -220,6 +240,8 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
     } else {
         RPMEM_TRY(take_action(text, command));
     }
+    if (command.action == ClientCommand::Action::serve && takes_option(text, wire::offer_option))
+        command.knows_hello = true;
     if (!text.empty())
         return invalid("only --remove NAME [--force] [--pool-set], --probe, --read-only or an "
                        "action such as --list may follow rpmemd");
@@ -227,22 +249,26 @@ Result<ClientCommand> parse_client_command(std::string_view text) {
 }
 
 Result<AdmittedCommand> admit(const char* original, Configuration& configuration) {
-    const bool forced = original != nullptr || configuration.restricted;
+    const bool forced = (original != nullptr && !runs_clients_command(original, configuration)) ||
+                        configuration.restricted;
     configuration.may_delete = !configuration.read_only && (configuration.allow_remove || !forced);
     configuration.stays_beneath = forced;
     configuration.sees_sessions = configuration.allow_admin || !forced;
     if (configuration.allow_outside && (configuration.restricted || configuration.allow_admin))
-        return invalid("{} keeps a key within poolset-dir, and poolset-outside lets it leave that; "
-                       "take one of them away",
-                       configuration.restricted ? "--restricted" : "--allow-admin");
+        return invalid(
+            "{} keeps a login within poolset-dir, and poolset-outside lets it leave that; "
+            "take one of them away",
+            configuration.restricted ? "--restricted" : "--allow-admin");
     if (configuration.restricted && !original)
-        return refused("a login without a command is refused: this key can only replicate "
-                       "(--restricted in the command of its line in authorized_keys)");
+        return refused(fmt::format("a login without a command is refused: it can only replicate "
+                                   "(--restricted in {})",
+                                   its_command));
     auto admitted = original ? read_client_command(original, configuration)
                              : Result<AdmittedCommand>(AdmittedCommand{});
     if (admitted && configuration.remove && !configuration.may_delete)
-        return refused("this key may not delete pools; --allow-remove in the command of its line "
-                       "in authorized_keys, without --read-only, lets it");
+        return refused(fmt::format("this login may not delete pools; --allow-remove in {}, without "
+                                   "--read-only, allows it",
+                                   its_command));
     if (admitted && configuration.action)
         RPMEM_TRY(check_may_act(configuration, forced));
     return admitted;

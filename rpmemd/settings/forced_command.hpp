@@ -24,8 +24,9 @@ struct ClientCommand {
     bool read_only = false;  // of `serve`: the session only reads
 };
 
-// [export RPMEMD_OFFER=1;] WORD [--remove NAME [--force] [--pool-set] | --probe | --read-only |
-// VERB] VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
+// [export RPMEMD_OFFER=1;] WORD
+//       [--remove NAME [--force] [--pool-set] | --probe | [--read-only] [--offer] | VERB]
+// VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
 //       | --digest NAME [--chunk N] [--length N]
 //       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
 // The last component of the path WORD is rpmemd. NAME may be quoted as librpmem does it, and does

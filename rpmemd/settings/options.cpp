@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/options.hpp"
 
+#include "common/wire/hello.hpp"
 #include "rpmemd/settings/configuration_file.hpp"
 
 #include <pwd.h>
@@ -138,6 +139,9 @@ void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--allow-admin", options.outright.allow_admin,
                  "let a peer that came by a forced command see and end sessions, and create pools");
     app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only");
+    app.add_flag(wire::offer_option, options.outright.offers,
+                 "the client knows more than protocol 0.1; librpmem adds it with "
+                 "RPMEM_OFFER=option");
 }
 
 std::string help_of(const Setting& setting) {

@@ -41,9 +41,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (std::uint64_t number = 1; input.left() > 0; ++number) {
         const fuzz::Bytes message = input.take(input.take_value<std::uint8_t>());
         std::span<const std::byte> left(message);
-        std::string why;
+        wire::DecodeFailure why;
         const auto header = encoding.decode(left, posted, why);
-        require(header.has_value() == why.empty(), "a refusal says why");
+        require(header.has_value() == why.text.empty(), "a refusal says why");
         if (!header)
             return 0;
         require(kind == 0 || header->number == number, "messages are counted");

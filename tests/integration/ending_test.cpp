@@ -120,7 +120,7 @@ TEST_F(RemoteEndings, ACommandThatIsNoDaemonIsNamed) {
         EXPECT_EQ(create(local, 1), nullptr);
         expect_text(ECONNRESET,
                     {"'" + command + "' ended with status " + status, "RPMEM_CMD names the command",
-                     by_libssh2 ? "" : "RPMEM_SSH names '"},
+                     by_libssh2 ? "" : "RPMEM_SSH names '", "login shell on the target"},
                     {"by hand"});
     }
 }
@@ -133,7 +133,37 @@ TEST_F(RemoteEndings, ACommandThatIsNotThereHasOneErrno) {
     expect_text(ECONNRESET, {"status 127", "RPMEM_CMD"}, {"by hand"});
 }
 
+// What these shells print, and end with.
+TEST_F(RemoteEndings, ALoginShellThatRunsNoCommandIsNamed) {
+    set_command("echo 'This account is currently not available.'; exit 1");
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(EPROTO, {"login shell of ", "nologin(8)", "usermod -s"}, {"~/.bashrc"});
+    set_command("echo 'export: Command not found.' >&2; exit 1");
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"login shell", "RPMEM_OFFER=option"}, {"is it an rpmemd"});
+}
+
 class RemoteEndingsOfSsh : public RemoteEndings {};
+
+TEST_F(RemoteEndingsOfSsh, AnotherHostKeyIsNoReasonToLogInByHand) {
+    const fs::path known_hosts = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "known_hosts";
+    const std::string before = read_file(known_hosts);
+    std::istringstream line(before);
+    std::string host;
+    line >> host;
+    const fs::path key = directory() / "other_key";
+    ASSERT_EQ(std::system(("ssh-keygen -q -t ed25519 -N '' -f " + key.native()).c_str()), 0);
+    std::ofstream(known_hosts) << host << ' ' << read_file(key.native() + ".pub");
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"has another host key", "ssh-keygen -R"}, {"by hand"});
+    std::ofstream(known_hosts) << "@revoked " << before;
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"is revoked"}, {"by hand"});
+    std::ofstream{known_hosts};
+    EXPECT_EQ(create(local, 1), nullptr);
+    expect_text(ECONNRESET, {"log in once by hand"}, {"another host key"});
+    std::ofstream(known_hosts) << before;
+}
 
 TEST_F(RemoteEndingsOfSsh, TheHintIsThatOfTheFailure) {
     const std::string without_user = target.substr(target.find('@') + 1);

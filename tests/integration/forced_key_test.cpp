@@ -118,6 +118,20 @@ TEST_F(ForcedKey, ThePeersEnvironmentIsForgotten) {
     }
 }
 
+// A command that lets through what begins as rpmemd does: no assignment may come before that.
+// RPMEM_OFFER=option
+class ForcedOffer : public ForcedKey {};
+
+TEST_F(ForcedOffer, ComesThroughACommandThatLooksAtTheBeginning) {
+    std::ofstream(authorized_keys)
+        << "restrict,command=\"case $SSH_ORIGINAL_COMMAND in " << variable("RPMEM_CMD")
+        << "*) exec $SSH_ORIGINAL_COMMAND ;; esac; exit 77\" " << key;
+    expect_served(created(2), 5000, 1);
+    EXPECT_TRUE(contains(daemon_log(), "provider tcp")) << "the offer was dropped";
+    force("--restricted");
+    EXPECT_TRUE(succeeded(rpmem_close(opened())));
+}
+
 // Each would leave a file or a word behind if it came through.
 TEST_F(ForcedKey, NobodyEscapes) {
     const fs::path proof = directory() / "escaped";

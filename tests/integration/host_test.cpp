@@ -57,8 +57,13 @@ TEST_F(Host, AUmaskKeepsNobodyFromItsOwnParts) {
 }
 
 TEST_F(Host, InvisibleCharactersOfAPoolSetAreNamed) {
-    for (const auto& [line, words] : {std::pair{"\xef\xbb\xbfPMEMPOOLSET\n", "byte order mark"},
-                                      std::pair{"PMEMPOOLSET \n", "blanks"}}) {
+    const std::string first_line = "PMEMPOOLSET\n";
+    std::string utf16 = "\xff\xfe";
+    for (const char c : first_line)
+        utf16 += {c, '\0'};
+    for (const auto& [line, words] :
+         {std::pair{"\xef\xbb\xbf" + first_line, "byte order mark"},
+          std::pair{std::string("PMEMPOOLSET \n"), "blanks"}, std::pair{utf16, "UTF-16"}}) {
         std::ofstream(directory() / "pool.set") << line;
         EXPECT_EQ(create(local, 1), nullptr);
         EXPECT_NE(std::strstr(rpmem_errormsg(), words), nullptr) << rpmem_errormsg();
@@ -83,6 +88,22 @@ TEST_F(Host, CancelledThreadsEndTheirCalls) {
     });
     thread.join();
     EXPECT_EQ(status, 0);
+}
+
+// ChrootDirectory of sshd, as a rule. own_mounts.sh
+class WithoutProc : public PoolTest {};
+
+TEST_F(WithoutProc, APoolIsServed) {
+    set_daemon("", "mount -t tmpfs tmpfs /proc &&");
+    const std::string script = read_file(variable("RPMEM_TEST_COMMAND_FILE"));
+    std::ofstream(directory() / "inner") << script;
+    set_command("exec unshare --mount sh " + (directory() / "inner").native() + " \"$@\"");
+    expect_served(created(2), 5000, 1);
+    RPMEMpool* const pool = opened();
+    EXPECT_TRUE(failed(open(local, 1), EBUSY));
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    EXPECT_TRUE(succeeded(remove()));
+    EXPECT_FALSE(fs::exists(directory() / "part0"));
 }
 
 class SshConfig : public Host {

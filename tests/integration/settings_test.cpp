@@ -65,6 +65,20 @@ TEST_F(Settings, SshIsMissing) {
     EXPECT_TRUE(failed(remove(), ENOENT));
 }
 
+// RPMEM_SSH=/usr/bin/ssh -v
+TEST_F(Settings, SshHasArguments) {
+    EXPECT_TRUE(failed(create(local, 1), ENOENT, "takes no arguments"));
+}
+
+// RPMEM_SSH is a script that an editor of another system has written.
+TEST_F(Settings, SshIsAScriptWithCarriageReturns) {
+    const fs::path script = variable("RPMEM_SSH");
+    std::ofstream(script) << "#!/bin/sh\r\nexec ssh \"$@\"\r\n";
+    fs::permissions(script, fs::perms::owner_all);
+    EXPECT_TRUE(failed(create(local, 1), ENOENT, "carriage return"));
+    fs::remove(script);
+}
+
 // RPMEM_SSH=/bin/false
 TEST_F(Settings, SshIsNoSsh) {
     EXPECT_TRUE(failed(create(local, 1), ECONNRESET, "RPMEM_SSH names '/bin/false'"));

@@ -55,11 +55,9 @@ std::string quoted(const std::string& word) {
 
 std::string loopback_address_of(const std::string& target) {
     const std::string host = login_of(target).host;
-    for (const std::string& number : resolve(host.substr(host.find('@') + 1))) {
-        const auto address = parse_address(number);
-        return address && reach_of(*address) == Reach::same_machine ? number : std::string();
-    }
-    return {};
+    const auto numbers = resolve(host.substr(host.find('@') + 1), start_timeout);
+    const auto address = parse_address(numbers ? numbers->front() : "");
+    return address && reach_of(*address) == Reach::same_machine ? numbers->front() : std::string();
 }
 
 Result<double> log_in_once(const std::string& target) {

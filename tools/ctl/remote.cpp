@@ -3,7 +3,6 @@
 
 #include "common/base/host_address.hpp"
 #include "common/base/log.hpp"
-#include "common/rdma/local_end.hpp"
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/ssh_destination.hpp"
 #include "librpmem/session/start_channel.hpp"
@@ -51,8 +50,9 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
                                 std::chrono::milliseconds patience, const std::string& input) {
     const std::chrono::milliseconds time = settings.connect_timeout + patience;
     const Deadline deadline(time);
-    const rdma::LocalEnd end = rdma::local_end_to(target.host);
-    const bool ipv4 = end.problem.empty() && end.address.find(':') == std::string::npos;
+    const auto numbers = resolve(target.host, time_for_names(settings.connect_timeout));
+    const auto first = parse_address(numbers ? numbers->front() : "");
+    const bool ipv4 = first && first->family == HostAddress::Family::ipv4;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
     RemoteOutput output;
     // A command that ends without reading it has said why.
@@ -109,12 +109,18 @@ RemoteAnswer ask_target(const initiator::Target& target, const initiator::Settin
 }
 
 std::string lane_host(const initiator::Target& target, const initiator::Settings& settings) {
+    const Deadline deadline(settings.connect_timeout);
+    const auto number_of = [&](const std::string& name) {
+        const auto numbers = resolve(name, time_for_names(deadline.left()));
+        return numbers ? numbers->front() : name;
+    };
     if (!settings.address.empty())
-        return settings.address;
-    if (settings.ssh_transport != initiator::SshTransport::process || !resolve(target.host).empty())
-        return target.host;
-    const auto destination = ask_ssh(settings.ssh, target, false);
-    return destination && !destination->is_proxied ? destination->host : target.host;
+        return number_of(settings.address);
+    std::string host = number_of(target.host);
+    if (settings.ssh_transport != initiator::SshTransport::process || parse_address(host))
+        return host;
+    const auto destination = ask_ssh(settings.ssh, target, false, deadline.left());
+    return destination && !destination->is_proxied ? number_of(destination->host) : host;
 }
 
 } // namespace rpmem::ctl

@@ -44,7 +44,8 @@ struct RemoteAnswer {
 [[nodiscard]] RemoteAnswer ask_target(const initiator::Target& target,
                                       const initiator::Settings& settings);
 
-// The host to which lanes would go first, as far as this machine can tell without a login.
+// The address to which lanes would go first, as far as this machine can tell without a login; the
+// name if it has no address here.
 [[nodiscard]] std::string lane_host(const initiator::Target& target,
                                     const initiator::Settings& settings);
 

@@ -159,8 +159,7 @@ void FabricConnection::fail_sending(int code) {
 }
 
 bool FabricConnection::can_send() const {
-    return endpoint_ && sending_ == Sending::open &&
-           (!ended() || failure_.fault == Fault::broke_protocol);
+    return endpoint_ && sending_ == Sending::open && (!ended() || may_be_told(failure_.fault));
 }
 
 PostResult FabricConnection::posted(int status) {
@@ -307,14 +306,16 @@ void FabricConnection::receive_handshake(ByteView message) {
 }
 
 void FabricConnection::take_frame(ByteView message, Receiver& receiver) {
-    std::string why;
     const auto broken = [this](std::string_view what) {
         end_by(Fault::broke_protocol, EBADMSG, what);
     };
     ByteView payload = message;
-    const auto header = encoding_.decode(payload, posted_, why);
+    wire::DecodeFailure failure;
+    const auto header = encoding_.decode(payload, posted_, failure);
     if (!header)
-        return broken(why);
+        return end_by(failure.is_damaged ? Fault::damaged : Fault::broke_protocol, EBADMSG,
+                      failure.text);
+    std::string why;
     if (header->type == FrameType::bye && payload.empty())
         return end_by(Fault::closed, ECONNRESET, "was closed by the peer");
     std::span<std::byte> place;
@@ -346,12 +347,12 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
                             fault == Fault::broke_protocol ? "the peer " : "", what,
                             has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
                             posted_ - released(), posted_)};
-    if (fault != Fault::broke_protocol)
+    if (!may_be_told(fault))
         state_->advance(FabricPhase::ended);
 }
 
-// A connection whose peer broke the rules stays until the peer has read why. It ends here at once
-// if the reason cannot be sent.
+// A connection that ended by a malformed or damaged frame stays until the peer has read why. It
+// ends here at once if the reason cannot be sent.
 int FabricConnection::fd() const {
     const bool is_over = sending_ == Sending::failed || state_->phase() == FabricPhase::lost ||
                          (sending_ == Sending::closing && encoding_.is_0_1());

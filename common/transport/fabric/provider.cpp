@@ -35,7 +35,7 @@ constexpr const char* paging_variable = "FI_VERBS_USE_ODP";
 // Asks for connections from this address of ours.
 void set_source(fi_info& hints, const std::string& address) {
     const auto own =
-        address.empty() ? AddressList() : look_up(address, "", AI_NUMERICHOST).value_or(nullptr);
+        address.empty() ? AddressList() : look_up_number(address, "").value_or(nullptr);
     if (!own)
         return;
     hints.src_addr = std::malloc(own->ai_addrlen); // freed by fi_freeinfo

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/transport/fabric/search.hpp"
 
+#include "common/base/host_address.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -87,6 +89,10 @@ Result<RdmaFacts> look_around(const DeviceSetting& setting) {
 Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
                                    const std::string& service, QueueSizes queues,
                                    const DeviceSetting& setting) {
+    // libfabric would wait for name servers.
+    if (!look_up_number(host, ""))
+        return fail(ErrorClass::resource_limit, ENODATA, "this machine has no address for {}",
+                    host);
     if (kind != ProviderKind::verbs)
         return find_to_connect(kind, host, service, queues);
     const LocalEnd end = rdma::local_end_to(host);

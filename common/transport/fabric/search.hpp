@@ -16,6 +16,7 @@ struct DeviceSetting {
     std::string value; // see common/rdma/choice.hpp; empty: all
 };
 
+// HOST is a number.
 [[nodiscard]] Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
                                                  const std::string& service, QueueSizes queues,
                                                  const DeviceSetting& setting);

@@ -92,8 +92,8 @@ Result<> Attempt::wait(short events, const char* stage) {
 }
 
 Result<> Attempt::open() {
-    const auto found = look_up(options_.address.host, std::to_string(options_.address.port),
-                               AI_NUMERICHOST | AI_NUMERICSERV);
+    const auto found = look_up_number(options_.address.host, std::to_string(options_.address.port),
+                                      AI_NUMERICSERV);
     if (!found)
         return failed(EINVAL, found.error().text);
     const AddressList& address = *found;
@@ -111,7 +111,7 @@ Result<> Attempt::open() {
     socklen_t size = sizeof(code);
     static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size));
     if (code == ECONNREFUSED)
-        return failed(code, "nobody listens there");
+        return failed(code, "nobody listens there, or a firewall rejects the port");
     // The kernel gives up after TCP_USER_TIMEOUT, which may be shorter than the wait.
     if (code == ETIMEDOUT)
         return failed(code, fmt::format("{} (waited {} ms, RPMEM_PEER_TIMEOUT)", nothing_answers,

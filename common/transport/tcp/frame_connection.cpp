@@ -218,7 +218,7 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
 FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
                        Receiver& receiver) {
     if (!wire::decode(bytes, header_)) [[unlikely]]
-        return damaged("received a header with a wrong checksum: bytes were altered on their way");
+        return damaged(wire::damaged_header);
     if (header_.type == FrameType::bye) [[unlikely]] {
         enter(Receiving::bye);
         return true;

@@ -98,9 +98,9 @@ Result<> Listener::open(const ListenOptions& options) {
 Result<> Listener::bind(const std::string& address, PortRange ports) {
     int code = EADDRINUSE;
     for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
-        RPMEM_ASSIGN(const AddressList found, in_context("cannot listen at " + address,
-                                                         look_up(address, std::to_string(port),
-                                                                 AI_NUMERICHOST | AI_PASSIVE)));
+        RPMEM_ASSIGN(const AddressList found,
+                     in_context("cannot listen at " + address,
+                                look_up_number(address, std::to_string(port), AI_PASSIVE)));
         UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!socket)
             return fail_errno(ErrorClass::resource_limit, errno, "no socket to listen at {}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/host_key.hpp"
 
-#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/small_file.hpp"
 #include "librpmem/session/ssh2/strings.hpp"
 
 #include <fmt/ranges.h>

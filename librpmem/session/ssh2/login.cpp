@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/login.hpp"
 
-#include "librpmem/session/ssh2/account.hpp"
 #include "librpmem/session/ssh2/agent.hpp"
 #include "librpmem/session/ssh2/private_key.hpp"
 #include "librpmem/session/ssh2/secret.hpp"
+#include "librpmem/session/ssh2/small_file.hpp"
 
 #include <fmt/ranges.h>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/ssh2/ssh2_channel.hpp"
 
+#include "common/base/host_address.hpp"
 #include "common/base/io.hpp"
 #include "common/base/quiet_thread.hpp"
-#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/account.hpp"
 #include "librpmem/session/ssh2/host_key.hpp"
 #include "librpmem/session/ssh2/login.hpp"
 #include "librpmem/session/ssh2/relay.hpp"
@@ -122,7 +123,7 @@ Login login_of(const Target& target, const Files& files, const Account& account)
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Files& files,
                                                const Deadline& deadline) {
-    RPMEM_ASSIGN(const auto account, current_account());
+    RPMEM_ASSIGN(const auto account, current_account(time_for_names(deadline.left())));
     const std::uint16_t port = target.port.value_or(usual_port);
     RPMEM_ASSIGN(const auto identity,
                  HostIdentity::look_up(target.host, port, known_hosts_files(files, account)));

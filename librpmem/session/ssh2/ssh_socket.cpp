@@ -68,7 +68,8 @@ Result<UniqueFd> connect_to(const addrinfo& address, const std::string& host, st
 
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
                             const Deadline& deadline) {
-    const auto list = look_up(host, std::to_string(port), 0, force_ipv4 ? AF_INET : AF_UNSPEC);
+    const auto list = look_up(host, std::to_string(port), force_ipv4 ? AF_INET : AF_UNSPEC,
+                              time_for_names(deadline.left()));
     if (!list)
         return fail(ErrorClass::caller_fault, EHOSTUNREACH, "there is no {}address of {}: {}",
                     force_ipv4 ? "IPv4 " : "", host, list.error().text);

@@ -10,13 +10,17 @@ namespace {
 // Sessions of one initiator, one after the other. The first call of ssh gets the first script.
 class ScriptedSessions {
 public:
-    // LANES: that each of them grants.
-    explicit ScriptedSessions(const std::vector<std::uint32_t>& lanes) {
+    struct Answers {
+        std::uint32_t lanes = 1; // granted
+        wire::Status login = wire::Status::success;
+    };
+
+    explicit ScriptedSessions(const std::vector<Answers>& all) {
         std::ofstream ssh(directory_.path() / "ssh");
         ssh << "#!/bin/sh\ncd " << directory_.path().native() << "\necho >>calls\n"
             << "case $(wc -l <calls) in\n";
-        for (std::size_t i = 0; i < lanes.size(); ++i) {
-            sessions_.push_back(std::make_unique<Session>(*this, lanes[i]));
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            sessions_.push_back(std::make_unique<Session>(*this, all[i]));
             ssh << i + 1 << ") exec " << sessions_.back()->daemon.settings().ssh << " \"$@\" ;;\n";
         }
         ssh << "esac\nexit 1\n";
@@ -51,29 +55,31 @@ public:
 
 private:
     struct Session {
-        Session(ScriptedSessions& all, std::uint32_t lanes)
-            : daemon([this, &all, lanes](DaemonEnd& end) { all.serve(*this, end, lanes); }) {}
+        Session(ScriptedSessions& all, const Answers& answers)
+            : daemon([this, &all, answers](DaemonEnd& end) { all.serve(*this, end, answers); }) {}
 
         Event over = value_of(Event::make());
         FrameTarget target{good_answer};
         ScriptedDaemon daemon;
     };
 
-    void serve(Session& session, DaemonEnd& end, std::uint32_t lanes) {
+    void serve(Session& session, DaemonEnd& end, const Answers& answers) {
         auto transcript = greet_over_tcp(end, wire::all_capabilities);
         const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
         {
             const std::lock_guard lock(mutex_);
             generations_.push_back(login.generation);
         }
-        end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
+        end.say(wire::encode(wire::LoginResponse{answers.login}));
+        if (answers.login != wire::Status::success)
+            return;
         const wire::Bytes request = end.hear_request();
         auto in_band = in_band_to(session.target.port());
-        in_band.lanes = lanes;
+        in_band.lanes = answers.lanes;
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band, {}});
         transcript.add(request, response);
-        session.target.secure(value_of(transcript.prove_by(lanes, login.generation)));
+        session.target.secure(value_of(transcript.prove_by(answers.lanes, login.generation)));
         end.say(response);
         static_cast<void>(wait_readable(session.over.fd(), Deadline(script_patience)));
     }
@@ -96,7 +102,7 @@ Result<> persist_in_session(ScriptedSessions& sessions, Pool& pool, std::size_t 
 }
 
 TEST(LinkGenerations, EachReconnectHasTheNextOne) {
-    ScriptedSessions sessions({1, 1, 1});
+    ScriptedSessions sessions({{}, {}, {}});
     Pool& pool = sessions.open(1);
     for (std::size_t number = 0; number < 3; ++number) {
         EXPECT_TRUE(succeeded(persist_in_session(sessions, pool, number)));
@@ -107,12 +113,43 @@ TEST(LinkGenerations, EachReconnectHasTheNextOne) {
 
 // The application has the lanes of the first session, and goes on using all of their numbers.
 TEST(LinkGenerations, FewerLanesThanBeforeAreRefused) {
-    ScriptedSessions sessions({2, 1});
+    ScriptedSessions sessions({{.lanes = 2}, {.lanes = 1}});
     Pool& pool = sessions.open(2);
     EXPECT_TRUE(succeeded(pool.persist(0, 64, 1, 0)));
     sessions.end(0);
     expect_failed(persist_in_session(sessions, pool, 1), ESTALE, "only 1 lanes");
     expect_failed(pool.persist(0, 64, 1, 0), ESTALE, "only 1 lanes");
+}
+
+// The target starts: its file systems are not mounted yet, it lacks something for a moment, or the
+// old daemon has not ended. Then ssh works again.
+TEST(LinkGenerations, WhatMayPassIsTriedAgain) {
+    using wire::Status;
+    ScriptedSessions sessions({{},
+                               {.login = Status::not_found},
+                               {.login = Status::busy},
+                               {.login = Status::fatal},
+                               {.login = Status::provider_not_supported},
+                               {}});
+    Pool& pool = sessions.open(1);
+    EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
+    sessions.end(0);
+    EXPECT_TRUE(succeeded(persist_in_session(sessions, pool, 5)));
+    EXPECT_EQ(sessions.generations(), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5}));
+}
+
+// Another try would meet the same.
+TEST(LinkGenerations, ARefusalAboutIdentityOrRightsIsFinal) {
+    using wire::Status;
+    for (const auto& [status, code] :
+         {std::pair(Status::stale, ESTALE), std::pair(Status::no_access, EACCES)}) {
+        ScriptedSessions sessions({{}, {.login = status}, {}});
+        Pool& pool = sessions.open(1);
+        EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
+        sessions.end(0);
+        expect_failed(persist_in_session(sessions, pool, 2), code, "1 attempts");
+        EXPECT_EQ(sessions.generations().size(), 2U) << "there was no further try";
+    }
 }
 
 } // namespace

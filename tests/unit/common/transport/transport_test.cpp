@@ -109,13 +109,33 @@ TEST_P(Contract, WhatTheReceiverRefusesEndsTheConnectionAndIsToldOnce) {
     EXPECT_EQ(theirs.connection->failure().text, text);
 }
 
-TEST_P(Contract, ADamagedHeaderEndsTheConnection) {
+TEST_P(Contract, AFrameOfAnUnknownTypeEndsTheConnection) {
     theirs.taker.refused = FrameType{200};
     post({.type = FrameType{200}, .number = 1}, {});
     ASSERT_TRUE(until([&] { return theirs.connection->ended(); }));
     EXPECT_EQ(theirs.connection->failure().fault, Fault::broke_protocol);
     EXPECT_EQ(theirs.connection->failure().code, EBADMSG);
     EXPECT_EQ(theirs.connection->poll(theirs.taker), 0U);
+}
+
+// Another connection may do, as over tcp: see FrameConnectionTest.ADamagedHeaderEndsTheConnection.
+TEST(ContractOverFabric, ADamagedHeaderIsNoBrokenProtocol) {
+    FabricPair pair;
+    wire::FrameBytes bytes = wire::encode(small_write);
+    bytes[16] ^= std::byte{1};
+    auto& ours = dynamic_cast<FabricConnection&>(*pair.ours.connection);
+    ASSERT_TRUE(ours.say(bytes));
+    ASSERT_TRUE(pair.until([&] { return pair.theirs.connection->ended(); }));
+    EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::damaged);
+    EXPECT_TRUE(test::contains(pair.theirs.connection->failure().text, "wrong checksum"));
+    EXPECT_EQ(pair.theirs.connection->post({.type = FrameType::error, .length = 3, .offset = 1},
+                                           Buffer(3), More::none),
+              PostResult::yes)
+        << "the peer is told";
+    pair.theirs.connection->close();
+    ASSERT_TRUE(pair.until([&] { return pair.ours.connection->ended(); }));
+    ASSERT_EQ(pair.ours.taker.headers.size(), 1U);
+    EXPECT_EQ(pair.ours.taker.headers[0].type, FrameType::error);
 }
 
 TEST_P(Contract, ClosingSaysByeBehindWhatWasPosted) {

@@ -50,7 +50,8 @@ TEST(Hello, GoldenBytes) {
     const auto greeting = test::value_of(decode_lane_connect_data(golden_greeting));
     EXPECT_EQ(greeting.lane, 258U);
     EXPECT_EQ(greeting.token, sample_token());
-    EXPECT_EQ(with_offer("rpmemd -x"), "export RPMEMD_OFFER=1; rpmemd -x");
+    EXPECT_EQ(with_offer("rpmemd -x", OfferForm::variable), "export RPMEMD_OFFER=1; rpmemd -x");
+    EXPECT_EQ(with_offer("rpmemd -x", OfferForm::option), "rpmemd -x --offer");
     EXPECT_EQ(hello_status, 0x52504d48);
 }
 

@@ -57,9 +57,9 @@ TEST(LaneEncoding, ATargetTakesMessagesAsFramesThatWantAnAnswer) {
     LaneEncoding encoding = make_end(LaneEnd::target);
     const auto taken = [&](const Bytes& message, std::size_t payload) {
         std::span<const std::byte> left(message);
-        std::string why;
+        DecodeFailure why;
         const auto header = encoding.decode(left, 0, why);
-        EXPECT_TRUE(header) << why;
+        EXPECT_TRUE(header) << why.text;
         EXPECT_EQ(left.size(), payload);
         return header.value_or(FrameHeader{});
     };
@@ -82,8 +82,8 @@ TEST(LaneEncoding, AnAnswerRepeatsTheFlagsOfItsMessage) {
     LaneEncoding encoding = make_end(LaneEnd::target);
     const Bytes message = bytes_of(PersistMessage{0xf0, 0, base, 8});
     std::span<const std::byte> left(message);
-    std::string why;
-    ASSERT_TRUE(encoding.decode(left, 0, why)) << why;
+    DecodeFailure why;
+    ASSERT_TRUE(encoding.decode(left, 0, why)) << why.text;
     EXPECT_EQ(encoded(encoding, {.type = FrameType::ack, .number = 1}),
               bytes_of(PersistResponse{0xf0, 7}));
 }
@@ -91,9 +91,9 @@ TEST(LaneEncoding, AnAnswerRepeatsTheFlagsOfItsMessage) {
 std::string refused(LaneEnd end, const Bytes& message, std::uint64_t posted = 0) {
     LaneEncoding encoding = make_end(end);
     std::span<const std::byte> left(message);
-    std::string why;
+    DecodeFailure why;
     EXPECT_FALSE(encoding.decode(left, posted, why));
-    return why;
+    return why.text;
 }
 
 TEST(LaneEncoding, MessagesThatBreakTheRulesAreRefused) {
@@ -118,7 +118,7 @@ TEST(LaneEncoding, MessagesThatBreakTheRulesAreRefused) {
 TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
     LaneEncoding encoding = make_end(LaneEnd::initiator);
     const Bytes answer = bytes_of(PersistResponse{77, 7});
-    std::string why;
+    DecodeFailure why;
     for (const std::uint64_t number : {1U, 2U}) {
         std::span<const std::byte> left(answer);
         EXPECT_EQ(encoding.decode(left, 2, why),
@@ -127,7 +127,7 @@ TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
     }
     std::span<const std::byte> left(answer);
     EXPECT_FALSE(encoding.decode(left, 2, why));
-    EXPECT_TRUE(test::contains(why, "no message was on its way"));
+    EXPECT_TRUE(test::contains(why.text, "no message was on its way"));
 }
 
 TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {

@@ -145,10 +145,15 @@ class LaneAddresses : public ::testing::TestWithParam<Case> {};
 TEST_P(LaneAddresses, AreThoseThatSshWentToAndThenTheDaemons) {
     const Case& one = GetParam();
     bool asked = false;
-    const auto found = lane_addresses(one.arrival, [&] {
-        asked = true;
-        return one.ssh;
-    });
+    const auto found = lane_addresses(
+        one.arrival,
+        {.ssh =
+             [&] {
+                 asked = true;
+                 return one.ssh;
+             },
+         .resolver =
+             [](const std::string& name) { return resolve(name, std::chrono::seconds(5)); }});
     Texts tried;
     Texts not_tried;
     for (const LaneAddress& address : found)

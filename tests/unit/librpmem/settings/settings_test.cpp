@@ -38,6 +38,11 @@ TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
     expect_setting("RPMEM_SSH_KNOWN_HOSTS", "/my/hosts", &S::ssh_known_hosts, "", "/my/hosts");
     expect_setting("RPMEM_CMD", " rpmemd -c a | b c||", &S::commands, Commands{"rpmemd"},
                    Commands{"rpmemd -c a", "b c"});
+    // The end of a line would end the command before what rpmem_remove() adds to it.
+    expect_setting("RPMEM_CMD", "rpmemd -c a\n", &S::commands, Commands{"rpmemd"},
+                   Commands{"rpmemd -c a"});
+    expect_setting("RPMEM_OFFER", "option", &S::offer, wire::OfferForm::variable,
+                   wire::OfferForm::option);
     expect_setting("RPMEM_ADDRESS", "storage-a", &S::address, "", "storage-a");
     expect_setting("RPMEM_TOLD_ADDRESSES", "1", &S::told_addresses, false, true);
     expect_setting("RPMEM_ENABLE_VERBS", "0", &S::enable_verbs, true, false);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/unique_fd.hpp"
+#include "rpmemd/pools/examine_pool.hpp"
+#include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 #include <fcntl.h>
@@ -103,8 +105,36 @@ TEST_F(PoolLock, ABusyPartKeepsNewOnesFromBeingMade) {
 TEST_F(PoolLock, OneFileUnderTwoNamesIsRefused) {
     make_part("part0", 2 * MiB);
     fs::create_hard_link(part("part0"), part("part1"));
-    EXPECT_TRUE(failed(create(), EBUSY, "part1"));
+    EXPECT_TRUE(failed(create(), EINVAL, "are one file"));
     EXPECT_EQ(read_file(part("part0")), std::string(2 * MiB, '\0'));
+    EXPECT_TRUE(failed(open(), EINVAL, "are one file"));
+    const auto facts = value_of(examine_pool(options, "pool.set"));
+    EXPECT_TRUE(test::contains(facts.parts.at(1).problem, "are one file"));
+    EXPECT_EQ(facts.parts.at(1).code, EINVAL);
+}
+
+TEST_F(PoolLock, OneNameInTwoWaysIsRefused) {
+    fs::create_directory(part("dir"));
+    pool_set("pool.set", "2M @/part0\n2M @/dir/../part0\n");
+    EXPECT_TRUE(failed(create(), EINVAL, "/dir/../part0 of the pool set are one file"));
+    EXPECT_FALSE(has("part0"));
+}
+
+TEST_F(PoolLock, ALinkThatLeadsNowhereIsNamed) {
+    fs::create_symlink("nowhere", part("part0"));
+    EXPECT_TRUE(failed(create(), EEXIST, "symbolic link to a file that does not exist"));
+    EXPECT_FALSE(has("nowhere"));
+}
+
+// What flock(2) answers where the file system has no locks, or all of them are taken.
+TEST_F(PoolLock, WhyThereIsNoLockIsTold) {
+    ASSERT_TRUE(succeeded(create()));
+    for (const int code : {ENOLCK, ENOSYS, EPERM}) {
+        test::Recorder::instance().fail(
+            {.call = "flock", .path = "part0", .number = 0, .code = code});
+        EXPECT_TRUE(failed(open(), code, "cannot lock part"));
+        test::Recorder::instance().reset();
+    }
 }
 
 TEST_F(PoolLock, AFileThatTookThePlaceOfAPartIsNotRemoved) {

@@ -27,6 +27,8 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd --probe", {.action = Action::probe}},
         {"export RPMEMD_OFFER=1; rpmemd --probe", {.knows_hello = true, .action = Action::probe}},
         {"rpmemd --read-only", {.read_only = true}},
+        {"rpmemd --offer", {.knows_hello = true}},
+        {"rpmemd --read-only --offer", {.knows_hello = true, .read_only = true}},
         {"rpmemd --remove pool.set", {.action = Action::remove, .pool_set = "pool.set"}},
         {"rpmemd --remove a/b-1.set --force",
          {.action = Action::remove, .pool_set = "a/b-1.set", .force = true}},
@@ -60,6 +62,7 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         const auto seen = test::value_of(parse_client_command(text));
         EXPECT_EQ(seen.knows_hello, command.knows_hello);
         EXPECT_EQ(seen.action, command.action);
+        EXPECT_EQ(seen.read_only, command.read_only);
         EXPECT_EQ(seen.pool_set, command.pool_set);
         EXPECT_EQ(seen.force, command.force);
         EXPECT_EQ(seen.remove_pool_set, command.remove_pool_set);
@@ -85,6 +88,7 @@ const std::vector<std::string> refused_commands = texts(
     "RPMEM_ODP=on rpmemd", "env rpmemd", "rpmemd\n", "rpmemd\nsh", "sh\nrpmemd", "rpmemd\t--probe",
     "rpmemd --config x", "rpmemd --poolset-dir=/", "rpmemd --poolset-outside", "rpmemd --sockets",
     "rpmemd --allow-remove", "rpmemd --probe --remove x", "rpmemd --probe x", "rpmemd --probe;sh",
+    "rpmemd --offer;sh", "rpmemd --offer=1", "rpmemd --probe --offer", "rpmemd --offer --offer",
     "rpmemd --probes", "rpmemd -r x", "rpmemd --remove", "rpmemd --remove ", "rpmemd --remove=x",
     "rpmemd --remove ''", "rpmemd --remove --force", "rpmemd --remove '--force'",
     "rpmemd --remove -x", "rpmemd --remove a b", "rpmemd --remove 'a", "rpmemd --remove 'a'b",
@@ -233,7 +237,7 @@ TEST(ForcedCommand, CreatesNoPathsOfItsOwn) {
             Configuration configuration{};
             configuration.restricted = restricted;
             configuration.allow_admin = true;
-            EXPECT_TRUE(test::failed(admit(text, configuration), EACCES, "this key may not use"));
+            EXPECT_TRUE(test::failed(admit(text, configuration), EACCES, "this login may not use"));
             EXPECT_TRUE(configuration.stays_beneath);
             Configuration open{}; // of one who logs in without a command
             open.action = configuration.action;
@@ -268,20 +272,47 @@ TEST(ForcedCommand, ContradictionsAreRefused) {
     Configuration administrator{};
     administrator.allow_admin = administrator.allow_outside = true;
     EXPECT_TRUE(test::failed(admit("rpmemd", administrator), EINVAL, "--allow-admin"));
-    Configuration removes{}; // as where ForceCommand runs what the client wants
-    removes.remove = "a";
-    EXPECT_FALSE(admit("rpmemd --remove a", removes));
     Configuration reads{};
     reads.allow_remove = reads.read_only = true;
     EXPECT_FALSE(admit("rpmemd --remove a", reads));
 }
 
+// A wrapper in ForceCommand that logs the client's command and runs it in a shell.
+TEST(ForcedCommand, WhoRunsTheClientsCommandRefusesNothing) {
+    Configuration removes{};
+    removes.remove = "a";
+    EXPECT_TRUE(test::succeeded(admit("/usr/bin/rpmemd --remove a --force", removes)));
+    EXPECT_TRUE(removes.may_delete);
+    Configuration evicts{};
+    evicts.action = ActionRequest{.verb = Verb::evict, .name = "a"};
+    EXPECT_TRUE(test::succeeded(admit("rpmemd --evict a", evicts)));
+    EXPECT_TRUE(evicts.sees_sessions);
+    // What the client did not ask for is not its own.
+    Configuration other{};
+    other.remove = "b";
+    EXPECT_TRUE(test::failed(admit("rpmemd --remove a", other), EACCES, "or ForceCommand in sshd"));
+    Configuration of_another_verb{};
+    of_another_verb.action = evicts.action;
+    EXPECT_TRUE(test::failed(admit("rpmemd --list", of_another_verb), EACCES, "--allow-admin in"));
+    Configuration restricted{};
+    restricted.restricted = true;
+    restricted.remove = "a";
+    EXPECT_TRUE(test::failed(admit("rpmemd --remove a", restricted), EACCES, "--allow-remove in"));
+    Configuration reads{};
+    reads.read_only = true;
+    reads.remove = "a";
+    EXPECT_FALSE(admit("rpmemd --remove a", reads));
+}
+
 TEST(ForcedCommand, TheOfferSurvivesOptionsThatAreIgnored) {
-    Configuration configuration{};
-    const auto admitted = admit("export RPMEMD_OFFER=1; rpmemd --log-level debug", configuration);
-    ASSERT_TRUE(admitted);
-    EXPECT_TRUE(admitted->knows_hello);
-    EXPECT_TRUE(test::contains(admitted->warning, "--log-level debug"));
+    for (const char* text :
+         {"export RPMEMD_OFFER=1; rpmemd --log-level debug", "rpmemd --log-level debug --offer"}) {
+        Configuration configuration{};
+        const auto admitted = admit(text, configuration);
+        ASSERT_TRUE(admitted);
+        EXPECT_TRUE(admitted->knows_hello);
+        EXPECT_TRUE(test::contains(admitted->warning, "--log-level debug"));
+    }
 }
 
 } // namespace

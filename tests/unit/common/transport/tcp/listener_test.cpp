@@ -181,7 +181,39 @@ TEST_F(ListenerTest, NobodyListens) {
     const ConnectOptions gone = options(0);
     stop();
     listener.reset();
-    EXPECT_TRUE(failed(connect_lane(session, gone, random), ECONNREFUSED, "nobody listens"));
+    EXPECT_TRUE(failed(connect_lane(session, gone, random), ECONNREFUSED,
+                       "nobody listens there, or a firewall rejects the port"));
+}
+
+// A firewall that drops the packets of a lane looks like this: nobody answers. Either time-out may
+// be the shorter one. The kernel ends the wait with the default settings, and does not know why.
+TEST_F(ListenerTest, WhereNothingAnswersAFirewallMayBeWhy) {
+    // A backlog that is full: the kernel drops further connections.
+    const UniqueFd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{.sin_family = AF_INET,
+                        .sin_port = 0,
+                        .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)},
+                        .sin_zero = {}};
+    socklen_t size = sizeof(address);
+    auto* const name = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(::bind(full.get(), name, size), 0);
+    ASSERT_EQ(::listen(full.get(), 0), 0);
+    ASSERT_EQ(::getsockname(full.get(), name, &size), 0);
+    std::vector<UniqueFd> fillers;
+    for (int ready = 1; ready == 1;) {
+        fillers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        static_cast<void>(::connect(fillers.back().get(), name, size));
+        pollfd connected{fillers.back().get(), POLLOUT, 0};
+        ready = ::poll(&connected, 1, 100);
+    }
+    ConnectOptions dropped = options(0, "127.0.0.1", std::chrono::milliseconds(300));
+    dropped.address.port = ntohs(address.sin_port);
+    EXPECT_TRUE(failed(connect_lane(session, dropped, random), ETIMEDOUT,
+                       "(firewall)? (waited 300 ms, RPMEM_CONNECT_TIMEOUT)"));
+    dropped.limits.time = patience;
+    dropped.peer_timeout = std::chrono::milliseconds(500);
+    EXPECT_TRUE(failed(connect_lane(session, dropped, random), ETIMEDOUT,
+                       "(firewall)? (waited 500 ms, RPMEM_PEER_TIMEOUT)"));
 }
 
 // As if another program had the port.

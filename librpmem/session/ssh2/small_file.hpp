@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This user, and the small files of the user's that matter to ssh.
+// Small files of the user: keys and known hosts.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -11,14 +11,6 @@
 #include <string>
 
 namespace rpmem::initiator::ssh2 {
-
-struct Account {
-    std::string name;
-    std::string home;
-};
-
-// As the user database has it, which is what ssh(1) goes by too.
-Result<Account> current_account();
 
 struct SmallFile {
     SecretText content; // it may be a private key

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "librpmem/session/ssh2/account.hpp"
+#include "librpmem/session/ssh2/small_file.hpp"
 
 #include "common/base/io.hpp"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 namespace rpmem::initiator::ssh2 {
-
-Result<Account> current_account() {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16384> buffer;
-    const int code = ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
-    if (!found)
-        return fail(ErrorClass::caller_fault, code != 0 ? code : ENOENT,
-                    "the user number {} is not in the user database, so there is no user name and "
-                    "no home directory; see getpwuid(3)",
-                    ::geteuid());
-    return Account{entry.pw_name, entry.pw_dir};
-}
 
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
     // To open a pipe must not mean to wait for its writer.
