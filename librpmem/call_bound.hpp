@@ -41,9 +41,9 @@ public:
     // The same if the call's operation got further than it did in any session before. Without the
     // comparison, a session that always dies at the same place would be made for ever.
     void renew_beyond(std::uint64_t acknowledged) {
-        if (acknowledged > most_acknowledged_)
+        if (acknowledged > max_acknowledged_)
             renew();
-        most_acknowledged_ = std::max(most_acknowledged_, acknowledged);
+        max_acknowledged_ = std::max(max_acknowledged_, acknowledged);
     }
 
     [[nodiscard]] bool has_begun() const { return begun_.has_value(); }
@@ -111,7 +111,7 @@ private:
         bool is_last = false; // the last try has begun, and the deadline is its own
     };
     std::optional<Begun> begun_;
-    std::uint64_t most_acknowledged_ = 0;
+    std::uint64_t max_acknowledged_ = 0;
 };
 
 } // namespace rpmem::initiator

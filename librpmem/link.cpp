@@ -114,10 +114,10 @@ std::string Link::name() const {
 }
 
 std::string Link::limit() const {
-    const milliseconds most = max_time_;
-    return fmt::format("{} ms, {}", most.count(),
-                       most < settings_.reconnect_timeout ? "the limit of rpmem_close()"
-                                                          : "RPMEM_RECONNECT_TIMEOUT");
+    const milliseconds max = max_time_;
+    return fmt::format("{} ms, {}", max.count(),
+                       max < settings_.reconnect_timeout ? "the limit of rpmem_close()"
+                                                         : "RPMEM_RECONNECT_TIMEOUT");
 }
 
 CallTimes Link::times() {

@@ -47,7 +47,7 @@ public:
         : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
           output_(channel.output), resumes_(handshake.agreement.resume),
           silence_(
-              std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::least_silence)),
+              std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::min_silence)),
           statistics_(configuration.stats_dir, log),
           session_(
               configuration, channel.addresses, std::move(handshake),

@@ -28,7 +28,7 @@ Result<wire::Hello> make_hello(const NodeCapabilities& capabilities) {
         hello.capabilities &= ~wire::capability_tls;
     hello.providers = capabilities.providers;
     hello.addresses = capabilities.addresses;
-    hello.lanes = most_lanes;
+    hello.lanes = max_lanes;
     transport::SystemRandom random;
     RPMEM_TRY(random.fill(hello.secret));
     return hello;

@@ -15,10 +15,10 @@
 namespace rpmem::target {
 
 // Most bytes of data in one message, of whatever protocol.
-inline constexpr std::uint32_t most_inline_bytes = 512 * 1024;
+inline constexpr std::uint32_t max_inline_bytes = 512 * 1024;
 
 // Of a session.
-inline constexpr std::uint32_t most_lanes = 1024;
+inline constexpr std::uint32_t max_lanes = 1024;
 
 // The capabilities that this node offers to clients. They are found without libfabric, which takes
 // a while to load, and may know better.

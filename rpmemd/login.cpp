@@ -10,7 +10,7 @@ namespace rpmem::target {
 
 std::string text_of(std::span<const char> field) {
     return printable({field.begin(), std::find(field.begin(), field.end(), '\0')})
-        .substr(0, most_record_text);
+        .substr(0, max_record_text);
 }
 
 Result<Owner> owner_of(const wire::LoginRequest& request,

@@ -53,11 +53,11 @@ Granted<> check_request(const PoolRequest& request, const wire::Agreement& agree
         return refuse(wire::Status::provider_not_supported,
                       "lanes without TLS are refused here (tls = require); set RPMEM_TLS=on at "
                       "the initiator, and let tcp serve");
-    if (request.inline_size > most_inline_bytes)
+    if (request.inline_size > max_inline_bytes)
         return refuse(wire::Status::bad_protocol,
                       fmt::format("messages of {} bytes of inline data were asked for; the limit "
                                   "is {}",
-                                  request.inline_size, most_inline_bytes));
+                                  request.inline_size, max_inline_bytes));
     return {};
 }
 

@@ -97,7 +97,7 @@ Granted<> Session::log_in(const wire::LoginRequest& request) {
 }
 
 Granted<> Session::enter(const Owner& owner, InitiatorName initiator) {
-    initiator.address = printable(client_address_).substr(0, most_record_text);
+    initiator.address = printable(client_address_).substr(0, max_record_text);
     initiator_ = initiator.host.empty() ? initiator.address : initiator.host;
     const auto entered = registration_.enter(
         {.owner = owner, .generation = generation_, .initiator = std::move(initiator)});
@@ -211,7 +211,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
         return TcpLaneServer::start(
             {.addresses = arrival_addresses(own_address_, configuration_.addresses),
              .ports = {configuration_.first_port, configuration_.last_port},
-             .lanes = std::min(request.lanes, most_lanes),
+             .lanes = std::min(request.lanes, max_lanes),
              .workers = configuration_.threads,
              .spin_time = spin_time,
              .peer_timeout = configuration_.peer_timeout,

@@ -16,7 +16,7 @@
 namespace rpmem {
 namespace {
 
-constexpr std::size_t most_addresses = 8;
+constexpr std::size_t max_addresses = 8;
 
 constexpr std::size_t ipv4_size = 4;
 
@@ -144,7 +144,7 @@ std::string text_of(const HostAddress& address) {
 Result<std::vector<std::string>> resolve(const std::string& host, std::chrono::milliseconds time) {
     RPMEM_ASSIGN(const AddressList found, look_up(host, "", AF_UNSPEC, time));
     std::vector<std::string> addresses;
-    for (const addrinfo* one = found.get(); one && addresses.size() < most_addresses;
+    for (const addrinfo* one = found.get(); one && addresses.size() < max_addresses;
          one = one->ai_next) {
         std::array<char, NI_MAXHOST> text{};
         if (::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(), nullptr, 0,

@@ -24,7 +24,7 @@ namespace {
 // Somebody may have stopped reading what this process prints.
 constexpr int write_milliseconds = 100;
 // As much as a pipe that poll(2) calls writable takes without waiting.
-constexpr std::size_t longest_line = PIPE_BUF;
+constexpr std::size_t max_line = PIPE_BUF;
 
 // In the order of LogLevel. Spdlog has no notice, which lies between warning and info.
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::off,  spdlog::level::err,
@@ -53,9 +53,9 @@ private:
             return;
         spdlog::memory_buf_t line;
         formatter_->format(message, line);
-        if (!file_ && line.size() > longest_line) {
-            line.resize(longest_line);
-            line[longest_line - 1] = '\n';
+        if (!file_ && line.size() > max_line) {
+            line.resize(max_line);
+            line[max_line - 1] = '\n';
         }
         write_line(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()});
     }

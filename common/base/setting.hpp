@@ -106,37 +106,42 @@ constexpr auto row_of(const Setting& setting) {
                                                                                   into<member>};
 }
 template <auto member>
-constexpr auto text_row(std::string_view name, std::string_view usual, std::string_view help) {
+constexpr auto text_row(std::string_view name, std::string_view default_value,
+                        std::string_view help) {
     return row_of<member>(
-        {.name = name, .kind = SettingKind::text, .default_value = usual, .help = help});
+        {.name = name, .kind = SettingKind::text, .default_value = default_value, .help = help});
 }
 template <auto member>
-constexpr auto choice_row(std::string_view name, std::string_view words, std::string_view usual,
-                          std::string_view help, std::string_view placeholder = "") {
+constexpr auto choice_row(std::string_view name, std::string_view words,
+                          std::string_view default_value, std::string_view help,
+                          std::string_view placeholder = "") {
     return row_of<member>({.name = name,
                            .kind = SettingKind::choice,
-                           .default_value = usual,
+                           .default_value = default_value,
                            .help = help,
                            .words = words,
                            .placeholder = placeholder});
 }
-// USUAL decides for the words: 0 and 1, or no and yes.
+// DEFAULT_VALUE decides for the words: 0 and 1, or no and yes.
 template <auto member>
-constexpr auto switch_row(std::string_view name, std::string_view usual, std::string_view help) {
-    return row_of<member>({.name = name,
-                           .kind = SettingKind::boolean,
-                           .default_value = usual,
-                           .help = help,
-                           .words = usual == "0" || usual == "1" ? "0|1" : "no|yes"});
+constexpr auto switch_row(std::string_view name, std::string_view default_value,
+                          std::string_view help) {
+    return row_of<member>(
+        {.name = name,
+         .kind = SettingKind::boolean,
+         .default_value = default_value,
+         .help = help,
+         .words = default_value == "0" || default_value == "1" ? "0|1" : "no|yes"});
 }
 // Bounds are those that most times of both ends have, in milliseconds.
 template <auto member>
-constexpr auto timeout_row(std::string_view name, std::string_view usual, std::string_view help,
-                           std::string_view unit, std::string_view placeholder = "",
-                           std::uint64_t least = 1000, std::uint64_t most = 3600000) {
+constexpr auto timeout_row(std::string_view name, std::string_view default_value,
+                           std::string_view help, std::string_view unit,
+                           std::string_view placeholder = "", std::uint64_t least = 1000,
+                           std::uint64_t most = 3600000) {
     return row_of<member>({.name = name,
                            .kind = SettingKind::number,
-                           .default_value = usual,
+                           .default_value = default_value,
                            .help = help,
                            .minimum = least,
                            .maximum = most,

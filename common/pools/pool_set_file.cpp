@@ -16,16 +16,16 @@ namespace {
 
 constexpr std::string_view first_line = "PMEMPOOLSET";
 constexpr std::string_view blanks = " \t";
-constexpr std::size_t longest_quote = 120;
+constexpr std::size_t max_quote = 120;
 
 // A file may hold anything: a message quotes short, printable text of it.
 std::string quoted(std::string_view text) {
     std::string result;
-    for (const char character : text.substr(0, longest_quote)) {
+    for (const char character : text.substr(0, max_quote)) {
         const auto byte = static_cast<unsigned char>(character);
         result += byte < 0x20 || byte == 0x7f ? '?' : character;
     }
-    return text.size() > longest_quote ? result + "..." : result;
+    return text.size() > max_quote ? result + "..." : result;
 }
 
 // A word that starts with '#' ends the line.

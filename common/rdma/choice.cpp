@@ -10,12 +10,12 @@ namespace rpmem::rdma {
 namespace {
 
 // Of the kernel (IB_DEVICE_NAME_MAX), the final NUL not counted.
-constexpr std::size_t longest_name = 63;
-constexpr std::size_t most_devices = 64;
+constexpr std::size_t max_name = 63;
+constexpr std::size_t max_devices = 64;
 constexpr unsigned largest_port = 255;
 
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= longest_name &&
+    return !text.empty() && text.size() <= max_name &&
            std::ranges::all_of(text,
                                [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
 }
@@ -40,7 +40,7 @@ Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
     for (std::string_view rest = text; !trimmed(text).empty();) {
         const auto comma = rest.find(',');
         auto device = parse_device(trimmed(rest.substr(0, comma)));
-        if (!device || devices.size() == most_devices)
+        if (!device || devices.size() == max_devices)
             return invalid("\"{}\" is not a list of devices; write NAME or NAME:PORT, several "
                            "separated by commas, as in mlx5_0:1,mlx5_1",
                            text);

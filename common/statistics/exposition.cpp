@@ -55,7 +55,7 @@ void Exposition::histogram(const Labels& labels, const CallTotals& totals,
     with_bound.emplace_back("le", "");
     for (const double bound : bounds) {
         while (bucket < buckets &&
-               static_cast<double>(least_of(bucket + 1)) * seconds_of_tick <= bound)
+               static_cast<double>(min_of(bucket + 1)) * seconds_of_tick <= bound)
             calls += totals.calls[bucket++];
         with_bound.back().second = fmt::format("{}", bound);
         line("_bucket", with_bound, fmt::format("{}", calls));

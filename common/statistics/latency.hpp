@@ -30,7 +30,7 @@ inline constexpr std::uint64_t longest = (std::uint64_t{1} << 40) - 1;
 inline constexpr std::size_t buckets = bucket_of(longest) + 1;
 
 // The least time of BUCKET; of the one behind the last: what no time reaches.
-[[nodiscard]] constexpr std::uint64_t least_of(std::size_t bucket) {
+[[nodiscard]] constexpr std::uint64_t min_of(std::size_t bucket) {
     const std::size_t power = bucket / steps;
     return ((std::uint64_t{bucket % steps} + steps) << power) - steps;
 }
@@ -48,7 +48,7 @@ using Counts = std::array<std::uint64_t, buckets>;
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
         seen += static_cast<double>(counts[bucket]);
         if (seen >= wanted)
-            return least_of(bucket + 1) - 1;
+            return min_of(bucket + 1) - 1;
     }
     return 0;
 }

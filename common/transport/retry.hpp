@@ -10,7 +10,7 @@
 namespace rpmem::transport {
 
 inline constexpr std::chrono::milliseconds first_retry_pause{50};
-inline constexpr std::chrono::milliseconds longest_retry_pause{1000};
+inline constexpr std::chrono::milliseconds max_retry_pause{1000};
 
 // After TRIES in vain, from 1 on. RANDOM: any 32 random bits, which choose between half of the
 // pause and all of it. Without them, lanes that were refused together come back together, and only
@@ -19,7 +19,7 @@ inline constexpr std::chrono::milliseconds longest_retry_pause{1000};
                                                               std::uint32_t random) {
     const unsigned doublings = std::min(tries > 0 ? tries - 1 : 0, 5U);
     const std::chrono::microseconds half =
-        std::min(longest_retry_pause, first_retry_pause * (1U << doublings)) / 2;
+        std::min(max_retry_pause, first_retry_pause * (1U << doublings)) / 2;
     return half +
            std::chrono::microseconds(static_cast<std::uint64_t>(half.count()) * random >> 32);
 }

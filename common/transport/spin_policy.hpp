@@ -25,15 +25,15 @@ public:
             return;
         if (now - began <= time_) {
             in_vain_ = 0;
-        } else if (++in_vain_ >= most_in_vain) {
-            in_vain_ = most_in_vain - 1; // one more try will do to tell
+        } else if (++in_vain_ >= max_in_vain) {
+            in_vain_ = max_in_vain - 1; // one more try will do to tell
             resumes_ = now + pause;
         }
     }
 
 private:
     // Enough for a peer that is late now and then.
-    static constexpr unsigned most_in_vain = 4;
+    static constexpr unsigned max_in_vain = 4;
     // A try in vain costs half a percent of it, with the default of RPMEM_SPIN_TIME.
     static constexpr std::chrono::milliseconds pause{10};
 

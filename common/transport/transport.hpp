@@ -81,7 +81,7 @@ enum class More { none, follows };
 // and read without the peer's processor.
 struct Abilities {
     bool direct = false;
-    std::size_t most_bytes = 0; // of one direct write or read
+    std::size_t max_bytes = 0; // of one direct write or read
     // Reaches a direct read, where others may not; empty: frames read instead.
     std::span<std::byte> bounce_buffer{};
 };

@@ -16,13 +16,13 @@ auto taken(Queue& queue, typename Queue::iterator place) {
 } // namespace
 
 UnprovenSlots::UnprovenSlots() {
-    silent_.reserve(most_silent);
-    known_.reserve(most_known);
+    silent_.reserve(max_silent);
+    known_.reserve(max_known);
 }
 
 std::optional<UnprovenSlots::Id> UnprovenSlots::arrived(Id id, Time now) {
     std::optional<Id> ended;
-    if (silent_.size() == most_silent)
+    if (silent_.size() == max_silent)
         ended = taken(silent_, silent_.begin()).id;
     silent_.push_back({.id = id, .arrived = now, .since = now});
     return ended;
@@ -34,7 +34,7 @@ UnprovenSlots::Admission UnprovenSlots::recognised(Id id, Time now) {
         return {};
     Slot slot = taken(silent_, place);
     Admission admission;
-    if (known_.size() == most_known) {
+    if (known_.size() == max_known) {
         if (now - known_.front().since < shortest_known)
             return {};
         admission.ended = taken(known_, known_.begin()).id;
@@ -55,7 +55,7 @@ std::optional<UnprovenSlots::Expired> UnprovenSlots::expired(Time now) {
     for (Queue* const queue : {&silent_, &known_})
         // Not always the first: a later connection may have been known earlier.
         if (const auto place = std::ranges::min_element(*queue, {}, &Slot::arrived);
-            place != queue->end() && now - place->arrived >= longest_unproven)
+            place != queue->end() && now - place->arrived >= unproven_timeout)
             return Expired{.id = taken(*queue, place).id, .known = queue == &known_};
     return std::nullopt;
 }
@@ -64,7 +64,7 @@ std::optional<UnprovenSlots::Time> UnprovenSlots::deadline() const {
     std::optional<Time> first;
     for (const Queue* const queue : {&silent_, &known_})
         for (const Slot& slot : *queue)
-            first = std::min(first.value_or(Time::max()), slot.arrived + longest_unproven);
+            first = std::min(first.value_or(Time::max()), slot.arrived + unproven_timeout);
     return first;
 }
 

@@ -14,11 +14,11 @@ namespace rpmem::transport {
 
 // The bytes of an honest first message come right behind its connection, so that a short stay is
 // enough; a stranger holds none of these for longer than 64 other connections take to arrive.
-inline constexpr std::size_t most_silent = 64;
+inline constexpr std::size_t max_silent = 64;
 // The steps that follow take round trips, and have their own slots: strangers cannot get there.
-inline constexpr std::size_t most_known = 64;
+inline constexpr std::size_t max_known = 64;
 // Since accept(2), whatever the peer does.
-inline constexpr std::chrono::seconds longest_unproven{10};
+inline constexpr std::chrono::seconds unproven_timeout{10};
 // For the round trips of an honest one, while others want its slot.
 inline constexpr std::chrono::seconds shortest_known{1};
 

@@ -74,9 +74,9 @@ decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
                               .payload = get_word<std::uint32_t>(bytes.data() + 4),
                               .frames = get_word<std::uint32_t>(bytes.data() + 8),
                               .reads = get_word<std::uint32_t>(bytes.data() + 12)};
-    const bool works = credits.bytes >= least_credit_bytes && credits.payload >= word &&
+    const bool works = credits.bytes >= min_credit_bytes && credits.payload >= word &&
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
-                       credits.frames <= most_credit_frames && credits.reads > 0;
+                       credits.frames <= max_credit_frames && credits.reads > 0;
     return works ? std::optional(credits) : std::nullopt;
 }
 

@@ -61,7 +61,7 @@ enum class ErrorKind : std::uint32_t {
 [[nodiscard]] constexpr std::uint64_t offset_of_error(ErrorKind kind, std::uint32_t code) {
     return static_cast<std::uint64_t>(kind) << 32 | code;
 }
-inline constexpr std::size_t most_error_text = 512; // bytes
+inline constexpr std::size_t max_error_text = 512; // bytes
 
 // The error text for a header that decode_frame_header() refuses.
 inline constexpr std::string_view damaged_header =
@@ -107,9 +107,9 @@ inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_siz
     const std::uint64_t size = frame_header_size + payload_of(header);
     return size < least ? least : size;
 }
-inline constexpr std::uint32_t least_credit_bytes = 64 * 1024;
+inline constexpr std::uint32_t min_credit_bytes = 64 * 1024;
 // An initiator remembers the range of each frame without an ack.
-inline constexpr std::uint32_t most_credit_frames = 4096;
+inline constexpr std::uint32_t max_credit_frames = 4096;
 
 // Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);

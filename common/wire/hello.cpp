@@ -61,9 +61,9 @@ Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
     if (reader.rest().size() < count_size)
         return malformed_hello("its addresses are missing");
     const auto count = reader.big_endian<std::uint32_t>();
-    if (count > most_hello_addresses || reader.rest().size() < count * address_size)
+    if (count > max_hello_addresses || reader.rest().size() < count * address_size)
         return malformed_hello("{} addresses; {} is the most, and {} bytes are left", count,
-                               most_hello_addresses, reader.rest().size());
+                               max_hello_addresses, reader.rest().size());
     std::vector<HostAddress> addresses;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto family = reader.big_endian<std::uint32_t>();
@@ -100,7 +100,7 @@ Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::siz
 std::vector<std::byte> encode(const Hello& hello) {
     const bool has_addresses = (hello.capabilities & capability_addresses) != 0;
     const auto addresses =
-        std::span(hello.addresses).first(std::min(hello.addresses.size(), most_hello_addresses));
+        std::span(hello.addresses).first(std::min(hello.addresses.size(), max_hello_addresses));
     const bool has_secret = (hello.capabilities & capability_lane_frames) != 0;
     const std::size_t size = hello_size +
                              (has_addresses ? count_size + addresses.size() * address_size : 0) +

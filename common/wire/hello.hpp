@@ -40,7 +40,7 @@ inline constexpr std::size_t hello_answer_size = 16;
 inline constexpr std::size_t hello_size_field = 4;
 inline constexpr std::size_t max_hello_size = 1024;
 
-inline constexpr std::size_t most_hello_addresses = 8;
+inline constexpr std::size_t max_hello_addresses = 8;
 
 // Bits of the capabilities.
 // 1 to 64 had a meaning in versions that were never released.
@@ -80,7 +80,7 @@ struct Hello {
     std::uint32_t providers = 0; // bit N-1: provider number N may be asked for
     std::uint32_t lanes = 0;     // most lanes of a session
     // Of the daemon: the one on which ssh has arrived comes first. Only with capability_addresses,
-    // and most_hello_addresses at most: what is beyond is not sent.
+    // and max_hello_addresses at most: what is beyond is not sent.
     std::vector<HostAddress> addresses;
     // Of this session, known to nobody else. Only with capability_lane_frames.
     SessionSecret secret{};

@@ -11,15 +11,15 @@ namespace {
 constexpr std::uint32_t last_errno = 4095;
 
 // More would need memory for nothing: so many small frames are a megabyte.
-constexpr std::uint32_t most_frames = 1024;
+constexpr std::uint32_t max_frames = 1024;
 
 bool is_within(const FrameHeader& header, std::uint64_t size) {
     return header.offset <= size && header.length <= size - header.offset;
 }
 
 LaneTerms bounded(LaneTerms terms) {
-    terms.credits.frames = std::min(terms.credits.frames, most_frames);
-    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, most_reads);
+    terms.credits.frames = std::min(terms.credits.frames, max_frames);
+    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, max_reads);
     return terms;
 }
 
@@ -133,7 +133,7 @@ bool ResponseRules::check_others(const FrameHeader& header, std::string& why) co
         return check_data(header, why);
     case FrameType::error: {
         const std::uint64_t code = header.offset & 0xffffffff;
-        if (header.length <= most_error_text && code > 0 && code <= last_errno)
+        if (header.length <= max_error_text && code > 0 && code <= last_errno)
             return true;
         why = fmt::format("sent an error with code {} and {} bytes of text", code, header.length);
         return false;
@@ -146,7 +146,7 @@ bool ResponseRules::check_others(const FrameHeader& header, std::string& why) co
 }
 
 bool ResponseRules::check_data(const FrameHeader& header, std::string& why) const {
-    const FrameHeader& oldest = open_reads_[reads_ended_ % most_reads];
+    const FrameHeader& oldest = open_reads_[reads_ended_ % max_reads];
     if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
         header.length == oldest.length)
         return true;
@@ -156,7 +156,7 @@ bool ResponseRules::check_data(const FrameHeader& header, std::string& why) cons
 }
 
 void ResponseRules::read_complete() {
-    read_bytes_ -= open_reads_[reads_ended_ % most_reads].length;
+    read_bytes_ -= open_reads_[reads_ended_ % max_reads].length;
     --reads_;
     ++reads_ended_;
 }

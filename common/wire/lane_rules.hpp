@@ -22,7 +22,7 @@ struct LaneTerms {
 };
 
 // Reads of a lane that may be without data, whatever the credits say.
-inline constexpr std::size_t most_reads = 16;
+inline constexpr std::size_t max_reads = 16;
 
 // A target's view of what an initiator sends.
 class RequestRules {
@@ -83,7 +83,7 @@ public:
     [[nodiscard]] std::uint32_t reads() const { return reads_; }
     // How the reads without data are counted: the oldest is number 0 of the first.
     [[nodiscard]] std::uint64_t reads_ended() const { return reads_ended_; }
-    [[nodiscard]] std::uint32_t most_payload() const { return terms_.credits.payload; }
+    [[nodiscard]] std::uint32_t max_payload() const { return terms_.credits.payload; }
     // VISIT(offset, length) for each frame with a range that has no ack yet, the oldest first.
     void each_unacknowledged(auto visit) const {
         for (std::size_t index = 0; index < frame_count_; ++index) {
@@ -118,7 +118,7 @@ private:
     std::size_t first_frame_ = 0;
     std::uint32_t frame_count_ = 0;
     std::uint64_t weight_ = 0;
-    std::array<FrameHeader, most_reads> open_reads_{};
+    std::array<FrameHeader, max_reads> open_reads_{};
     std::uint32_t reads_ = 0;
     std::uint64_t reads_ended_ = 0;
     std::uint64_t read_bytes_ = 0;
@@ -139,7 +139,7 @@ inline FrameHeader ResponseRules::add(FrameType type, std::uint8_t flags, std::u
         .type = type, .flags = flags, .length = length, .offset = offset, .number = last_ + 1};
     last_ = header.number;
     if (type == FrameType::read) {
-        open_reads_[(reads_ended_ + reads_) % most_reads] = header;
+        open_reads_[(reads_ended_ + reads_) % max_reads] = header;
         ++reads_;
         read_bytes_ += length;
         return header;

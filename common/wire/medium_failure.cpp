@@ -11,8 +11,8 @@
 namespace rpmem::wire {
 namespace {
 
-constexpr std::size_t least_size = response_header_size + 8 + 8 + 4 + 4 + 4;
-constexpr std::size_t most_size = least_size + most_part_bytes + most_medium_failure_text;
+constexpr std::size_t min_size = response_header_size + 8 + 8 + 4 + 4 + 4;
+constexpr std::size_t max_size = min_size + max_part_bytes + max_medium_failure_text;
 
 // The largest errno value that Linux has room for.
 constexpr std::uint32_t largest_errno = 4095;
@@ -31,9 +31,9 @@ std::string text_of(std::span<const std::byte> bytes) {
 } // namespace
 
 Bytes encode(const MediumFailure& failure) {
-    const auto part = std::string_view(failure.part).substr(0, most_part_bytes);
-    const auto text = std::string_view(failure.text).substr(0, most_medium_failure_text);
-    const std::size_t size = least_size + part.size() + text.size();
+    const auto part = std::string_view(failure.part).substr(0, max_part_bytes);
+    const auto text = std::string_view(failure.text).substr(0, max_medium_failure_text);
+    const std::size_t size = min_size + part.size() + text.size();
     ByteWriter writer(size);
     writer.number(Status::medium_failed);
     writer.number(MessageType::medium_failure);
@@ -63,9 +63,9 @@ Result<std::size_t> decode_medium_failure_size(std::span<const std::byte> header
                                         response_header_size);
     ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // behind status and type
     const auto size = reader.big_endian<std::uint64_t>();
-    if (size < least_size || size > most_size)
-        return malformed_medium_failure("its size field is {}, it must be {} to {}", size,
-                                        least_size, most_size);
+    if (size < min_size || size > max_size)
+        return malformed_medium_failure("its size field is {}, it must be {} to {}", size, min_size,
+                                        max_size);
     return static_cast<std::size_t>(size);
 }
 
@@ -87,7 +87,7 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     if (code == 0 || code > largest_errno)
         return malformed_medium_failure("its errno value is {}, it must be 1 to {}", code,
                                         largest_errno);
-    if (part_size > most_part_bytes || text_size > most_medium_failure_text ||
+    if (part_size > max_part_bytes || text_size > max_medium_failure_text ||
         rest.size() != std::size_t{part_size} + text_size)
         return malformed_medium_failure(
             "a path of {} bytes and a text of {} do not fill its last {} bytes", part_size,

@@ -13,8 +13,8 @@
 
 namespace rpmem::wire {
 
-inline constexpr std::size_t most_part_bytes = 4096;         // a path, see PATH_MAX
-inline constexpr std::size_t most_medium_failure_text = 512; // bytes of one sentence
+inline constexpr std::size_t max_part_bytes = 4096;         // a path, see PATH_MAX
+inline constexpr std::size_t max_medium_failure_text = 512; // bytes of one sentence
 // For one who learns the offset in a signal handler: 8 bytes, big-endian.
 inline constexpr std::size_t place_of_offset_in_medium_failure = response_header_size;
 

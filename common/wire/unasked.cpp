@@ -43,7 +43,7 @@ Bytes encode_target_heartbeat() {
 }
 
 Bytes encode_notice(const std::string& text) {
-    const auto cut = std::string_view(text).substr(0, most_notice_bytes);
+    const auto cut = std::string_view(text).substr(0, max_notice_bytes);
     const std::size_t size = response_header_size + cut.size();
     ByteWriter writer(size);
     put_unasked(writer, MessageType::notice, size);
@@ -55,11 +55,11 @@ Result<std::size_t> decode_notice_size(std::span<const std::byte> header) {
     if (header.size() == response_header_size) {
         ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // behind status and type
         const auto size = reader.big_endian<std::uint64_t>();
-        if (size > response_header_size && size <= response_header_size + most_notice_bytes)
+        if (size > response_header_size && size <= response_header_size + max_notice_bytes)
             return static_cast<std::size_t>(size - response_header_size);
     }
     return fail(ErrorClass::target_refused, EBADMSG,
-                "malformed NOTICE message: its text must have 1 to {} bytes", most_notice_bytes);
+                "malformed NOTICE message: its text must have 1 to {} bytes", max_notice_bytes);
 }
 
 } // namespace rpmem::wire

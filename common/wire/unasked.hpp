@@ -14,12 +14,12 @@
 
 namespace rpmem::wire {
 
-inline constexpr std::size_t most_notice_bytes = 512; // of one sentence
+inline constexpr std::size_t max_notice_bytes = 512; // of one sentence
 
 // How often each end tells that it lives; and how long the other end may be silent at least,
 // whatever its peer-timeout says: some beats may be late.
 inline constexpr std::chrono::seconds heartbeat_interval{1};
-inline constexpr std::chrono::seconds least_silence{4};
+inline constexpr std::chrono::seconds min_silence{4};
 
 // The type of such a message, by its header: medium_failure, target_heartbeat or notice. Nothing:
 // the header is that of a response, or of nothing.

@@ -16,10 +16,10 @@ using wire::FrameType;
 
 // Large, because each costs a frame, and may cost the target an msync(2); yet the target makes one
 // durable while the next is on its way.
-constexpr std::size_t most_written = std::size_t{1024} * 1024;
+constexpr std::size_t max_written = std::size_t{1024} * 1024;
 
 // Large ones are quick, and the next should follow before it has ended.
-constexpr std::size_t most_read = std::size_t{1024} * 1024;
+constexpr std::size_t max_read = std::size_t{1024} * 1024;
 
 } // namespace
 
@@ -50,10 +50,10 @@ int FrameLane::let_data_arrive() {
 int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8_t last_flags) {
     if (const int code = let_data_arrive())
         return code;
-    const std::size_t most = std::min(most_written, connection_->abilities().most_bytes);
+    const std::size_t most = std::min(max_written, connection_->abilities().max_bytes);
     while (length > 0) {
         const std::size_t size = std::min(length, most);
-        if (written_.size() == most_unconfirmed_writes)
+        if (written_.size() == max_unconfirmed_writes)
             if (const int code = confirm_writes())
                 return code;
         if (const int code = post_directly([&] {
@@ -95,7 +95,7 @@ int FrameLane::confirm_writes() {
 int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::size_t length) {
     if (const int code = let_data_arrive())
         return code;
-    const std::size_t most = std::min(most_read, connection_->abilities().most_bytes);
+    const std::size_t most = std::min(max_read, connection_->abilities().max_bytes);
     while (length > 0) {
         const std::size_t size = std::min(length, most);
         if (const int code = post_directly([&] {

@@ -13,10 +13,10 @@ namespace rpmem::initiator {
 namespace {
 
 // A message and its answer, a read, and a write: less and a lane cannot work.
-constexpr std::size_t least_queue_size = 4;
+constexpr std::size_t min_queue_size = 4;
 
 std::size_t queue_size_of(const Settings& settings) {
-    return std::max<std::size_t>(settings.work_queue_size, least_queue_size);
+    return std::max<std::size_t>(settings.work_queue_size, min_queue_size);
 }
 
 // 1.12.1's library leaves longer strict ranges to RDMA over sockets: its daemon answers each
@@ -48,7 +48,7 @@ Result<std::unique_ptr<LazyLanes>> FabricLanes::open(const LanesRequest& request
 FabricLanes::~FabricLanes() { end_all(); }
 
 Result<> FabricLanes::set_up() {
-    const std::size_t received = request_.proof ? transport::most_lane_messages : 1;
+    const std::size_t received = request_.proof ? transport::max_lane_messages : 1;
     RPMEM_ASSIGN(provider_, fabric::search_to_connect(*request_.kind, request_.host,
                                                       std::to_string(request_.port),
                                                       {queue_size_of(settings_), received},
@@ -92,7 +92,7 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                  .descriptor = pool_region_.descriptor(),
                  .remote = request_.remote},
         .queue = std::min(provider_.queues.send, queue_size_of(settings_)),
-        .most_payload = request_.inline_size};
+        .max_payload = request_.inline_size};
     const transport::ConnectLimits limits{context.time, request_.watch};
     const std::string where = fmt::format("in-band connection of lane {} to {} port {}", index,
                                           request_.host, request_.port);
@@ -102,7 +102,7 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect_by(unsigned index,
                                                       {.lane = index,
                                                        .generation = request_.proof->generation,
                                                        .transport = wire::Provider::verbs},
-                                                      target, where, limits, most_read_piece)
+                                                      target, where, limits, max_read_piece)
                      : transport::connect_lane_of_0_1(index, target, where, limits));
     const wire::LaneTerms terms{.credits = opened.credits,
                                 .pool_size = request_.pool_size,

@@ -19,7 +19,7 @@ using wire::FrameType;
 // Small ranges wait for others until there are so many bytes of them: a call to the network takes
 // as long as to copy some tens of kilobytes. With their headers they fit into the 64 KiB that the
 // kernel hands to a device at once.
-constexpr std::size_t most_coalesced = std::size_t{60} * 1024;
+constexpr std::size_t max_coalesced = std::size_t{60} * 1024;
 constexpr std::size_t small_range = std::size_t{16} * 1024;
 
 constexpr std::size_t whole_word = 8;
@@ -27,9 +27,9 @@ constexpr std::size_t whole_word = 8;
 } // namespace
 
 // So many pieces of a large range are under way that the target is always busy.
-std::size_t most_read_piece(std::size_t most_payload) {
-    constexpr std::size_t least_pieces = 4;
-    return std::max<std::size_t>(most_payload / least_pieces / whole_word * whole_word, whole_word);
+std::size_t max_read_piece(std::size_t max_payload) {
+    constexpr std::size_t min_pieces = 4;
+    return std::max<std::size_t>(max_payload / min_pieces / whole_word * whole_word, whole_word);
 }
 
 FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
@@ -45,7 +45,7 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
     // A range that can become durable without the target's processor does so.
     if (method_ == Method::appliance) {
         direct_ranges_.relaxed = 0;
-        written_.reserve(most_unconfirmed_writes);
+        written_.reserve(max_unconfirmed_writes);
     }
 }
 
@@ -62,7 +62,7 @@ FrameLane::~FrameLane() { connection_->close(); }
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
     if (goes_directly(length, relaxed))
         return write_directly(offset, length, 0);
-    const bool waits = length <= small_range && coalesced_ + length < most_coalesced;
+    const bool waits = length <= small_range && coalesced_ + length < max_coalesced;
     coalesced_ = waits ? coalesced_ + length : 0;
     return send(offset, length, 0, waits ? More::follows : More::none);
 }
@@ -115,7 +115,7 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
 
 [[gnu::always_inline]] inline int FrameLane::send(std::size_t offset, std::size_t length,
                                                   std::uint8_t last_flags, More last_more) {
-    if (length <= responses_.most_payload() - whole_word) [[likely]]
+    if (length <= responses_.max_payload() - whole_word) [[likely]]
         return post_now(FrameType::write, last_flags, offset, static_cast<std::uint32_t>(length),
                         last_more);
     return send_pieces(offset, length, last_flags, last_more);
@@ -124,7 +124,7 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
 // In frames that end at a word of the pool, which the target then stores as a whole.
 int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
                            More last_more) {
-    const std::size_t whole = responses_.most_payload() / whole_word * whole_word;
+    const std::size_t whole = responses_.max_payload() / whole_word * whole_word;
     while (length > 0) {
         const std::size_t size = std::min(length, whole - offset % whole_word);
         const bool is_last = size == length;
@@ -230,14 +230,14 @@ int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t leng
 }
 
 int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size_t length) {
-    const std::size_t most = most_read_piece(responses_.most_payload());
+    const std::size_t most = max_read_piece(responses_.max_payload());
     while (length > 0) {
         const auto size = static_cast<std::uint32_t>(std::min(length, most));
         while (!responses_.has_room(FrameType::read, size))
             if (const int code = wait_for_room())
                 return code;
-        places_[(responses_.reads_ended() + responses_.reads()) % wire::most_reads] = {destination,
-                                                                                       size};
+        places_[(responses_.reads_ended() + responses_.reads()) % wire::max_reads] = {destination,
+                                                                                      size};
         if (const int code = post(FrameType::read, 0, offset, size, More::none))
             return code;
         destination += size;
@@ -252,7 +252,7 @@ int FrameLane::read_pieces(std::byte* destination, std::size_t offset, std::size
 
 bool FrameLane::begin(const FrameHeader& header, std::span<std::byte>& place, std::string& why) {
     if (header.type == FrameType::data)
-        place = places_[responses_.reads_ended() % wire::most_reads];
+        place = places_[responses_.reads_ended() % wire::max_reads];
     return responses_.check(header, why);
 }
 

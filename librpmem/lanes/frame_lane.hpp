@@ -23,7 +23,7 @@ namespace rpmem::initiator {
 using transport::LossWatch;
 
 // Bytes that one frame reads at most.
-[[nodiscard]] std::size_t most_read_piece(std::size_t most_payload);
+[[nodiscard]] std::size_t max_read_piece(std::size_t max_payload);
 
 struct PoolRange {
     std::size_t offset;
@@ -95,7 +95,7 @@ public:
 
 private:
     // By the device alone. One more waits until a read behind them has confirmed them.
-    static constexpr std::size_t most_unconfirmed_writes = 1024;
+    static constexpr std::size_t max_unconfirmed_writes = 1024;
 
     // How ranges are written: by frames only; by the device, with a frame behind that asks for
     // durability; or by the device alone, which makes them durable (the appliance method).
@@ -160,8 +160,8 @@ private:
     std::uint64_t* waits_ = &own_waits_;
     std::uint64_t last_data_ = 0;    // number of the last frame that brings data
     std::vector<PoolRange> written_; // by the device alone, and not confirmed; never reallocated
-    std::array<std::span<std::byte>, wire::most_reads> places_{}; // of the reads without data
-    std::string last_words_;                                      // of the target
+    std::array<std::span<std::byte>, wire::max_reads> places_{}; // of the reads without data
+    std::string last_words_;                                     // of the target
 };
 
 } // namespace rpmem::initiator

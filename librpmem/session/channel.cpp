@@ -108,9 +108,9 @@ std::string Channel::output_there(std::size_t most) {
 
 void Channel::collect_error_text() {
     // There may be no end to it. A caller that waits for more comes again.
-    constexpr int most_reads = 16;
+    constexpr int max_reads = 16;
     std::array<char, 4096> buffer;
-    for (int i = 0; i < most_reads && streams_.error; ++i) {
+    for (int i = 0; i < max_reads && streams_.error; ++i) {
         const ssize_t got = ::read(streams_.error.get(), buffer.data(), buffer.size());
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;

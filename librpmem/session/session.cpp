@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds undo_time(5000);
 constexpr int last_errno = 4095;
 
 // Of what came instead of rpmemd's first words, to be quoted.
-constexpr std::size_t most_noise = 1024;
+constexpr std::size_t max_noise = 1024;
 
 // Whatever waits for input of its own looks like this.
 constexpr std::string_view never_started =
@@ -83,7 +83,7 @@ Result<> Session::await_ready(const Deadline& deadline) {
 // BEGINNING stands where the initial status should be.
 Failure Session::noise(std::span<const std::byte> beginning) {
     std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
-    text += channel_->output_there(most_noise);
+    text += channel_->output_there(max_noise);
     // A hello has the token of the session, which belongs into no log.
     const auto word = wire::encode_initial_status(wire::hello_status);
     const std::string_view hello(reinterpret_cast<const char*>(word.data()), word.size());
@@ -140,7 +140,7 @@ Failure Session::ended_early(std::string_view when) {
 
 Failure Session::timed_out(std::string_view when, const Limit& limit, std::string_view hint) {
     channel_->collect_error_text();
-    const std::string why = limit.time < limit.most
+    const std::string why = limit.time < limit.max
                                 ? "one try to reconnect has no longer"
                                 : fmt::format("{} sets the limit", limit.setting);
     return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",

@@ -46,7 +46,7 @@ public:
     // the session is given up.
     void answers_within(std::chrono::milliseconds time) {
         const std::lock_guard lock(mutex_);
-        request_limit_.time = std::min(time, request_limit_.most);
+        request_limit_.time = std::min(time, request_limit_.max);
     }
     // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
     // in a short time, and ends the session.
@@ -99,8 +99,7 @@ private:
           login_limit_{login_time, settings.connect_timeout, "RPMEM_CONNECT_TIMEOUT"},
           request_limit_{settings.operation_timeout, settings.operation_timeout,
                          "RPMEM_OPERATION_TIMEOUT"},
-          silence_(
-              std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::least_silence)) {
+          silence_(std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::min_silence)) {
         heard();
     }
 
@@ -109,7 +108,7 @@ private:
     // How long something may take. A try to reconnect has less than its setting allows.
     struct Limit {
         std::chrono::milliseconds time;
-        std::chrono::milliseconds most;
+        std::chrono::milliseconds max;
         const char* setting;
     };
 

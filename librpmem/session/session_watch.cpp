@@ -102,7 +102,7 @@ std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes h
 }
 
 std::optional<Error> Session::receive_notice(std::span<const std::byte> header) {
-    constexpr std::size_t most_notices = 16; // kept; the user has been told enough
+    constexpr std::size_t max_notices = 16; // kept; the user has been told enough
     const auto size = wire::decode_notice_size(header);
     if (!size)
         return nonsense(size.error());
@@ -112,7 +112,7 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
     if (!got || *got < text.size())
         return lost_link(
             fmt::format("the session with {} is lost: it ended within a notice", host_));
-    if (notices_.size() < most_notices)
+    if (notices_.size() < max_notices)
         notices_.push_back(printable(text));
     return std::nullopt;
 }

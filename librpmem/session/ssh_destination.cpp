@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds max_answer_time(2000);
 constexpr std::size_t largest_answer = std::size_t{1} << 16;
 
 // The most that a name of DNS can have.
-constexpr std::size_t longest_host = 255;
+constexpr std::size_t max_host = 255;
 
 } // namespace
 
@@ -35,7 +35,7 @@ std::optional<SshDestination> read_destination(std::string_view output) {
         if ((name == "proxyjump" || name == "proxycommand") && value != "none")
             destination.is_proxied = true;
     }
-    if (destination.host.empty() || destination.host.size() > longest_host)
+    if (destination.host.empty() || destination.host.size() > max_host)
         return std::nullopt;
     return destination;
 }

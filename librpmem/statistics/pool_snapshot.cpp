@@ -13,9 +13,9 @@ namespace rpmem::initiator {
 namespace {
 
 // More than any target gives. A file that claims more could keep a reader busy for days.
-constexpr std::uint32_t most_lanes = 65536;
+constexpr std::uint32_t max_lanes = 65536;
 
-constexpr double longest_tick = 1e6; // nanoseconds; those of processors are shorter than 1e3
+constexpr double max_tick = 1e6; // nanoseconds; those of processors are shorter than 1e3
 
 // Read and not mapped: its writer goes on meanwhile, and a file of somebody else's could be made
 // smaller.
@@ -54,12 +54,12 @@ Result<PoolSnapshot> read_counters(int file) {
                     "version of librpmem than this tool: restart it",
                     header.version, counter_version);
     struct stat status {};
-    if (header.facts.lane_count > most_lanes || ::fstat(file, &status) != 0 ||
+    if (header.facts.lane_count > max_lanes || ::fstat(file, &status) != 0 ||
         static_cast<std::uint64_t>(status.st_size) !=
             lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
         return invalid("the statistics are not as long as {} lanes make them",
                        header.facts.lane_count);
-    if (!(header.facts.nanoseconds_of_tick > 0 && header.facts.nanoseconds_of_tick <= longest_tick))
+    if (!(header.facts.nanoseconds_of_tick > 0 && header.facts.nanoseconds_of_tick <= max_tick))
         return invalid("the statistics do not say how long a tick is");
     PoolSnapshot snapshot{.process = header.process, .facts = header.facts, .of = {}};
     const auto lane = std::make_unique<LaneCounters>();

@@ -27,9 +27,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t usual_chunk = std::uint64_t{1} << 20;
-constexpr std::uint64_t usual_count = 16384; // of a large pool: the chunks grow
-constexpr std::uint64_t most_chunks = 65536; // the document stays below 4 MiB
+constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t default_count = 16384; // of a large pool: the chunks grow
+constexpr std::uint64_t max_chunks = 65536;    // the document stays below 4 MiB
 
 constexpr std::uint64_t piece = std::uint64_t{4} << 20; // between two looks at who waits
 
@@ -59,12 +59,12 @@ private:
 
 Result<std::uint64_t> choose_chunk(std::uint64_t wanted, std::uint64_t length) {
     if (wanted == 0)
-        return std::max(usual_chunk, std::bit_ceil((length + usual_count - 1) / usual_count));
+        return std::max(default_chunk, std::bit_ceil((length + default_count - 1) / default_count));
     if (wanted % layout_page != 0)
         return invalid("--chunk {}: not a multiple of {}", wanted, layout_page);
-    if ((length - 1) / wanted >= most_chunks)
+    if ((length - 1) / wanted >= max_chunks)
         return invalid("--chunk {}: {} bytes would have more than {} chunks", wanted, length,
-                       most_chunks);
+                       max_chunks);
     return wanted;
 }
 

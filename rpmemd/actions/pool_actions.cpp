@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 // The pool set directory may be a home directory: how many of its files are looked at, how deep,
 // and how many pool sets are listed.
-constexpr std::size_t most_examined = 65536;
+constexpr std::size_t max_examined = 65536;
 constexpr int deepest = 3;
-constexpr std::size_t most_listed = 4096;
+constexpr std::size_t max_listed = 4096;
 
 struct FoundNames {
     std::vector<std::string> names; // relative to the directory
@@ -52,7 +52,7 @@ FoundNames find_names(const fs::path& directory) {
         const bool hidden = entry->path().filename().native().starts_with('.');
         if (hidden || entry.depth() >= deepest)
             entry.disable_recursion_pending();
-        if (++examined > most_examined || found.names.size() >= most_listed) {
+        if (++examined > max_examined || found.names.size() >= max_listed) {
             found.all = false;
             break;
         }

@@ -68,14 +68,14 @@ constexpr int deadly[] = {
 // clang-format on
 
 // The numbers of system calls are below this.
-constexpr std::size_t most_numbers = 512;
+constexpr std::size_t max_numbers = 512;
 // A log that is a pipe, and that nobody reads, holds nobody up.
 constexpr int timeout_ms = 100;
 
 struct ViolationLog {
     UniqueFd file;
-    std::array<std::string, most_numbers + 1> text; // the last one is for all that are higher
-    std::array<std::atomic_flag, most_numbers + 1> told{};
+    std::array<std::string, max_numbers + 1> text; // the last one is for all that are higher
+    std::array<std::atomic_flag, max_numbers + 1> told{};
 };
 // For the handler of the signal. Not deleted: the filter holds until the process ends.
 std::atomic<ViolationLog*> lines = nullptr;
@@ -84,7 +84,7 @@ std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
     auto made = std::make_unique<ViolationLog>();
     made->file = std::move(log.file);
     const pid_t self = ::getpid();
-    for (std::size_t number = 0; number <= most_numbers; ++number) {
+    for (std::size_t number = 0; number <= max_numbers; ++number) {
         const std::unique_ptr<char, decltype(&std::free)> name(
             seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)),
             &std::free);
@@ -92,7 +92,7 @@ std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
             "{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which "
             "the daemon does not need: it has a fault, or runs somebody else's code; report it\n",
             log.prefix, self, name ? name.get() : "without a name", number,
-            number == most_numbers ? " or higher" : "");
+            number == max_numbers ? " or higher" : "");
     }
     return made;
 }
@@ -113,7 +113,7 @@ void set_result(void* context, int code) {
 void refuse(int, siginfo_t* information, void* context) {
     ViolationLog& known = *lines.load();
     const std::size_t number =
-        std::min<std::size_t>(static_cast<unsigned>(information->si_syscall), most_numbers);
+        std::min<std::size_t>(static_cast<unsigned>(information->si_syscall), max_numbers);
     const int code = errno;
     if (!known.told[number].test_and_set())
         signal_safe::put(known.file.get(), known.text[number], timeout_ms);

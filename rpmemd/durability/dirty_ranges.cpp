@@ -12,12 +12,12 @@ namespace rpmem::target {
 namespace {
 
 // Smaller pieces are in the cache when they are flushed, and may be wanted there.
-constexpr std::size_t least_streamed_size = 1024;
+constexpr std::size_t min_streamed_size = 1024;
 
 } // namespace
 
 std::string DirtyRanges::copy(std::byte* address, std::span<const std::byte> data) {
-    if (data.size() < least_streamed_size || !streams_keep_words() || !medium_.is_pmem()) {
+    if (data.size() < min_streamed_size || !streams_keep_words() || !medium_.is_pmem()) {
         copy_words(address, data);
         return add(address, data.size());
     }

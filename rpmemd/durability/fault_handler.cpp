@@ -26,14 +26,14 @@ using signal_safe::put;
 
 // A reader of standard error who is alive has taken what is in the pipe by then.
 constexpr int timeout_ms = 500;
-constexpr std::size_t most_digits = 20;
+constexpr std::size_t max_digits = 20;
 constexpr std::size_t max_stamp = 128; // bytes of time, process and level
 
 constexpr int faults[] = {SIGBUS, SIGSEGV};
 
 // All that follows is called in the handler: it may use nothing that allocates or locks.
 
-std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& digits) {
+std::string_view to_text(std::uint64_t number, std::array<char, max_digits>& digits) {
     std::size_t first = digits.size();
     do {
         digits[--first] = static_cast<char>('0' + number % 10);
@@ -44,7 +44,7 @@ std::string_view to_text(std::uint64_t number, std::array<char, most_digits>& di
 
 // DIGITS digits of NUMBER, behind TEXT, which has room.
 void append_number(std::string& text, std::uint64_t number, std::size_t digits) {
-    std::array<char, most_digits> buffer{};
+    std::array<char, max_digits> buffer{};
     const std::string_view all = to_text(number, buffer);
     text.append(digits > all.size() ? digits - all.size() : 0, '0').append(all);
 }
@@ -164,7 +164,7 @@ FaultGuard::FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels)
             fmt::format("rpmemd: the session ends: part {} cannot be read or written at offset ",
                         record.part.path);
         record.text.reserve(max_stamp + records_->channels.log_prefix.size() +
-                            record.before.size() + most_digits + longest);
+                            record.before.size() + max_digits + longest);
         records_->parts.push_back(std::move(record));
     }
     active = records_.get();
@@ -205,7 +205,7 @@ void FaultGuard::handle(int number, void* information, void*) {
 void FaultGuard::end_process(const Records& records, const Record& record, std::uint64_t offset) {
     while (is_ending.exchange(true))
         ::pause(); // another thread is about to end the process
-    std::array<char, most_digits> digits{};
+    std::array<char, max_digits> digits{};
     const std::string_view number = to_text(offset, digits);
     // The room is there: nothing is allocated.
     std::string& text = record.text;

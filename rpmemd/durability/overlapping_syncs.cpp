@@ -17,7 +17,7 @@ namespace {
 
 // A sync that has not returned after this time counts as failed: nobody can tell what it would say.
 // Disks retry for some minutes before they give up.
-constexpr std::chrono::minutes longest_sync(10);
+constexpr std::chrono::minutes max_sync(10);
 
 // Sleeps while WORD is VALUE, until it is woken, but not for long: the caller looks around.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
@@ -33,14 +33,14 @@ bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
 // file's error is part of: a sync that gets "no error" after another took it sees that one's slot.
 OverlappingSyncs::Slot& OverlappingSyncs::enter() {
     static std::atomic<std::size_t> threads = 0;
-    thread_local const std::size_t first = threads++ % most_at_a_time; // usually nobody else's
+    thread_local const std::size_t first = threads++ % max_at_a_time; // usually nobody else's
     under_way_.fetch_add(1);
-    for (std::size_t i = first;; i = (i + 1) % most_at_a_time) {
+    for (std::size_t i = first;; i = (i + 1) % max_at_a_time) {
         Slot& slot = slots_[i];
         std::uint32_t number = slot.number.load();
         if (!is_under_way(number) && slot.number.compare_exchange_strong(number, number + 1))
             return slot;
-        if (i == (first + most_at_a_time - 1) % most_at_a_time && is_under_way(number)) {
+        if (i == (first + max_at_a_time - 1) % max_at_a_time && is_under_way(number)) {
             // All are taken.
             slot.waiters.fetch_add(1);
             sleep_while(slot.number, number);
@@ -58,7 +58,7 @@ bool OverlappingSyncs::leave(Slot& slot) {
 
 // Each slot is looked at once: a sync that begins later does not overlap ours.
 void OverlappingSyncs::wait_for_others(std::uint64_t offset, std::uint64_t length) {
-    const Deadline deadline(longest_sync);
+    const Deadline deadline(max_sync);
     for (Slot& slot : slots_) {
         const std::uint32_t number = slot.number.load();
         if (!is_under_way(number))

@@ -54,7 +54,7 @@ private:
         std::atomic<std::uint32_t> waiters = 0;
     };
     // More syncs than this are not under way at a time: the next one waits.
-    static constexpr std::size_t most_at_a_time = 64;
+    static constexpr std::size_t max_at_a_time = 64;
 
     Slot& enter();
     bool leave(Slot& slot); // true: others are under way
@@ -63,7 +63,7 @@ private:
     FailureLatch& latch_;
     std::string part_;
     alignas(cache_line) std::atomic<std::uint32_t> under_way_ = 0;
-    std::array<Slot, most_at_a_time> slots_;
+    std::array<Slot, max_at_a_time> slots_;
 };
 
 } // namespace rpmem::target

@@ -15,25 +15,25 @@ using EventKind = fabric::ConnectionEvent::Kind;
 using transport::FabricPhase;
 
 // More under way on a lane gains nothing, and there is a buffer for each.
-constexpr std::uint32_t most_frames = 32;
-constexpr std::uint32_t most_reads = 4;
-constexpr std::size_t receives = most_frames + most_reads + 1; // a bye
+constexpr std::uint32_t max_frames = 32;
+constexpr std::uint32_t max_reads = 4;
+constexpr std::size_t receives = max_frames + max_reads + 1; // a bye
 
 // Data of reads, acks, and last words.
 constexpr std::size_t sends = 16;
 
 // Of one frame, whose buffer may be locked in memory.
-constexpr std::size_t most_payload = std::size_t{32} * 1024;
+constexpr std::size_t max_payload = std::size_t{32} * 1024;
 // So much there is wherever it is wanted, and as much as the buffers of all lanes may take beyond.
 constexpr std::size_t sure_payload = 8192;
 constexpr std::size_t budget = std::size_t{64} << 20;
-constexpr std::size_t most_data_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_data_bytes = std::size_t{1} << 30;
 
 // Providers without a thread of their own connect lanes only while they are asked.
 constexpr std::chrono::milliseconds connecting_tick(50);
 
 std::uint32_t payload_for(unsigned lanes, std::size_t wanted) {
-    const std::size_t best = std::clamp(wanted, cache_line, most_payload) & ~(cache_line - 1);
+    const std::size_t best = std::clamp(wanted, cache_line, max_payload) & ~(cache_line - 1);
     const std::size_t affordable = budget / (std::size_t{lanes} * receives) & ~(cache_line - 1);
     return static_cast<std::uint32_t>(std::clamp(affordable, std::min(sure_payload, best), best));
 }
@@ -41,7 +41,7 @@ std::uint32_t payload_for(unsigned lanes, std::size_t wanted) {
 wire::LaneCredits credits_for(std::uint32_t payload, std::uint32_t frames, std::uint32_t reads) {
     const auto each = static_cast<std::uint32_t>(
         wire::weight_of({.type = wire::FrameType::write, .length = payload}));
-    return {.bytes = std::max(wire::least_credit_bytes, frames * each),
+    return {.bytes = std::max(wire::min_credit_bytes, frames * each),
             .payload = payload,
             .frames = frames,
             .reads = reads};
@@ -68,8 +68,8 @@ Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
                                  : payload_for(options.lanes, options.inline_size);
     lane_count_ = static_cast<unsigned>(std::min<std::size_t>(
         {options.lanes, listener_->provider().max_lanes,
-         most_data_bytes / (receives_ * std::max<std::size_t>(payload, cache_line))}));
-    credits_ = is_0_1_ ? credits_for(payload, 1, 0) : credits_for(payload, most_frames, most_reads);
+         max_data_bytes / (receives_ * std::max<std::size_t>(payload, cache_line))}));
+    credits_ = is_0_1_ ? credits_for(payload, 1, 0) : credits_for(payload, max_frames, max_reads);
     // A device has a largest queue that libfabric does not tell, and refuses one that is larger.
     auto made = make_workers(options);
     while (!made && made.error().code == EINVAL && lane_count_ > 1) {
@@ -197,7 +197,7 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
     const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
         return each.is(FabricPhase::handshake);
     });
-    if (static_cast<std::size_t>(unproven) >= most_unproven_)
+    if (static_cast<std::size_t>(unproven) >= max_unproven_)
         return refuse(
             fmt::format("lane {}: {} others have to prove themselves first", data.lane, unproven));
     return data.lane;
@@ -219,7 +219,7 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
     }
     ++accepted_;
     slot = {(*connection)->endpoint().id(), (*connection)->state(),
-            Clock::now() + longest_unproven_};
+            Clock::now() + unproven_timeout_};
     serve(*lane, std::move(*connection), credits_, is_direct());
 }
 
@@ -238,7 +238,7 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
     else
         handshake = std::make_unique<transport::TargetHandshake>(*session_, lane, credits_,
                                                                  [this] { ++connected_; });
-    const std::size_t copied = is_direct() ? wire::most_error_text : credits_.payload;
+    const std::size_t copied = is_direct() ? wire::max_error_text : credits_.payload;
     return FabricConnection::open(
         {.domain = listener_->domain(),
          .provider = listener_->provider(),
@@ -251,8 +251,8 @@ Result<std::unique_ptr<FabricConnection>> FabricLaneServer::open_connection(unsi
          .receive_size = encoding.header_size() + credits_.payload,
          .sends = is_0_1_       ? 1
                   : is_direct() ? sends
-                                : std::size_t{2} * most_reads,
-         .send_size = wire::frame_header_size + std::max(copied, wire::most_error_text),
+                                : std::size_t{2} * max_reads,
+         .send_size = wire::frame_header_size + std::max(copied, wire::max_error_text),
          .queue = sends},
         pool, fmt::format("lane {}", lane), std::move(handshake));
 }

@@ -66,8 +66,8 @@ private:
     FabricLaneServer(const FabricServerOptions& options, std::span<std::byte> pool,
                      const Medium& medium, Event failed, Log log)
         : LaneServer({pool, medium, options.read_only}, std::move(failed), std::move(log)),
-          is_0_1_(options.is_0_1), most_unproven_(options.most_unproven),
-          longest_unproven_(options.longest_unproven) {}
+          is_0_1_(options.is_0_1), max_unproven_(options.max_unproven),
+          unproven_timeout_(options.unproven_timeout) {}
     Result<> set_up(const FabricServerOptions& options);
     Result<> make_workers(const FabricServerOptions& options);
     void handle(fabric::ConnectionEvent event);
@@ -81,8 +81,8 @@ private:
     void lose(LaneSlot& slot, unsigned lane);
 
     bool is_0_1_; // the peer
-    std::size_t most_unproven_;
-    std::chrono::milliseconds longest_unproven_;
+    std::size_t max_unproven_;
+    std::chrono::milliseconds unproven_timeout_;
     std::unique_ptr<FabricListener> listener_;
     unsigned lane_count_ = 0;
     wire::LaneCredits credits_;

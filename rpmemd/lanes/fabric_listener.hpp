@@ -42,8 +42,8 @@ struct FabricServerOptions {
     // own, is served at the first of all that has it.
     std::vector<std::string> further_addresses{};
     // Of connections that have not proven themselves, as over tcp.
-    std::size_t most_unproven = transport::most_known;
-    std::chrono::milliseconds longest_unproven = transport::longest_unproven;
+    std::size_t max_unproven = transport::max_known;
+    std::chrono::milliseconds unproven_timeout = transport::unproven_timeout;
 };
 
 class FabricListener {

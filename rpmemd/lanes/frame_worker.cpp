@@ -13,7 +13,7 @@ namespace rpmem::target {
 namespace {
 
 // Nothing depends on it: frames wake a worker that sleeps, and so does whoever wants it to stop.
-constexpr std::chrono::minutes longest_sleep(10);
+constexpr std::chrono::minutes max_sleep(10);
 
 // An initiator has this long to read why its session ends, and to end its lane.
 constexpr std::chrono::seconds leaving_time(3);
@@ -87,7 +87,7 @@ void FrameWorker::run() try {
 }
 
 bool FrameWorker::turn() {
-    const auto limit = leaving_.empty() ? std::chrono::milliseconds(longest_sleep) : leaving_tick;
+    const auto limit = leaving_.empty() ? std::chrono::milliseconds(max_sleep) : leaving_tick;
     const transport::WaitResult waited = group_->wait(limit, wake_.fd());
     if (waited == transport::WaitResult::woken) {
         wake_.clear();

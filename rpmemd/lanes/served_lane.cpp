@@ -12,7 +12,7 @@ namespace {
 
 // This end has places for so many reads.
 wire::LaneTerms bounded(wire::LaneTerms terms) {
-    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, wire::most_reads);
+    terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, wire::max_reads);
     return terms;
 }
 
@@ -62,7 +62,7 @@ bool ServedLane::end(const FrameHeader& header, std::string&) {
     if (header.type == FrameType::persist)
         make_durable(header);
     if (header.type == FrameType::read)
-        reads_[(first_read_ + read_count_++) % wire::most_reads] = header;
+        reads_[(first_read_ + read_count_++) % wire::max_reads] = header;
     return true;
 }
 
@@ -116,7 +116,7 @@ void ServedLane::answer_reads() {
             PostResult::yes)
             return;
         requests_.answered(read.length);
-        first_read_ = (first_read_ + 1) % wire::most_reads;
+        first_read_ = (first_read_ + 1) % wire::max_reads;
         --read_count_;
     }
 }
@@ -133,7 +133,7 @@ void ServedLane::send_error() {
 }
 
 void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
-    last_words_ = why.substr(0, wire::most_error_text);
+    last_words_ = why.substr(0, wire::max_error_text);
     note(why);
     static_cast<void>(
         connection_->post({.type = FrameType::error,
@@ -146,9 +146,9 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
 // The kernel could not copy from the pool. A thread that touches the memory itself learns the
 // place: see rpmemd/durability/fault_handler.hpp.
 void ServedLane::find_unreadable_page() const {
-    constexpr std::size_t least_page = 4096;
+    constexpr std::size_t min_page = 4096;
     for (const FrameHeader& read : reads_)
-        for (std::size_t position = 0; position < read.length; position += least_page)
+        for (std::size_t position = 0; position < read.length; position += min_page)
             static_cast<void>(
                 *static_cast<volatile const std::byte*>(pool_ + read.offset + position));
 }

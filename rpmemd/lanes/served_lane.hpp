@@ -59,7 +59,7 @@ private:
     wire::RequestRules requests_;
     DirtyRanges dirty_;
     // Without data yet; as many as the rules allow.
-    std::array<wire::FrameHeader, wire::most_reads> reads_{};
+    std::array<wire::FrameHeader, wire::max_reads> reads_{};
     std::size_t first_read_ = 0;
     std::size_t read_count_ = 0;
     std::size_t served_bytes_ = 0;

@@ -9,7 +9,7 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::size_t longest_id = std::size_t{1} << 16;
+constexpr std::size_t max_id = std::size_t{1} << 16;
 
 // libpmem2 returns a negative errno value, or one of its own codes below -100000.
 // It does not always say why.
@@ -73,7 +73,7 @@ Result<std::string> Device::id() const {
     int code = pmem2_source_device_id(source_.get(), nullptr, &length);
     if (not_supported(code) || (code == 0 && length == 0))
         return std::string();
-    if (code == 0 && length > longest_id)
+    if (code == 0 && length > max_id)
         return fail(ErrorClass::resource_limit, EIO, "the id of the device under {} has {} bytes",
                     path_, length);
     std::string id(length, '\0');

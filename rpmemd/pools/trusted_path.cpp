@@ -15,8 +15,8 @@
 namespace rpmem::target {
 namespace {
 
-constexpr unsigned most_links = 40; // as the kernel
-constexpr std::size_t longest_quoted_path = 120;
+constexpr unsigned max_links = 40; // as the kernel
+constexpr std::size_t max_quoted_path = 120;
 
 class PathWalk {
 public:
@@ -86,7 +86,7 @@ Failure PathWalk::leads_out() const {
 // Puts the components of PATH before those that are still to be followed.
 Result<> PathWalk::take(const std::filesystem::path& path) {
     if (path.native().size() >= PATH_MAX)
-        return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, longest_quoted_path)));
+        return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, max_quoted_path)));
     if (path.is_absolute()) {
         if (floor_ != 0)
             return leads_out();
@@ -124,7 +124,7 @@ Result<> PathWalk::follow(const UniqueFd& link, const struct stat& status,
     // The owner of a link in a shared directory decides where it leads.
     if (levels_.back().shared)
         RPMEM_TRY(check_ownership(link.get(), status, path_of(name), S_IWGRP | S_IWOTH));
-    if (++links_ > most_links)
+    if (++links_ > max_links)
         return walk_failure(ELOOP, path_of(name));
     if (rest_.empty() && !enters_last_ && !link_) {
         RPMEM_ASSIGN(link_, entry_here(name));

@@ -104,7 +104,7 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
     const auto found = std::ranges::find(sessions, id, &LiveSession::id);
     if (found == sessions.end())
         return fail(ErrorClass::caller_fault, ENOENT, "there is no session {}",
-                    printable(id.substr(0, most_record_text)));
+                    printable(id.substr(0, max_record_text)));
     const Owner& owner = found->record.owner;
     // The initiator may log in again as soon as its daemon has ended, and then has the record.
     for (const Deadline deadline(within); !deadline.passed();

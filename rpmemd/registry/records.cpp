@@ -71,7 +71,7 @@ public:
         object_[name] = hex_of(transport::bytes_of(value)); // it need not be text
     }
     void field(const char* name, std::string& value) {
-        object_[name] = printable(value).substr(0, most_record_text);
+        object_[name] = printable(value).substr(0, max_record_text);
     }
     [[nodiscard]] std::string text() const { return object_.dump(); }
 
@@ -105,7 +105,7 @@ public:
     void field(const char* name, std::string& value) {
         if (const json* found = find(name, &json::is_string))
             value = found->get<std::string>();
-        good_ &= value.size() <= most_record_text && value == printable(value);
+        good_ &= value.size() <= max_record_text && value == printable(value);
     }
     template <std::size_t size>
     void field(const char* name, std::array<std::byte, size>& value) {

@@ -21,7 +21,7 @@ inline constexpr std::size_t slot_size = 4096; // no device writes less than hal
 inline constexpr std::size_t state_file_size = 2 * slot_size;
 
 // Of a text for people: longer ones are cut.
-inline constexpr std::size_t most_record_text = 256;
+inline constexpr std::size_t max_record_text = 256;
 
 // SHA-256 of a takeover key: its owner may take over the session's pool. All zeros: nobody may.
 using Owner = transport::Digest;

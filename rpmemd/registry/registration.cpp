@@ -45,7 +45,7 @@ Result<Digest> digest_of(std::span<const PoolHeader> headers) {
 }
 
 std::string shown(const std::filesystem::path& path) {
-    return printable(path.native()).substr(0, most_record_text);
+    return printable(path.native()).substr(0, max_record_text);
 }
 
 Failure stale(const std::string& pool_set, const char* why) {

@@ -15,7 +15,7 @@ namespace rpmem::target {
 namespace {
 
 constexpr std::string_view session_prefix = "session-";
-constexpr int most_attempts = 5;
+constexpr int max_attempts = 5;
 
 Result<std::string> new_name() {
     std::array<std::byte, 8> number{};
@@ -62,7 +62,7 @@ std::optional<LiveSession> look_at(const StateDirectory& directory, const std::s
 } // namespace
 
 Result<StateFile> make_session_file(const StateDirectory& directory, const SessionRecord& record) {
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    for (int attempt = 0; attempt < max_attempts; ++attempt) {
         RPMEM_ASSIGN(const std::string name, new_name());
         RPMEM_ASSIGN(auto file, StateFile::make(directory, name));
         // Before it was locked, another daemon may have taken it for one that was left.

@@ -98,7 +98,7 @@ std::vector<std::string> StateDirectory::names(std::string_view prefix) const {
         return found;
     static_cast<void>(again.release()); // the listing has it
     while (const dirent* entry = ::readdir(listing.get())) {
-        if (found.size() == most_listed)
+        if (found.size() == max_listed)
             break;
         if (const std::string_view name = entry->d_name; name.starts_with(prefix))
             found.emplace_back(name);

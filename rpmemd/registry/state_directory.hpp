@@ -20,12 +20,12 @@ public:
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::string path_of(const std::string& name) const { return path_ / name; }
-    // Of files whose names begin with PREFIX: most_listed at most, in no order.
+    // Of files whose names begin with PREFIX: max_listed at most, in no order.
     [[nodiscard]] std::vector<std::string> names(std::string_view prefix) const;
     // Makes changes of names durable.
     [[nodiscard]] Result<> sync() const;
 
-    static constexpr std::size_t most_listed = 65536;
+    static constexpr std::size_t max_listed = 65536;
 
 private:
     StateDirectory(UniqueFd fd, std::filesystem::path path)

@@ -62,9 +62,9 @@ Result<> check_request(const ActionRequest& request) {
         return invalid("what follows {} is no name", option);
     if (request.verb == Verb::create && request.size == 0)
         return invalid("{} needs the size of the pool (--size BYTES)", option);
-    if (request.parts.size() > most_requested_parts)
+    if (request.parts.size() > max_requested_parts)
         return invalid("{}: {} parts are wanted; {} may be", option, request.parts.size(),
-                       most_requested_parts);
+                       max_requested_parts);
     return {};
 }
 

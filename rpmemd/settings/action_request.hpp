@@ -17,7 +17,7 @@
 namespace rpmem::target {
 
 // Parts that one request may name.
-inline constexpr std::size_t most_requested_parts = 64;
+inline constexpr std::size_t max_requested_parts = 64;
 
 struct ActionRequest {
     enum class Verb { list, info, check, sessions, evict, digest, create };

@@ -16,10 +16,10 @@ constexpr std::string_view offer_prefix = "export RPMEMD_OFFER=1;";
 constexpr std::string_view offer_suffix = " --offer";
 
 // Bytes of a pool set's name that a request of the protocol may have; see rpmem-protocol(7).
-constexpr std::size_t most_name = 4095;
+constexpr std::size_t max_name = 4095;
 
 // Of the client's command in a message.
-constexpr std::size_t most_shown = 200;
+constexpr std::size_t max_shown = 200;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
@@ -74,7 +74,7 @@ Result<std::string> take_name(std::string_view& text, std::string_view option) {
     skip_blanks(text);
     auto name = text.starts_with('\'') ? take_quoted(text)
                                        : Result<std::string>(std::string(take_plain_word(text)));
-    if (name && (name->empty() || name->front() == '-' || name->size() > most_name))
+    if (name && (name->empty() || name->front() == '-' || name->size() > max_name))
         return invalid("what follows {} is no name", option);
     return name;
 }
@@ -107,7 +107,7 @@ Result<> take_rest(std::string_view& text, ActionRequest& request) {
         if (each.verb == request.verb && takes_option(text, each.option))
             request.*each.member = true;
     while (request.verb == ActionRequest::Verb::create && takes_option(text, part_option) &&
-           request.parts.size() <= most_requested_parts) {
+           request.parts.size() <= max_requested_parts) {
         RPMEM_ASSIGN(auto part, take_name(text, part_option));
         request.parts.push_back(std::move(part));
     }
@@ -178,7 +178,7 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
         take_over(*command, configuration);
         return AdmittedCommand{command->knows_hello, {}};
     }
-    const std::string shown = printable(original.substr(0, most_shown));
+    const std::string shown = printable(original.substr(0, max_shown));
     if (configuration.restricted)
         return refused(
             fmt::format("the command \"{}\" is refused: {}; this login can only replicate "

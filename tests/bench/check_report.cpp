@@ -61,12 +61,12 @@ void check_limit(const Json& row) {
 
 // Both sides sleep: they neither spin nor wake up again and again. Each lane was used before.
 void check_idle(const Json& row) {
-    constexpr double most_ms_each_second = 10;
+    constexpr double max_ms_each_second = 10;
     expect(number(row, "real_time") == 1e6, "idle took another time than a second", row);
     const double own = number(row, "own_cpu_ms");
     const double target = number(row, "target_cpu_ms");
     expect(own >= 0 && target >= 0, "no processor time", row);
-    expect(own + target <= most_ms_each_second, "too much processor time for nothing", row);
+    expect(own + target <= max_ms_each_second, "too much processor time for nothing", row);
     expect(number(row, "private_kib") > 0, "a daemon without memory", row);
 }
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { most_items = 8 };
+enum { max_items = 8 };
 
 enum change { insert_first, insert_last, remove_first, remove_last, move_first_last };
 
@@ -13,7 +13,7 @@ static enum change plan_change(unsigned number, uint64_t step, uint64_t length) 
     const uint64_t dice = mix(mix(((uint64_t)number << 52) + step));
     if (length == 0)
         return dice % 2 == 0 ? insert_first : insert_last;
-    if (length == most_items)
+    if (length == max_items)
         return (enum change)(remove_first + dice % 3);
     return (enum change)(dice % 5);
 }
@@ -36,7 +36,7 @@ uint64_t list_length(const struct list* list) {
     while (!OID_IS_NULL(oid)) {
         ++length;
         oid = ((const struct item*)pmemobj_direct(oid))->next;
-        if (OID_EQUALS(oid, list->first) || length > most_items)
+        if (OID_EQUALS(oid, list->first) || length > max_items)
             break;
     }
     return length;
@@ -105,7 +105,7 @@ static uint64_t replay_list(uint64_t* expected, unsigned number, uint64_t steps)
 }
 
 int list_has(const struct list* list, unsigned number, uint64_t steps) {
-    uint64_t expected[most_items];
+    uint64_t expected[max_items];
     const uint64_t length = replay_list(expected, number, steps);
     if (list_length(list) != length)
         return 0;
@@ -120,7 +120,7 @@ int list_has(const struct list* list, unsigned number, uint64_t steps) {
 }
 
 int list_verify(const struct list* list, unsigned number, uint64_t steps) {
-    uint64_t expected[most_items];
+    uint64_t expected[max_items];
     const uint64_t length = replay_list(expected, number, steps);
     if (list_length(list) != length)
         return wrong(number, "the list's length", list_length(list));

@@ -140,12 +140,12 @@ enum class Caller { own, also_on_behalf };
     const std::uint64_t wanted = calls->site;
     if (number != calls->number && wanted == 0 && !calls->notes_places)
         return false;
-    std::array<void*, FailingCalls::most_callers> frames{};
+    std::array<void*, FailingCalls::max_callers> frames{};
     const auto depth =
         static_cast<std::size_t>(::backtrace(frames.data(), static_cast<int>(frames.size())));
     const std::span<void* const> callers{frames.data(), depth};
     const std::uint64_t site = site_of(function, callers);
-    if (calls->notes_places && number <= rpmem::faults::most_calls) {
+    if (calls->notes_places && number <= rpmem::faults::max_calls) {
         calls->places[number - 1] = place_of(callers, false);
         calls->sites[number - 1] = site;
     }

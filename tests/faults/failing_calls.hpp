@@ -11,7 +11,7 @@ namespace rpmem::faults {
 
 enum class Side : std::uint32_t { client, daemon };
 
-inline constexpr std::uint64_t most_calls = 65536; // of a run, whose places are noted
+inline constexpr std::uint64_t max_calls = 65536; // of a run, whose places are noted
 
 inline std::uint64_t function_of(std::uint64_t site) { return site >> 32; }
 
@@ -23,14 +23,14 @@ struct FailingCalls {
     std::atomic<std::uint64_t> site; // or the first one from there fails; 0: that is not asked for
     std::atomic<bool> has_failed;
     // Of the call that failed: its function, and who called it, as OBJECT+OFFSET.
-    static constexpr std::size_t most_callers = 16;
+    static constexpr std::size_t max_callers = 16;
     char function[64];
-    char callers[most_callers][64];
+    char callers[max_callers][64];
     // Where each call came from, by its number less 1; equal values are equal places. A site leaves
     // out who has called the library, and its upper half is the function.
     std::atomic<bool> notes_places;
-    std::uint64_t places[most_calls];
-    std::uint64_t sites[most_calls];
+    std::uint64_t places[max_calls];
+    std::uint64_t sites[max_calls];
 };
 
 // The file, in the environment of daemons.

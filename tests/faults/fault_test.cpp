@@ -33,12 +33,12 @@ namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds longest_run(60);   // longer than all time-outs of a run together
+constexpr std::chrono::seconds max_run(60);       // longer than all time-outs of a run together
 constexpr std::chrono::seconds remarkable_run(4); // on a machine with nothing else to do
 constexpr std::chrono::milliseconds look_interval(2);
 constexpr int sanitizer_status = 99;
 constexpr int of_signal = 128; // what a shell adds to its number
-constexpr unsigned most_findings = 200;
+constexpr unsigned max_findings = 200;
 constexpr std::uint64_t none_fails = UINT64_MAX;
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
@@ -174,7 +174,7 @@ std::string CountedFaults::wait_for(pid_t child) const {
             break; // all have ended
         if (ended == 0) {
             std::this_thread::sleep_for(look_interval);
-            if (Clock::now() - began < longest_run)
+            if (Clock::now() - began < max_run)
                 continue;
             ::kill(child, SIGKILL);
             std::ifstream daemons(place_.daemons());
@@ -261,7 +261,7 @@ std::vector<CountedFaults::Fault> CountedFaults::candidates() {
     place_.calls->notes_places = false;
     EXPECT_EQ(undisturbed.findings, "") << undisturbed.story;
     EXPECT_EQ(undisturbed.failures, "");
-    const std::uint64_t count = std::min(place_.calls->count.load(), most_calls);
+    const std::uint64_t count = std::min(place_.calls->count.load(), max_calls);
     if (const std::uint64_t step = number_from("RPMEM_TEST_FAULTS_EVERY", 0); step > 0)
         return sample(count, step);
     const bool all = is_set("RPMEM_TEST_FAULTS_ALL");
@@ -300,7 +300,7 @@ bool CountedFaults::examine(const Fault& fault) {
     if (is_set("RPMEM_TEST_FAULTS_TELL") || outcome.took > remarkable_run)
         std::cout << std::chrono::duration_cast<std::chrono::milliseconds>(outcome.took).count()
                   << " ms: " << outcome.story << std::endl;
-    return outcome.has_failed && findings_ < most_findings;
+    return outcome.has_failed && findings_ < max_findings;
 }
 
 TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
@@ -308,7 +308,7 @@ TEST_P(CountedFaults, EachIsToldAndLeavesNothingBehind) {
     const std::uint64_t only = number_from("RPMEM_TEST_FAULTS_ONLY", 0);
     const auto faults = only > 0 ? std::vector{Fault{.number = only}} : candidates();
     for (const Fault& fault : faults)
-        if (findings_ < most_findings)
+        if (findings_ < max_findings)
             examine(fault);
     // Which threads run, and when, is not the same each time.
     if (is_set("RPMEM_TEST_FAULTS_ALL") && !faults.empty())

@@ -13,18 +13,18 @@ using fuzz::require;
 constexpr std::string_view home = "/home/user";
 
 void check_bounds(const Configuration& configuration) {
-    constexpr unsigned most_threads = 1024;
-    constexpr unsigned longest_spin = 1000000;
-    constexpr std::size_t most_addresses = 8;
-    require(configuration.threads <= most_threads, "the threads are bounded");
-    require(configuration.spin_time <= longest_spin, "the spin time is bounded");
+    constexpr unsigned max_threads = 1024;
+    constexpr unsigned max_spin = 1000000;
+    constexpr std::size_t max_addresses = 8;
+    require(configuration.threads <= max_threads, "the threads are bounded");
+    require(configuration.spin_time <= max_spin, "the spin time is bounded");
     require(configuration.accept_timeout >= std::chrono::seconds(1) &&
                 configuration.accept_timeout <= std::chrono::hours(1),
             "the accept timeout is bounded");
     require((configuration.part_mode & 0600) == 0600 &&
                 (configuration.part_mode & ~mode_t{0666}) == 0,
             "a part can be read and written by its owner, and run by nobody");
-    require(configuration.addresses.size() <= most_addresses, "the addresses are bounded");
+    require(configuration.addresses.size() <= max_addresses, "the addresses are bounded");
     require(configuration.poolset_dir.is_absolute(), "poolset-dir is absolute");
     require(configuration.log_file.starts_with('/'), "log-file is absolute");
     require(configuration.persist_general || configuration.persist_apm,

@@ -9,12 +9,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto devices = rdma::parse_devices(fuzz::text_of_input(data, size));
     if (fuzz::is_refused(devices, {EINVAL}))
         return 0;
-    constexpr std::size_t most_devices = 64;
-    constexpr std::size_t longest_name = 63;
+    constexpr std::size_t max_devices = 64;
+    constexpr std::size_t max_name = 63;
     constexpr unsigned largest_port = 255;
-    require(devices->size() <= most_devices, "the devices are bounded");
+    require(devices->size() <= max_devices, "the devices are bounded");
     for (const auto& device : *devices) {
-        require(!device.name.empty() && device.name.size() <= longest_name &&
+        require(!device.name.empty() && device.name.size() <= max_name &&
                     device.name.find('/') == std::string::npos,
                 "a name is that of a folder beneath /sys/class/infiniband");
         require(!device.port || (*device.port >= 1 && *device.port <= largest_port),

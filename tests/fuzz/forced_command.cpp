@@ -22,8 +22,8 @@ void check_sent(const ClientCommand& command) {
             "a request that is understood is one");
     if (command.action != ClientCommand::Action::remove)
         return;
-    constexpr std::size_t most_name = 4095;
-    require(!command.pool_set.empty() && command.pool_set.size() <= most_name &&
+    constexpr std::size_t max_name = 4095;
+    require(!command.pool_set.empty() && command.pool_set.size() <= max_name &&
                 command.pool_set.front() != '-' && !fuzz::has_control_character(command.pool_set),
             "the name of a pool set is one");
     const auto again = parse_client_command(wire::with_offer(

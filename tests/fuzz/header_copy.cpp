@@ -16,7 +16,7 @@ using namespace rpmem::target;
 using fuzz::require;
 
 constexpr unsigned sealed = 1;
-constexpr std::size_t most_headers = 4;
+constexpr std::size_t max_headers = 4;
 
 bool same(const std::vector<PoolHeader>& left, const std::vector<PoolHeader>& right) {
     return std::equal(left.begin(), left.end(), right.begin(), right.end(), are_same_headers);
@@ -35,7 +35,7 @@ void check_decoded(const fuzz::Bytes& bytes) {
 
 // A change of attributes that is cut: OLD with bytes of NEW where the input says so.
 void check_cut(fuzz::Input& input) {
-    std::vector<Uuid> uuids(input.take_value<std::uint8_t>() % most_headers + 1);
+    std::vector<Uuid> uuids(input.take_value<std::uint8_t>() % max_headers + 1);
     for (std::size_t i = 0; i < uuids.size(); ++i)
         uuids[i].fill(static_cast<unsigned char>(i + 1));
     const auto before = build_headers(input.take_value<rpmem_pool_attr>(), uuids, 7);

@@ -24,7 +24,7 @@ void check_fields(const wire::Hello& hello) {
     require(hello.version != 0 && hello.lanes != 0, "version and lanes are not 0");
     require(hello.addresses.empty() || (hello.capabilities & wire::capability_addresses) != 0,
             "addresses come with their capability");
-    require(hello.addresses.size() <= wire::most_hello_addresses, "the addresses are bounded");
+    require(hello.addresses.size() <= wire::max_hello_addresses, "the addresses are bounded");
     std::for_each(hello.addresses.begin(), hello.addresses.end(), check_address);
 }
 

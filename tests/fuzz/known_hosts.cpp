@@ -48,9 +48,9 @@ void check_key(const KnownKey& key, std::size_t lines) {
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    constexpr std::uint16_t usual_port = 22;
+    constexpr std::uint16_t default_port = 22;
     fuzz::Input input(data, size);
-    const std::string name = known_name(input.take_line(), usual_port);
+    const std::string name = known_name(input.take_line(), default_port);
     const std::string text = input.take_text();
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
     for (const KnownKey& key : known_keys(text, "file", name))

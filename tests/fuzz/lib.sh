@@ -5,11 +5,11 @@
 : "${build:?}" "${sources:?}"
 
 # Also on a busy machine an input takes less. What takes longer would keep a session waiting.
-longest_input=10   # seconds
+max_input=10     # seconds
 # ASan keeps freed memory for a while. The process has a bound above that, and one allocation a
 # lower one: no decoder may be made to allocate what a size field says.
-most_memory=1024   # MiB
-most_allocation=16 # MiB
+max_memory=1024  # MiB
+max_allocation=16 # MiB
 export ASAN_OPTIONS=quarantine_size_mb=64:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
@@ -24,13 +24,13 @@ corpus_of() {
 # start_fuzzer NAME FINDINGS OPTION-OR-PATH...: an input that fails is left in the directory FINDINGS.
 start_fuzzer() {
     local name=$1 findings=$2 words=()
-    local most_bytes
-    most_bytes=$(sed -n "s/^$name //p" "$build/tests/fuzz/fuzzers.txt")
+    local max_bytes
+    max_bytes=$(sed -n "s/^$name //p" "$build/tests/fuzz/fuzzers.txt")
     shift 2
     [ ! -e "$sources/tests/fuzz/$name.dict" ] || words=("-dict=$sources/tests/fuzz/$name.dict")
     mkdir -p "$findings"
-    "$build/tests/fuzz/fuzz_$name" -max_len="$most_bytes" -timeout="$longest_input" \
-        -rss_limit_mb="$most_memory" -malloc_limit_mb="$most_allocation" \
+    "$build/tests/fuzz/fuzz_$name" -max_len="$max_bytes" -timeout="$max_input" \
+        -rss_limit_mb="$max_memory" -malloc_limit_mb="$max_allocation" \
         -artifact_prefix="$findings/" -print_final_stats=1 "${words[@]}" "$@"
 }
 

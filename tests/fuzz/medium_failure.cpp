@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         require(!refused, "a message whose size is wrong is refused");
         return 0;
     }
-    require(*announced_size <= 2 * (wire::most_part_bytes + wire::most_medium_failure_text),
+    require(*announced_size <= 2 * (wire::max_part_bytes + wire::max_medium_failure_text),
             "the size of the message is bounded");
     const fuzz::Bytes rest = input.take(*announced_size - message.size());
     message.insert(message.end(), rest.begin(), rest.end());
@@ -27,8 +27,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     require(announced && message.size() == *announced_size, "only the whole message is taken");
     require(failure->code > 0, "there is an errno value");
-    require(failure->part.size() <= wire::most_part_bytes &&
-                failure->text.size() <= wire::most_medium_failure_text,
+    require(failure->part.size() <= wire::max_part_bytes &&
+                failure->text.size() <= wire::max_medium_failure_text,
             "the texts are bounded");
     require(wire::encode(*failure) == message, "a decoded message is encoded to the same bytes");
     return 0;

@@ -13,7 +13,7 @@ using namespace rpmem;
 using namespace rpmem::target;
 using fuzz::require;
 
-constexpr std::size_t most_parts = 4;
+constexpr std::size_t max_parts = 4;
 constexpr std::size_t used_at_front = offsetof(PoolHeader, unused);
 constexpr std::size_t used_at_end = header_size - offsetof(PoolHeader, shutdown_state);
 
@@ -34,7 +34,7 @@ PoolHeader take_header(fuzz::Input& input) {
 }
 
 std::vector<PoolHeader> take_headers(fuzz::Input& input, unsigned flags) {
-    const auto count = input.take_value<std::uint8_t>() % (most_parts + 1);
+    const auto count = input.take_value<std::uint8_t>() % (max_parts + 1);
     std::vector<PoolHeader> headers;
     for (std::size_t i = 0; i < count; ++i)
         headers.push_back(take_header(input));

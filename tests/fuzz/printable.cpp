@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string shown = printable(text);
     require(std::all_of(shown.begin(), shown.end(), [](char c) { return c >= ' ' && c <= '~'; }),
             "all is printable ASCII");
-    constexpr std::size_t longest_character = 4;
-    require(shown.size() >= text.size() && shown.size() <= longest_character * text.size(),
+    constexpr std::size_t max_character = 4;
+    require(shown.size() >= text.size() && shown.size() <= max_character * text.size(),
             "a byte becomes one to four");
     require(printable(shown) == shown, "what is printable stays as it is");
     std::array<char, 64> place{};
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view put(place.data());
     for (std::string_view rest = put; !rest.empty();) {
         const std::size_t length = printable_prefix(rest, Charset::utf8);
-        require(length > 0 && length <= longest_character, "each character is printable");
+        require(length > 0 && length <= max_character, "each character is printable");
         rest.remove_prefix(length);
     }
     return 0;

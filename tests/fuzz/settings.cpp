@@ -32,12 +32,12 @@ bool is_within(std::chrono::milliseconds time) {
 }
 
 void check_bounds(const Settings& settings) {
-    constexpr unsigned most_work = 65536;
-    constexpr unsigned most_inline = 524288;
+    constexpr unsigned max_work = 65536;
+    constexpr unsigned max_inline = 524288;
     constexpr unsigned inline_step = 64;
-    require(settings.work_queue_size >= 1 && settings.work_queue_size <= most_work,
+    require(settings.work_queue_size >= 1 && settings.work_queue_size <= max_work,
             "the work queue is bounded");
-    require(settings.inline_size >= inline_step && settings.inline_size <= most_inline &&
+    require(settings.inline_size >= inline_step && settings.inline_size <= max_inline &&
                 settings.inline_size % inline_step == 0,
             "the size of a message is bounded");
     require(is_within(settings.connect_timeout) && is_within(settings.operation_timeout),

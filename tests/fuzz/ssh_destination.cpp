@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto destination = read_destination(text);
     if (!destination)
         return 0;
-    constexpr std::size_t longest_host = 255;
-    fuzz::require(!destination->host.empty() && destination->host.size() <= longest_host,
+    constexpr std::size_t max_host = 255;
+    fuzz::require(!destination->host.empty() && destination->host.size() <= max_host,
                   "the host is bounded");
     fuzz::require(destination->host.find('\n') == std::string::npos, "the host is of one line");
     fuzz::require(text.find(destination->host) != std::string_view::npos,

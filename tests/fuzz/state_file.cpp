@@ -20,7 +20,7 @@ void check(const std::string& file) {
     if (!*decoded)
         return;
     const auto& newest = **decoded;
-    require(newest.record.initiator.user.size() <= most_record_text, "texts are bounded");
+    require(newest.record.initiator.user.size() <= max_record_text, "texts are bounded");
     require(
         !fuzz::has_control_character(newest.record.initiator.user + newest.record.initiator.host),
         "texts are printable");

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         fuzz::require_error(text_size.error(), {EBADMSG});
         return 0;
     }
-    require(*text_size > 0 && *text_size <= wire::most_notice_bytes, "the text is bounded");
+    require(*text_size > 0 && *text_size <= wire::max_notice_bytes, "the text is bounded");
     if (type != wire::MessageType::notice)
         return 0;
     const fuzz::Bytes text = input.take(*text_size);

@@ -40,7 +40,7 @@ struct Ending {
     std::string error_text; // and on standard error
 };
 
-inline constexpr std::size_t most_output = 1024 * 1024;
+inline constexpr std::size_t max_output = 1024 * 1024;
 
 // A sanitizer's report must not look like the exit status of a refused session. AddressSanitizer
 // would refuse a daemon into which a library is preloaded; the others do not know the word.
@@ -112,7 +112,7 @@ struct Stream {
 inline void read_more(Stream& stream) {
     std::byte chunk[4096];
     const ssize_t got = ::read(stream.fd, chunk, sizeof(chunk));
-    if (got <= 0 || stream.bytes.size() > most_output)
+    if (got <= 0 || stream.bytes.size() > max_output)
         stream.fd = -1;
     else
         stream.bytes.insert(stream.bytes.end(), chunk, chunk + got);

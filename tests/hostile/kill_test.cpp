@@ -13,7 +13,7 @@ constexpr const char* five_parts = "five.set";
 constexpr std::chrono::seconds time_of_test(2);
 constexpr std::size_t fewest_kills = 12;      // on a busy machine, which takes longer for them
 constexpr std::size_t requests_at_once = 200; // what a pipe takes
-constexpr int longest_life_ms = 25;           // of the daemon, from its first SET_ATTR on
+constexpr int max_life_ms = 25;               // of the daemon, from its first SET_ATTR on
 constexpr std::size_t leading_status = wire::initial_status_size;
 constexpr std::size_t attributes_at = 44; // in the response to OPEN
 
@@ -85,7 +85,7 @@ TEST_F(Kills, WhileAttributesChangeLeaveAllOfTheOldOrOfTheNew) {
         ASSERT_TRUE(daemon.send(requests));
         sent = found + requests_at_once;
         std::this_thread::sleep_for(std::chrono::microseconds(
-            std::uniform_int_distribution<int>(0, longest_life_ms * 1000)(random)));
+            std::uniform_int_distribution<int>(0, max_life_ms * 1000)(random)));
         daemon.signal(SIGKILL);
         const auto answers = daemon.wait().output;
         EXPECT_EQ(answers.size() % wire::response_header_size, 0U);

@@ -117,10 +117,10 @@ struct Row {
 class BadFrame : public LaneSession, public testing::WithParamInterface<Row> {};
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint32_t most_length = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t max_length = std::numeric_limits<std::uint32_t>::max();
 INSTANTIATE_TEST_SUITE_P(
     Rows, BadFrame,
-    testing::Values(Row{{.type = FrameType::write, .length = most_length, .offset = 0}, "allowed"},
+    testing::Values(Row{{.type = FrameType::write, .length = max_length, .offset = 0}, "allowed"},
                     Row{{.type = FrameType::write, .length = 8, .offset = pool_size - 7}, "pool"},
                     Row{{.type = FrameType::write, .length = 8, .offset = most - 3}, "pool"},
                     Row{{.type = FrameType::persist, .length = 8, .offset = most - 3}, ""},
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                          .length = 64,
                          .offset = pool_size - 32},
                         "pool"},
-                    Row{{.type = FrameType::read, .length = most_length, .offset = 0}, ""},
+                    Row{{.type = FrameType::read, .length = max_length, .offset = 0}, ""},
                     Row{{.type = FrameType::read, .length = 64, .offset = pool_size - 63}, "pool"},
                     Row{{.type = FrameType::ack, .number = 1}, "type"},
                     Row{{.type = FrameType::welcome, .length = 16}, "type"},

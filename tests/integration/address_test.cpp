@@ -7,14 +7,14 @@ namespace {
 
 class Addresses : public PoolTest {
 protected:
-    ~Addresses() override { std::ofstream(ssh_config) << usual_config; }
+    ~Addresses() override { std::ofstream(ssh_config) << default_config; }
 
     // What stands before the usual configuration of ssh, and so prevails. Every run of ssh leaves a
     // line in a file.
     void configure_ssh(const std::string& text) {
         std::ofstream(ssh_config) << "Match exec \"echo >>" << runs.string() << "\"\n"
                                   << text << "\n"
-                                  << usual_config;
+                                  << default_config;
         fs::remove(runs);
     }
     [[nodiscard]] std::size_t runs_of_ssh() const { return read_file(runs).size(); }
@@ -66,7 +66,7 @@ protected:
     }
 
     const fs::path ssh_config = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "ssh_config";
-    const std::string usual_config = read_file(ssh_config);
+    const std::string default_config = read_file(ssh_config);
     const fs::path runs = directory() / "runs";
     const std::string port = variable("RPMEM_TEST_SSH_PORT");
     const std::string user = target.substr(0, target.find('@'));

@@ -9,7 +9,7 @@ namespace {
 class Ssh2Test : public PoolTest {
 protected:
     ~Ssh2Test() override {
-        write(known_hosts, usual_known_hosts);
+        write(known_hosts, default_known_hosts);
         use_key("ed25519");
     }
 
@@ -50,7 +50,7 @@ protected:
     const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
     const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
     const fs::path host_key = fs::path(variable("RPMEM_TEST_SSHD_DIR")) / "host_key.pub";
-    const std::string usual_known_hosts = read_file(known_hosts);
+    const std::string default_known_hosts = read_file(known_hosts);
 };
 
 class Ssh2Login : public Ssh2Test {};
@@ -141,7 +141,7 @@ TEST_F(Ssh2Login, AHostWhoseKeyHasChanged) {
 TEST_F(Ssh2Login, AHostWhoseKeyIsRevoked) {
     const std::string revoked = "@revoked * " + public_key(host_key) + "\n";
     for (const std::string& lines :
-         {usual_known_hosts + revoked, revoked + usual_known_hosts, revoked}) {
+         {default_known_hosts + revoked, revoked + default_known_hosts, revoked}) {
         write(known_hosts, lines);
         expect_refused(EACCES, {"is revoked by line", known_hosts.string()});
     }
@@ -154,7 +154,7 @@ TEST_F(Ssh2Login, OneOfSeveralKnownKeysIsEnough) {
     expect_login();
     write(known_hosts, "127.0.0.1 " + public_key(host_key) + "\n");
     expect_login();
-    write(known_hosts, usual_known_hosts);
+    write(known_hosts, default_known_hosts);
     ASSERT_EQ(
         std::system(("ssh-keygen -q -H -f " + known_hosts.string() + " >/dev/null 2>&1").c_str()),
         0);

@@ -113,10 +113,10 @@ class Ssh2Server : public TargetTest {
 protected:
     Ssh2Server() {
         std::ofstream(known_hosts)
-            << usual_known_hosts << "127.0.0.1 " << read_file(sshd / "host_key.pub") << "127.0.0.1 "
-            << read_file(keys / "rsa.pub");
+            << default_known_hosts << "127.0.0.1 " << read_file(sshd / "host_key.pub")
+            << "127.0.0.1 " << read_file(keys / "rsa.pub");
     }
-    ~Ssh2Server() override { std::ofstream(known_hosts) << usual_known_hosts; }
+    ~Ssh2Server() override { std::ofstream(known_hosts) << default_known_hosts; }
 
     // sshd as the tests have it, but for OPTIONS; it serves the connection alone.
     std::function<void(int)> sshd_with(const std::string& options) const {
@@ -152,7 +152,7 @@ protected:
     const fs::path sshd = variable("RPMEM_TEST_SSHD_DIR");
     const fs::path keys = fs::path(variable("RPMEM_TEST_DIR")) / "keys";
     const fs::path known_hosts = variable("RPMEM_SSH_KNOWN_HOSTS");
-    const std::string usual_known_hosts = read_file(known_hosts);
+    const std::string default_known_hosts = read_file(known_hosts);
 };
 
 TEST_F(Ssh2Server, OldAlgorithmsAreNotUsed) {

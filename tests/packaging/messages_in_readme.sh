@@ -11,8 +11,8 @@ sources=$(find common librpmem rpmemd -name '*.[ch]pp' -print0 | sort -z | xargs
 failed=0
 messages=0
 
-# longest_beginning TEXT: as many of its first words as stand in the sources together.
-longest_beginning() {
+# max_beginning TEXT: as many of its first words as stand in the sources together.
+max_beginning() {
     local text=$1
     while [ ${#text} -ge 8 ]; do
         if grep -qF -- "$text" <<<"$sources"; then
@@ -28,7 +28,7 @@ longest_beginning() {
 piece() {
     local rest=$2 found
     while [ -n "$rest" ]; do
-        found=$(longest_beginning "$rest")
+        found=$(max_beginning "$rest")
         if [ -z "$found" ]; then
             printf 'README.md: "%s": no source has "%s"\n' "$1" "$rest" >&2
             failed=1

@@ -87,10 +87,10 @@ void expect_words(const char* bytes, std::size_t offset, std::size_t length, std
 
 // FUNCTION(0) to FUNCTION(COUNT - 1), by so many threads.
 template <typename Function>
-void for_each(std::size_t count, std::size_t most_threads, const Function& function) {
+void for_each(std::size_t count, std::size_t max_threads, const Function& function) {
     std::atomic<std::size_t> next = 0;
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < std::min(count, most_threads); ++i)
+    for (std::size_t i = 0; i < std::min(count, max_threads); ++i)
         threads.emplace_back([&] {
             for (std::size_t each = next++; each < count; each = next++)
                 function(each);
@@ -221,7 +221,7 @@ int main(int argc, char** argv) {
         for_each(pools.size(), openers,
                  [&](std::size_t index) { open_pool(options, index, pools[index]); });
     });
-    say("longest_open_ms", std::ranges::max(pools, {}, &Pool::open_ms).open_ms);
+    say("max_open_ms", std::ranges::max(pools, {}, &Pool::open_ms).open_ms);
     timed("connect_ms", [&] { connect_lanes(options, pools); });
     if (options.what == "check")
         timed("check_ms", [&] { check(options, pools[0]); });

@@ -10,7 +10,7 @@ target=$RPMEM_TEST_TARGET
 mebibyte=$((1 << 20))
 gibibyte=$((1 << 30))
 # What a login, a sync or a look at all sessions may take on a busy machine; none of these is a measure.
-longest_wait=900
+max_wait=900
 
 skip() {
     printf 'skipped: %s\n' "$*"
@@ -37,7 +37,7 @@ prepare() {
         "$dir" "$daemon" "$sets" "$dir/state --log-file $dir/log --log-level notice" >"$dir/rpmemd"
     chmod 755 "$dir/rpmemd"
     export RPMEM_CMD=$dir/rpmemd RPMEM_LOG_FILE=$dir/library.log RPMEM_LOG_LEVEL=2
-    export RPMEM_CONNECT_TIMEOUT=${longest_wait}000 RPMEM_RECONNECT_TIMEOUT=${longest_wait}000
+    export RPMEM_CONNECT_TIMEOUT=${max_wait}000 RPMEM_RECONNECT_TIMEOUT=${max_wait}000
 }
 
 # require_space GIBIBYTES
@@ -59,7 +59,7 @@ write_sets() {
 
 # await TEXT: a line of what the program says. There is nothing to wait on but the file.
 await() {
-    local deadline=$((SECONDS + longest_wait))
+    local deadline=$((SECONDS + max_wait))
     until grep -q "^$1" "$dir/held"; do
         kill -0 "$program" 2>/dev/null || fault "the program has ended"
         [ $SECONDS -lt $deadline ] || fault "the program did not say: $1"
@@ -246,7 +246,7 @@ list_sessions() {
 
 # come_back COUNT TIME: all daemons are killed, the TIME-th time.
 come_back() {
-    local deadline=$((SECONDS + longest_wait))
+    local deadline=$((SECONDS + max_wait))
     # shellcheck disable=SC2046 # a list of numbers
     kill -KILL $(daemons)
     echo >&9
@@ -277,7 +277,7 @@ come_back_past_limit() {
 # A user has fewer inotify instances than there are sessions. One without notices, too, that a part was
 # truncated that nobody uses.
 truncate_one() {
-    local pid number deadline=$((SECONDS + longest_wait))
+    local pid number deadline=$((SECONDS + max_wait))
     for pid in $(daemons); do
         readlink "/proc/$pid"/fd/* | grep -q inotify || break
     done

@@ -72,7 +72,7 @@ private:
     [[nodiscard]] Range any_range(unsigned lane) {
         Random& random = world_.random();
         const std::size_t most =
-            random.chance(70) ? std::min<std::size_t>(plan_.most_length, 200) : plan_.most_length;
+            random.chance(70) ? std::min<std::size_t>(plan_.max_length, 200) : plan_.max_length;
         const std::size_t length = 1 + random.below(most);
         std::size_t offset = random.below(region_size - length + 1);
         if (random.chance(50))

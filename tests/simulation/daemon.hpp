@@ -50,7 +50,7 @@ public:
           random_(world, planted == Planted::same_nonce), stop_(system.open_flag()),
           listener_(value_of(transport::Listener::listen(
               {.addresses = {"127.0.0.1"}, .peer_timeout = std::chrono::seconds(2)}, random_))),
-          credits_(most_lanes), in_use_(most_lanes) {
+          credits_(max_lanes), in_use_(max_lanes) {
         for (unsigned i = 0; i < plan.workers; ++i)
             workers_.push_back(value_of(target::FrameWorker::make(
                 std::make_unique<SimulatedGroup>(world, system, plan.target_buffer),

@@ -37,8 +37,8 @@ Model::Model(World& world, unsigned lanes, std::span<std::byte> pool, std::span<
     : world_(world), lanes_(lanes), pool_(pool), durable_(durable),
       own_memory_(memory.empty() ? pool_size : 0),
       memory_(memory.empty() ? std::span(own_memory_) : memory), flushed_(pool_size),
-      acknowledged_(pool_size), versions_(most_lanes), pending_(most_lanes), newest_(pool_size),
-      is_passed_(pool_size), passed_(most_lanes), words_seen_(places), is_under_way_(words),
+      acknowledged_(pool_size), versions_(max_lanes), pending_(max_lanes), newest_(pool_size),
+      is_passed_(pool_size), passed_(max_lanes), words_seen_(places), is_under_way_(words),
       is_unknown_(words) {
     std::ranges::transform(salts, memory_.begin(),
                            [](std::uint8_t salt) { return std::byte{salt}; });

@@ -23,7 +23,7 @@ struct Conditions {
 enum class Side { initiator, target };
 
 // As tcp(7) says of TCP_CORK, which MSG_MORE is for one call.
-inline constexpr Time longest_held = 200 * millisecond;
+inline constexpr Time max_held = 200 * millisecond;
 inline constexpr std::size_t segment = 1448;
 
 // See rpmem-protocol(7) for the messages of a proof. A welcome is the target's last one.
@@ -72,7 +72,7 @@ public:
         world_.note("sends {} bytes, {} are under way", size, way.used, more ? 1 : 0);
         release(other(side), more && !fills ? way.held % segment : 0);
         if (way.held > 0)
-            world_.at(world_.now() + longest_held,
+            world_.at(world_.now() + max_held,
                       [this, receiver = other(side)] { release(receiver, 0); });
         return static_cast<ssize_t>(size);
     }

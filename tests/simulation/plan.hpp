@@ -10,9 +10,9 @@
 namespace rpmem::simulation {
 
 // Each lane has a region of the pool for itself.
-inline constexpr std::size_t most_lanes = 8;
+inline constexpr std::size_t max_lanes = 8;
 inline constexpr std::size_t region_size = 4096;
-inline constexpr std::size_t pool_size = most_lanes * region_size;
+inline constexpr std::size_t pool_size = max_lanes * region_size;
 
 // What goes wrong, once in a simulation.
 enum class Trouble {
@@ -57,7 +57,7 @@ struct Plan {
     unsigned applications = 1; // fibers that share the lanes
     unsigned workers = 1;
     unsigned steps = 1; // of each application
-    std::size_t most_length = 8;
+    std::size_t max_length = 8;
     std::size_t target_buffer = 0;
     Kind kind = Kind::file;
     bool grants = false; // what the listener does; else TERMS hold at both ends
@@ -66,8 +66,8 @@ struct Plan {
     unsigned shortages = 0; // of descriptors, when somebody connects
     Trouble trouble = Trouble::none;
     Time trouble_at = 0;
-    unsigned troubled_lane = most_lanes; // that one alone; most_lanes: all
-    bool kernel_tells = true;            // of a peer that is silent
+    unsigned troubled_lane = max_lanes; // that one alone; max_lanes: all
+    bool kernel_tells = true;           // of a peer that is silent
 
     [[nodiscard]] wire::LaneTerms terms_for(const wire::LaneCredits& granted) const {
         return {.credits = grants ? granted : terms.credits, .pool_size = pool_size};
@@ -86,22 +86,22 @@ inline constexpr std::array<Time, 5> delays{0, microsecond, 50 * microsecond, mi
 // From less than a header to more than the credits.
 inline constexpr std::array<std::size_t, 5> capacities{20, 100, 1000, 8192, 80 * 1024};
 inline constexpr std::array<std::uint32_t, 6> payloads{8, 24, 64, 1024, 4096, 32 * 1024 - 32};
-inline constexpr std::array<std::uint32_t, 2> credits{wire::least_credit_bytes, 1024 * 1024};
+inline constexpr std::array<std::uint32_t, 2> credits{wire::min_credit_bytes, 1024 * 1024};
 inline constexpr std::array<std::uint32_t, 5> frames{1, 2, 5, 64, 1024};
 inline constexpr std::array<std::size_t, 3> buffers{256, 4096, 64 * 1024};
 
 // More than the listener has slots.
-inline constexpr std::uint64_t most_strangers = 160;
+inline constexpr std::uint64_t max_strangers = 160;
 inline constexpr std::uint64_t few_strangers = 6;
 
 // Pieces that one call may be cut into: what takes more tells nothing new, and takes long.
-inline constexpr std::size_t most_pieces = 24;
+inline constexpr std::size_t max_pieces = 24;
 
 inline wire::LaneTerms make_terms(Random& random) {
     return {.credits = {.bytes = random.one_of(credits),
                         .payload = random.one_of(payloads),
                         .frames = random.one_of(frames),
-                        .reads = static_cast<std::uint32_t>(random.between(1, wire::most_reads))},
+                        .reads = static_cast<std::uint32_t>(random.between(1, wire::max_reads))},
             .pool_size = pool_size};
 }
 
@@ -110,7 +110,7 @@ inline wire::LaneTerms make_terms(Random& random) {
 inline std::chrono::milliseconds timeout_of(const Plan& plan) {
     constexpr std::chrono::milliseconds without_trouble(5000);
     constexpr std::uint64_t parts = 4; // that what there is room for may be sent in
-    const std::uint64_t bytes = plan.steps * (plan.most_length + 2 * wire::frame_header_size);
+    const std::uint64_t bytes = plan.steps * (plan.max_length + 2 * wire::frame_header_size);
     const Time round_trip = 2 * (plan.conditions.delay + plan.conditions.jitter);
     const Time sending = bytes * parts / plan.conditions.capacity * round_trip;
     return without_trouble + std::chrono::milliseconds(sending / millisecond);
@@ -134,13 +134,13 @@ inline Plan make_plan(Random& random) {
     plan.conditions.jitter = random.chance(50) ? plan.conditions.delay : 0;
     plan.conditions.capacity = random.one_of(capacities);
     plan.conditions.partial = random.chance(50) ? static_cast<unsigned>(random.below(40)) : 0;
-    plan.lanes = static_cast<unsigned>(random.between(1, most_lanes));
+    plan.lanes = static_cast<unsigned>(random.between(1, max_lanes));
     plan.applications = static_cast<unsigned>(
         random.between((plan.lanes + 3) / 4, std::min<std::uint64_t>(plan.lanes, 4)));
     plan.workers = static_cast<unsigned>(random.between(1, 2));
     plan.steps = static_cast<unsigned>(random.between(4, 40));
-    plan.most_length = std::min({region_size, plan.terms.credits.payload * most_pieces,
-                                 plan.conditions.capacity * most_pieces});
+    plan.max_length = std::min({region_size, plan.terms.credits.payload * max_pieces,
+                                plan.conditions.capacity * max_pieces});
     plan.timeout = timeout_of(plan);
     plan.target_buffer = random.one_of(buffers);
     plan.kind = static_cast<Kind>(random.below(3));
@@ -156,7 +156,7 @@ inline Plan make_plan(Random& random) {
     plan.grants = random.chance(30);
     if (random.chance(30))
         plan.strangers = 1 + static_cast<unsigned>(
-                                 random.below(random.chance(30) ? most_strangers : few_strangers));
+                                 random.below(random.chance(30) ? max_strangers : few_strangers));
     plan.outlasts = plan.strangers > 0 && random.chance(30);
     if (random.chance(10))
         plan.shortages = 1 + static_cast<unsigned>(random.below(3));

@@ -16,7 +16,7 @@ constexpr std::size_t initiator_buffer = 8192;
 // What TCP_USER_TIMEOUT is set to.
 constexpr Time peer_timeout = 2 * second;
 // Longer than this nothing is held back while every call must succeed.
-constexpr Time longest_pause = 2 * second;
+constexpr Time max_pause = 2 * second;
 constexpr unsigned power_cuts = 6;
 // RPMEM_CONNECT_TIMEOUT. Whatever strangers do, a lane needs less where the network is there.
 constexpr std::chrono::seconds connect_timeout(5);
@@ -69,7 +69,7 @@ private:
             own.bytes, own.payload, own.frames, own.reads, plan_.conditions.delay / microsecond,
             plan_.conditions.jitter / microsecond, plan_.conditions.capacity,
             plan_.conditions.partial, name_of(plan_.trouble), plan_.trouble_at / microsecond,
-            plan_.troubled_lane, most_lanes);
+            plan_.troubled_lane, max_lanes);
     }
     void make_ends() {
         strangers_ = std::make_unique<Strangers>(world_, plan_.strangers,
@@ -149,7 +149,7 @@ private:
     }
     void is_opened(unsigned lane, Link& link) {
         links_[lane].push_back(&link);
-        if (plan_.troubled_lane == most_lanes || plan_.troubled_lane == lane)
+        if (plan_.troubled_lane == max_lanes || plan_.troubled_lane == lane)
             for (const Side side : {Side::initiator, Side::target})
                 if (is_silent_[static_cast<std::size_t>(side)])
                     link.silence(side);
@@ -171,7 +171,7 @@ private:
         has_happened_ = true;
         world_.note("trouble: {}", static_cast<std::uint64_t>(plan_.trouble));
         for (unsigned lane = 0; lane < plan_.lanes; ++lane)
-            if (plan_.troubled_lane == most_lanes || plan_.troubled_lane == lane)
+            if (plan_.troubled_lane == max_lanes || plan_.troubled_lane == lane)
                 trouble(lane);
         switch (plan_.trouble) {
         case Trouble::slow_sync:
@@ -199,7 +199,7 @@ private:
         Link& link = *links_[lane].back();
         switch (plan_.trouble) {
         case Trouble::pause:
-            return link.pause_until(world_.now() + world_.random().below(longest_pause));
+            return link.pause_until(world_.now() + world_.random().below(max_pause));
         case Trouble::cut:
             return link.cut();
         case Trouble::failed_send: {
@@ -278,7 +278,7 @@ private:
         return {};
     }
     [[nodiscard]] bool may_fail(unsigned lane) const {
-        const bool is_troubled = plan_.troubled_lane == most_lanes || plan_.troubled_lane == lane;
+        const bool is_troubled = plan_.troubled_lane == max_lanes || plan_.troubled_lane == lane;
         switch (plan_.trouble) {
         case Trouble::none:
         case Trouble::pause:
@@ -327,7 +327,7 @@ transport::ProofSession Arena::make_session() {
     auto keys = secret.and_then(transport::derive_keys);
     if (!keys)
         throw std::runtime_error(keys.error().text);
-    return {.keys = std::move(*keys), .transcript = {}, .lanes = most_lanes};
+    return {.keys = std::move(*keys), .transcript = {}, .lanes = max_lanes};
 }
 
 Outcome simulate(Arena& arena, const Options& options) {

@@ -22,7 +22,7 @@ public:
         auto found =
             std::ranges::find(overheard_, &link, [](const auto& each) { return each->link; });
         if (found == overheard_.end()) {
-            if (overheard_.size() == most_overheard)
+            if (overheard_.size() == max_overheard)
                 return;
             overheard_.push_back(std::make_unique<Overheard>(Overheard{&link, {}}));
             found = overheard_.end() - 1;
@@ -36,12 +36,12 @@ public:
     }
     // Until so many have connected, and all have been ended.
     void run() {
-        const Time longest_stall = world_.random().one_of(longest_stalls);
+        const Time max_stall = world_.random().one_of(max_stalls);
         keeps_slots_ = world_.random().chance(50);
         world_.sleep(world_.random().below(latest_arrival)); // there may be something to repeat
         for (unsigned came = 0; came < number_ || !here_.empty();) {
             const bool all_have_come = came == number_;
-            world_.sleep(all_have_come ? tick : world_.random().below(longest_stall));
+            world_.sleep(all_have_come ? tick : world_.random().below(max_stall));
             if (!all_have_come && world_.random().chance(50)) {
                 come();
                 ++came;
@@ -55,10 +55,10 @@ public:
 private:
     // How many of them say something between two that come.
     static constexpr unsigned voices = 3;
-    static constexpr std::size_t most_overheard = 32;
+    static constexpr std::size_t max_overheard = 32;
     // Where all goes at once, or one by one.
-    static constexpr std::array<Time, 3> longest_stalls{20 * microsecond, millisecond,
-                                                        100 * millisecond};
+    static constexpr std::array<Time, 3> max_stalls{20 * microsecond, millisecond,
+                                                    100 * millisecond};
     // The network's way, and what is accepted late as there are no descriptors.
     static constexpr Time patience = 5 * second;
     static constexpr Time latest_arrival = 100 * millisecond;
@@ -129,7 +129,7 @@ private:
     }
     // They leave the target to end it.
     [[nodiscard]] bool is_ended(Stranger& stranger) {
-        constexpr Time longest = static_cast<Time>(transport::longest_unproven.count()) * second;
+        constexpr Time longest = static_cast<Time>(transport::unproven_timeout.count()) * second;
         std::array<std::byte, 256> place;
         while (true) {
             const ssize_t got = ::recv(stranger.socket.get(), place.data(), place.size(), 0);

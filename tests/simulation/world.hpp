@@ -26,10 +26,10 @@ constexpr Time second = 1000 * millisecond;
 constexpr Time never = UINT64_MAX;
 
 // A fiber that runs so often without time going on waits for something that does not come.
-inline constexpr std::uint64_t most_turns = 100000;
+inline constexpr std::uint64_t max_turns = 100000;
 // Nothing may take that long.
 inline constexpr Time end_of_time = 1000000 * second;
-inline constexpr std::uint64_t most_fibers = 4096;
+inline constexpr std::uint64_t max_fibers = 4096;
 
 // What is stopped and killed as a whole. Its threads are fibers. Those of one that is dead go on in
 // a vacuum, until they have given back their memory: nothing that they do has an effect, no wait
@@ -63,7 +63,7 @@ public:
     // PROCESS outlives the world; null: nobody's.
     Fiber* start(std::string name, Process* process, std::function<void()> body) {
         if (free_.empty()) {
-            if (lives_.size() == most_fibers)
+            if (lives_.size() == max_fibers)
                 throw std::runtime_error("too many fibers");
             free_.push_back(lives_.size());
             lives_.emplace_back();
@@ -124,9 +124,9 @@ public:
         } else if (until != never) {
             // Two words: more would not fit into a std::function without an allocation.
             const auto index = static_cast<std::uint64_t>(&life - lives_.data());
-            at(until, [this, key = number * most_fibers + index] {
-                Life& sleeper = lives_[key % most_fibers];
-                if (sleeper.sleeps == key / most_fibers)
+            at(until, [this, key = number * max_fibers + index] {
+                Life& sleeper = lives_[key % max_fibers];
+                if (sleeper.sleeps == key / max_fibers)
                     wake(sleeper);
             });
         }
@@ -148,7 +148,7 @@ public:
     }
     // Whoever may call this without end calls it: the world ends if time does not go on meanwhile.
     void take_turn() {
-        if (++turns_ < most_turns)
+        if (++turns_ < max_turns)
             return;
         find("somebody runs without end, and time does not go on");
         is_over_ = true;

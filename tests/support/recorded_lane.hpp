@@ -16,12 +16,12 @@ public:
     // TIME: for which an operation waits. MOST_STRICT: see DirectRanges.
     RecordedLane(bool appliance, std::size_t pool_size, bool slow_target = false,
                  std::chrono::milliseconds time = fabric_patience,
-                 std::size_t most_strict = initiator::DirectRanges{}.strict)
+                 std::size_t max_strict = initiator::DirectRanges{}.strict)
         : target_({.pool_size = pool_size, .is_slow = slow_target}), pool_(pool_size),
           end_(value_of(fabric::find_to_connect(fabric::ProviderKind::sockets, loopback,
                                                 std::to_string(target_.port()),
                                                 {queue_size, queue_size}))),
-          lost_(value_of(Event::make())), lane_(open(appliance, time, most_strict)) {}
+          lost_(value_of(Event::make())), lane_(open(appliance, time, max_strict)) {}
 
     [[nodiscard]] RecordingTarget& target() { return target_; }
     [[nodiscard]] const RecordingTarget& target() const { return target_; }
@@ -33,7 +33,7 @@ private:
     static constexpr std::size_t queue_size = 64;
 
     std::unique_ptr<initiator::FrameLane> open(bool appliance, std::chrono::milliseconds time,
-                                               std::size_t most_strict) {
+                                               std::size_t max_strict) {
         auto opened = value_of(transport::connect_lane_of_0_1(
             0,
             {.domain = end_.domain,
@@ -44,7 +44,7 @@ private:
                       .remote =
                           fabric::RemoteAddress{target_.remote_address(), target_.remote_key()}},
              .queue = std::min(end_.provider.queues.send, queue_size),
-             .most_payload = 0},
+             .max_payload = 0},
             "lane 0", {fabric_patience, {lost_.fd(), [] { return false; }}}));
         const wire::LaneTerms terms{.credits = opened.credits,
                                     .pool_size = pool_.size(),
@@ -53,7 +53,7 @@ private:
         return std::make_unique<initiator::FrameLane>(
             std::move(opened.connection), std::move(opened.group), terms, pool_.data(),
             initiator::LossWatch{lost_.fd(), [] { return false; }}, time,
-            initiator::DirectRanges{.relaxed = 0, .strict = most_strict});
+            initiator::DirectRanges{.relaxed = 0, .strict = max_strict});
     }
 
     RecordingTarget target_;

@@ -37,7 +37,7 @@ public:
         : conduct_(conduct), pool_(conduct.pool_size), seen_(conduct.pool_size),
           end_(value_of(fabric::find_to_listen(fabric::ProviderKind::sockets, loopback, "0",
                                                {queue_size, queue_size})),
-               most_lanes * 2 * queue_size),
+               max_lanes * 2 * queue_size),
           region_(value_of(fabric::register_memory(end_.domain, end_.provider, pool_.data(),
                                                    pool_.size(), fabric::Access::remote))),
           listener_(
@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    static constexpr unsigned most_lanes = 4;
+    static constexpr unsigned max_lanes = 4;
     static constexpr std::uint16_t queue_size = 64;
     // More than protocol 0.1 allows: a message too many must be seen, and not wait in the network.
     static constexpr unsigned spare_buffers = 2;
@@ -121,7 +121,7 @@ private:
     }
 
     void accept(fi_info* info) {
-        if (lanes_.size() == most_lanes)
+        if (lanes_.size() == max_lanes)
             throw std::runtime_error("too many lanes");
         Lane& lane = lanes_.emplace_back();
         lane.endpoint =

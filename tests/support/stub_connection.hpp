@@ -42,7 +42,7 @@ public:
         return bytes;
     }
     [[nodiscard]] transport::Abilities abilities() const override {
-        return {.direct = true, .most_bytes = std::size_t{1} << 20};
+        return {.direct = true, .max_bytes = std::size_t{1} << 20};
     }
     transport::PostResult write(std::uint64_t, std::span<const std::byte>) override {
         ++direct_;

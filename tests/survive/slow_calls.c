@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { most_times = 1000, header_size = 4096, time_behind = 200000 };
+enum { max_times = 1000, header_size = 4096, time_behind = 200000 };
 
 struct disturbance {
     const char* command;
@@ -111,7 +111,7 @@ static void end_session(RPMEMpool* pool) {
 }
 
 int main(int argc, char** argv) {
-    if (argc < 7 || argc > 8 || atoi(argv[5]) > most_times) {
+    if (argc < 7 || argc > 8 || atoi(argv[5]) > max_times) {
         fprintf(stderr,
                 "usage: slow_calls TARGET POOL_SET POOL_SIZE RANGE_SIZE TIMES DELAY [COMMAND]\n");
         return 2;
@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
     memset(memory, 1, pool_size);
     RPMEMpool* pool = begin_session(argv, memory, pool_size, 1);
     persist_once(pool, memory, pool_size - header_size); // the file has its pages
-    uint64_t longest[most_times];
-    uint64_t rest[most_times];
+    uint64_t longest[max_times];
+    uint64_t rest[max_times];
     for (int i = 0; i < times; ++i) {
         struct times seen = {0, 0};
         if (disturbance.command != NULL) {

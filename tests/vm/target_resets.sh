@@ -17,7 +17,7 @@ threads=2 times=$1
 shift
 media=("$@")
 [ $# -gt 0 ] || media=(disk pmem)
-longest_absence=1200 # seconds from a reset until both programs have gone on: an emulated machine starts slowly
+max_absence=1200 # seconds from a reset until both programs have gone on: an emulated machine starts slowly
 declare -A programs
 ulimit -c unlimited
 echo /dev/shm/core.%p >/proc/sys/kernel/core_pattern
@@ -34,7 +34,7 @@ use_medium() {
     RPMEM_CMD="$RPMEM_TEST_DAEMON --poolset-dir /mnt/$medium --state-dir /mnt/$medium/state"
     RPMEM_CMD+=" --log-file /mnt/$medium/log --log-level info"
     export RPMEM_CMD
-    RPMEM_CLIENT_ENV="RPMEM_RECONNECT_TIMEOUT=$((longest_absence * 1000)) RPMEM_PEER_TIMEOUT=10000"
+    RPMEM_CLIENT_ENV="RPMEM_RECONNECT_TIMEOUT=$((max_absence * 1000)) RPMEM_PEER_TIMEOUT=10000"
     RPMEM_CLIENT_ENV+=" RPMEM_LOG_LEVEL=2 RPMEM_LOG_FILE=$dir/log"
 }
 
@@ -69,7 +69,7 @@ counts() {
 
 # Each thread of both programs makes two steps, the first of which may have been under way.
 expect_progress() {
-    local before after i name waits end=$((SECONDS + longest_absence))
+    local before after i name waits end=$((SECONDS + max_absence))
     read -d '' -ra before < <(counts)
     while [ $SECONDS -lt $end ]; do
         for name in "${media[@]}"; do
@@ -83,7 +83,7 @@ expect_progress() {
         [ -n "$waits" ] || return 0
         sleep 0.2
     done
-    echo "no progress within $longest_absence s"
+    echo "no progress within $max_absence s"
     return 1
 }
 
@@ -99,7 +99,7 @@ reset_target() {
     began=$SECONDS
     touch /vm/reset
     while [ "$(starts)" -eq "$before" ]; do
-        [ $((SECONDS - began)) -lt $longest_absence ] || { echo "the target does not start" && return 1; }
+        [ $((SECONDS - began)) -lt $max_absence ] || { echo "the target does not start" && return 1; }
         sleep 0.2
     done
     printf 'the target was away for %s s' $((SECONDS - began))

@@ -31,7 +31,7 @@ constexpr milliseconds settling_time{100};
 constexpr unsigned milliseconds_with_strangers = 200;
 constexpr milliseconds pause_of_strangers{5}; // 200 connections a second
 // A stranger that says nothing stays as long as the daemon lets it: more of them than it keeps.
-constexpr std::size_t most_open = 100;
+constexpr std::size_t max_open = 100;
 // A little less than the first message of a lane: its first byte shows that it is wrong.
 constexpr std::array<char, 64> nonsense{};
 
@@ -40,7 +40,7 @@ Pace pace_of(unsigned time, std::size_t bytes) {
             .least = bytes < large_range ? 8U : 1U};
 }
 
-double least_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }
+double min_of(const std::vector<double>& rounds) { return *std::ranges::min_element(rounds); }
 
 // Somebody on the network who may not use the pool, and does not stop trying until something comes
 // from CONTROL; then it tells how many connections there were. Every second one says something.
@@ -49,7 +49,7 @@ void come_as_strangers(int control, const Place& lanes_at) {
     cpu_set_t all;
     std::memset(&all, 0xff, sizeof(all));
     place(::getpid(), Side::asking, false, all);
-    std::array<UniqueFd, most_open> open;
+    std::array<UniqueFd, max_open> open;
     int connections = 0;
     auto next = Clock::now();
     for (std::size_t i = 0;; ++i) {
@@ -58,7 +58,7 @@ void come_as_strangers(int control, const Place& lanes_at) {
             ++connections;
             if (i % 2 == 0)
                 (void)::send(fd->get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
-            open[i % most_open] = std::move(*fd);
+            open[i % max_open] = std::move(*fd);
         }
         next += pause_of_strangers;
         const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
@@ -101,7 +101,7 @@ private:
             ->Iterations(1)
             ->Repetitions(static_cast<int>(rounds))
             ->ReportAggregatesOnly()
-            ->ComputeStatistics("best", least_of)
+            ->ComputeStatistics("best", min_of)
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond);
     }
@@ -110,7 +110,7 @@ private:
     Result<const Pool*> pool() {
         if (!pool_) {
             RPMEM_ASSIGN(pool_,
-                         Pool::open(options_, Opening::creates_for_itself, options_.most_lanes()));
+                         Pool::open(options_, Opening::creates_for_itself, options_.max_lanes()));
         }
         return pool_.get();
     }
@@ -165,7 +165,7 @@ private:
                              .pace = measurement.pace,
                              .apart = pool_->places_ends(measurement.lanes),
                              .reads = reads};
-        RPMEM_ASSIGN(const Round limit, ask<Round>(limits_, task, longest_run));
+        RPMEM_ASSIGN(const Round limit, ask<Round>(limits_, task, max_run));
         state.counters["tcp_us"] = limit.time;
         state.counters["times_tcp"] = ours.time / limit.time;
         return {};

@@ -54,11 +54,11 @@ double rounded(double value, bool up) {
 }
 
 Scale logarithmic_scale(double least, double most) {
-    constexpr double most_decades_with_steps = 2.2;
+    constexpr double max_decades_with_steps = 2.2;
     Scale scale{.low = rounded(least, false), .high = rounded(most, true)};
     if (scale.low == scale.high)
         scale.high *= 10;
-    const bool steps = std::log10(scale.high / scale.low) < most_decades_with_steps;
+    const bool steps = std::log10(scale.high / scale.low) < max_decades_with_steps;
     const int first = static_cast<int>(std::floor(std::log10(scale.low)));
     const int last = static_cast<int>(std::ceil(std::log10(scale.high)));
     for (int decade = first; decade <= last; ++decade)

@@ -195,7 +195,7 @@ void serve_answers(int input, int output) {
     const auto setup = receive<AnsweringSetup>(input, start_timeout);
     if (!setup || !send(output, answering.begin(*setup)))
         return;
-    while (const auto task = receive<LimitTask>(input, longest_run))
+    while (const auto task = receive<LimitTask>(input, max_run))
         if (!send(output, answering.run(*task)))
             return;
 }
@@ -205,11 +205,11 @@ Result<OtherProcess> start_limits(const Options& options) {
                      Asking asking(options);
                      if (!send(asked, asking.start_answering()))
                          return;
-                     while (const auto task = receive<LimitTask>(asked, longest_run))
+                     while (const auto task = receive<LimitTask>(asked, max_run))
                          if (!send(asked, asking.serve(*task)))
                              return;
                  }));
-    RPMEM_TRY(receive_line(process.socket.get(), longest_run));
+    RPMEM_TRY(receive_line(process.socket.get(), max_run));
     return process;
 }
 

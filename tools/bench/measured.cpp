@@ -11,7 +11,7 @@ namespace rpmem::bench {
 namespace {
 
 // Nothing that was ever measured is beyond these; a scale that is not bounded has no end of marks.
-constexpr double least_figure = 1e-9;
+constexpr double min_figure = 1e-9;
 constexpr double largest_figure = 1e15;
 
 // 0 if there is none that can be drawn.
@@ -20,7 +20,7 @@ double number(const Json& row, const char* name) {
     if (found == row.end() || !found->is_number())
         return 0;
     const auto value = found->get<double>();
-    return value >= least_figure && value <= largest_figure ? value : 0;
+    return value >= min_figure && value <= largest_figure ? value : 0;
 }
 
 std::string text(const Json& value) {

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 // A login, and the start of a program behind it.
 inline constexpr milliseconds start_timeout = std::chrono::seconds(60);
 // A measurement, or between two. If the other process ends, the wait does.
-inline constexpr milliseconds longest_run = std::chrono::hours(24 * 7);
+inline constexpr milliseconds max_run = std::chrono::hours(24 * 7);
 
 [[nodiscard]] Result<> send_line(int fd, const Json& line);
 // An error that the other process sent is one here.

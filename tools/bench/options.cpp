@@ -92,7 +92,7 @@ std::size_t Options::pool_size() const {
     for (const std::size_t size : sizes)
         largest = std::max(
             largest, wants("flush") && size <= largest_flush ? size * flushes_before_drain : size);
-    const std::size_t pages = (largest * most_lanes() + page - 1) / page;
+    const std::size_t pages = (largest * max_lanes() + page - 1) / page;
     return std::max(pool_header_size + pages * page, least);
 }
 

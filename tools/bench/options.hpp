@@ -39,7 +39,7 @@ struct Options {
     [[nodiscard]] bool wants(const std::string& name) const { return cases.contains(name); }
     // Of what takes long by itself.
     [[nodiscard]] unsigned slow_rounds() const { return std::min(rounds, 5U); }
-    [[nodiscard]] unsigned most_lanes() const { return *std::ranges::max_element(lanes); }
+    [[nodiscard]] unsigned max_lanes() const { return *std::ranges::max_element(lanes); }
     [[nodiscard]] std::size_t pool_size() const;
 };
 

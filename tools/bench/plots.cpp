@@ -10,13 +10,13 @@ namespace rpmem::bench {
 namespace {
 
 constexpr unsigned limit_style = 6; // grey
-constexpr std::size_t most_lines = 6;
+constexpr std::size_t max_lines = 6;
 constexpr const char* size_axis = "size of one operation";
 constexpr const char* dashed_lines = "dashed: other report";
 constexpr const char* lanes_axis = "lanes, each with a thread";
 
 // In the order of `quantiles`.
-enum { least_at, lower_at, median_at, upper_at, ninety_at, almost_all_at, all_but_a_few_at };
+enum { min_at, lower_at, median_at, upper_at, ninety_at, almost_all_at, all_but_a_few_at };
 
 std::vector<std::string> names_of_sizes(const Measured& ours) {
     std::vector<std::string> names;
@@ -55,10 +55,10 @@ std::vector<Point> points(std::size_t places, const Find& find, const Value& val
 Box box_of(std::size_t place, const MeasuredRow& row) {
     const Quantiles& q = *row.quantiles;
     return {.place = place,
-            .values = {q[least_at], q[lower_at], q[median_at], q[upper_at], q[almost_all_at]},
+            .values = {q[min_at], q[lower_at], q[median_at], q[upper_at], q[almost_all_at]},
             .tip = fmt::format("{}: median {:.4g} µs, half of them {:.4g} to {:.4g}, least {:.4g}, "
                                "99 % up to {:.4g}, 99.9 % up to {:.4g} µs",
-                               where(row), q[median_at], q[lower_at], q[upper_at], q[least_at],
+                               where(row), q[median_at], q[lower_at], q[upper_at], q[min_at],
                                q[almost_all_at], q[all_but_a_few_at])};
 }
 
@@ -80,11 +80,11 @@ Series latencies(const std::string& name, unsigned style, const Measured& report
 
 // No more lines than can be told apart: the least, the largest, and some between.
 std::vector<std::uint64_t> some_of(const std::vector<std::uint64_t>& sizes) {
-    if (sizes.size() <= most_lines)
+    if (sizes.size() <= max_lines)
         return sizes;
     std::vector<std::uint64_t> result;
-    for (std::size_t i = 0; i < most_lines; ++i)
-        result.push_back(sizes[i * (sizes.size() - 1) / (most_lines - 1)]);
+    for (std::size_t i = 0; i < max_lines; ++i)
+        result.push_back(sizes[i * (sizes.size() - 1) / (max_lines - 1)]);
     return result;
 }
 

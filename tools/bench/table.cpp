@@ -111,19 +111,19 @@ private:
             row["times_plain"] = row.value("times_tcp", 0.0) / plain_;
         else if (line.row == plain_row)
             plain_ = row.value("times_tcp", 0.0);
-        const bool is_least = line.figure == "gigabytes_per_second";
+        const bool is_min = line.figure == "gigabytes_per_second";
         const double value = row.value(line.figure, 0.0);
         const char* verdict = "told";
         if (value == 0) {
             verdict = "not measured";
             status_ = EXIT_FAILURE;
         } else if (line.allowed) {
-            const bool pass = is_least ? value >= *line.allowed : value <= *line.allowed;
+            const bool pass = is_min ? value >= *line.allowed : value <= *line.allowed;
             verdict = pass ? "pass" : "FAIL";
             status_ = pass || status_ != EXIT_SUCCESS ? status_ : status_above_limit;
         }
         fmt::print("{:<32} {:<22} {:>9.2f} {:>11}  {:<4}", line.row, line.figure, value,
-                   line.allowed ? fmt::format("{} {:.2f}", is_least ? ">=" : "<=", *line.allowed)
+                   line.allowed ? fmt::format("{} {:.2f}", is_min ? ">=" : "<=", *line.allowed)
                                 : "",
                    verdict);
         for (const char* const name : {"real_time", "tcp_us", "best_times_tcp", "login_ms"})

@@ -34,7 +34,7 @@ constexpr std::array action_verbs = {
     ActionVerb{Verb::check, "--check", time_to_check, describe_check},
     ActionVerb{Verb::sessions, "--sessions", {}, describe_sessions},
     ActionVerb{Verb::evict, "--evict", time_to_evict, describe_evicted},
-    ActionVerb{Verb::create, "--create-set", longest_work, describe_created},
+    ActionVerb{Verb::create, "--create-set", work_timeout, describe_created},
 };
 
 // In the order of the grammar of forced commands.

@@ -15,7 +15,7 @@ namespace rpmem::ctl {
 
 // How long a target may work at digests and new parts: a medium may be large and slow. Ssh tells if
 // it is gone.
-inline constexpr std::chrono::hours longest_work(24);
+inline constexpr std::chrono::hours work_timeout(24);
 
 struct ActionAnswer {
     nlohmann::json document; // an object; with "error" if the action failed

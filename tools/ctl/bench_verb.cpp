@@ -55,7 +55,7 @@ int run_benchmark(const Context& context) {
         fmt::print(stderr, "rpmemctl: {}; install rpmem-bench\n", printable(child.error().text));
         return status_failed;
     }
-    const auto ended = child->wait(Deadline(longest_work));
+    const auto ended = child->wait(Deadline(work_timeout));
     return ended && ended->code == 0 && ended->signal == 0 ? status_done : status_failed;
 }
 

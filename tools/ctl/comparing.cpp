@@ -30,9 +30,9 @@ ActionAnswer ask_digests(const Context& context, const compare::Preparation& pre
     std::vector<std::string> words = {"--digest", context.command.pool_set, "--length",
                                       std::to_string(preparation.length)};
     if (preparation.excluded.empty())
-        return ask_action(context.target, words, context.settings, longest_work);
+        return ask_action(context.target, words, context.settings, work_timeout);
     words.emplace_back("--except");
-    return ask_action(context.target, words, context.settings, longest_work,
+    return ask_action(context.target, words, context.settings, work_timeout,
                       lines_of(preparation.excluded));
 }
 
@@ -77,7 +77,7 @@ Answered<compare::Side> ask_side(const Context& context) {
         return side;
     // The pool cannot be used. What opens it says why.
     ActionAnswer check =
-        ask_action(context.target, {"--digest", command.pool_set}, context.settings, longest_work);
+        ask_action(context.target, {"--digest", command.pool_set}, context.settings, work_timeout);
     if (check.status == status_done)
         check = failed_answer(EPROTO, "the target's report on the pool contradicts itself");
     return tl::unexpected(std::move(check));

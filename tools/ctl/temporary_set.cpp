@@ -24,7 +24,7 @@ TemporarySet::TemporarySet(const Context& context, std::uint64_t size, bool set_
     : target_(context.command.target),
       name_(fmt::format("rpmemctl-{}-{}.set", std::time(nullptr), ::getpid())),
       answer_(ask_action(context.target, words_for(name_, size, set_only), context.settings,
-                         longest_work)) {}
+                         work_timeout)) {}
 
 TemporarySet::~TemporarySet() {
     if (answer_.status != status_done)

@@ -35,7 +35,7 @@ class NoFrames final : public Receiver {
 FabricBuffers buffers(std::size_t receives, std::size_t receive_size, std::size_t queue) {
     return {.receives = receives,
             .receive_size = receive_size,
-            .sends = std::min<std::size_t>(queue, most_lane_frames),
+            .sends = std::min<std::size_t>(queue, max_lane_frames),
             .send_size = slot_size,
             .queue = queue};
 }
@@ -128,7 +128,7 @@ Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTar
         parameters.buffers.bounce_buffer = bounce_buffer_size;
     auto opened = reach(target, std::move(parameters), where, limits);
     if (opened) // one message is under way
-        opened->credits = {.bytes = wire::least_credit_bytes,
+        opened->credits = {.bytes = wire::min_credit_bytes,
                            .payload = wire::inline_size_of_0_1,
                            .frames = 1,
                            .reads = 0};
@@ -154,11 +154,11 @@ Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
     RPMEM_ASSIGN(const wire::LaneCredits credits,
                  in_context(where, open_lane(*opened.connection, *opened.group, handshake, deadline,
                                              limits)));
-    if (credits.frames > most_lane_frames || credits.payload > target.most_payload)
+    if (credits.frames > max_lane_frames || credits.payload > target.max_payload)
         return fail(ErrorClass::link_lost, EBADMSG,
                     "{}: the target broke the protocol: its credits make no sense", where);
-    const std::size_t reads = std::min<std::size_t>(credits.reads, wire::most_reads);
-    const std::size_t largest = std::max(read_piece(credits.payload), wire::most_error_text);
+    const std::size_t reads = std::min<std::size_t>(credits.reads, wire::max_reads);
+    const std::size_t largest = std::max(read_piece(credits.payload), wire::max_error_text);
     RPMEM_TRY(opened.connection->prepare_for_frames(
         buffers(credits.frames + reads + 2, wire::frame_header_size + largest, target.queue)));
     opened.credits = credits;

@@ -17,8 +17,8 @@ struct FabricTarget {
     const fabric::EventQueue& events;
     std::chrono::microseconds spin_time;
     FabricPool pool;
-    std::size_t queue;        // operations under way
-    std::size_t most_payload; // that was asked for
+    std::size_t queue;       // operations under way
+    std::size_t max_payload; // that was asked for
 };
 
 struct OpenedFabricLane {
@@ -28,8 +28,8 @@ struct OpenedFabricLane {
 };
 
 // Messages that a lane receives at most, for its queues.
-inline constexpr std::uint32_t most_lane_frames = 64;
-inline constexpr std::size_t most_lane_messages = most_lane_frames + wire::most_reads + 2;
+inline constexpr std::uint32_t max_lane_frames = 64;
+inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_reads + 2;
 
 // To a target of protocol 0.1, of which LANE is the next lane. WHERE: for messages.
 [[nodiscard]] Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane,

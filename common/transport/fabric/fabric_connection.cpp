@@ -19,10 +19,10 @@ using wire::FrameType;
 using Kind = FabricOperation::Kind;
 
 // More than any message of a handshake has.
-constexpr std::size_t longest_handshake = 128;
+constexpr std::size_t max_handshake = 128;
 
 // To refer a device to a second place takes longer than to copy so few bytes.
-constexpr std::size_t most_copied = 256 - wire::frame_header_size;
+constexpr std::size_t max_copied = 256 - wire::frame_header_size;
 
 bool is_within(std::span<const std::byte> bytes, std::span<const std::byte> memory) {
     return !bytes.empty() && !memory.empty() && bytes.data() >= memory.data() &&
@@ -184,7 +184,7 @@ PostResult FabricConnection::post(const FrameHeader& header, std::span<const std
     const std::size_t size = encoded.size() + piece.size();
     // An injected message has no completion. The worker waits for that of the last words.
     const bool is_last = header.type == FrameType::error || header.type == FrameType::bye;
-    const bool fits = piece.size() <= most_copied && size <= provider_.inject_size;
+    const bool fits = piece.size() <= max_copied && size <= provider_.inject_size;
     const PostResult posted =
         fits && !is_last ? send_inside(encoded, piece) : send_from_slot(encoded, piece, is_last);
     if (posted == PostResult::yes)
@@ -194,7 +194,7 @@ PostResult FabricConnection::post(const FrameHeader& header, std::span<const std
 
 PostResult FabricConnection::send_inside(std::span<const std::byte> header,
                                          std::span<const std::byte> piece) {
-    std::array<std::byte, wire::frame_header_size + most_copied> frame;
+    std::array<std::byte, wire::frame_header_size + max_copied> frame;
     std::memcpy(frame.data(), header.data(), header.size());
     std::copy_n(piece.begin(), piece.size(), frame.data() + header.size());
     return posted(endpoint_.inject(frame.data(), header.size() + piece.size()));
@@ -209,7 +209,7 @@ PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
     FabricOperation& operation = sends_.operations[index];
     std::byte* const slot = operation.place;
     std::memcpy(slot, header.data(), header.size());
-    const bool is_copied = piece.size() <= most_copied || !is_within(piece, pool_.memory);
+    const bool is_copied = piece.size() <= max_copied || !is_within(piece, pool_.memory);
     if (is_copied && header.size() + piece.size() > sends_.size)
         return posted(-EMSGSIZE);
     if (is_copied)
@@ -281,7 +281,7 @@ std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver)
     const ByteView message(operation.place, arrived.size);
     // A buffer is there again before the answer that lets the next message come.
     if (handshake_) {
-        std::array<std::byte, longest_handshake> copy;
+        std::array<std::byte, max_handshake> copy;
         const std::size_t size = std::min(message.size(), copy.size());
         std::copy_n(message.begin(), size, copy.begin());
         if (handshake_->expects_more())

@@ -115,7 +115,7 @@ public:
 
     [[nodiscard]] Abilities abilities() const override {
         return {.direct = pool_.remote.has_value(),
-                .most_bytes = provider_.max_transfer,
+                .max_bytes = provider_.max_transfer,
                 .bounce_buffer =
                     sends_.behind.size() > unwanted ? sends_.behind : std::span<std::byte>()};
     }

@@ -11,17 +11,17 @@ namespace rpmem::transport {
 namespace {
 
 // So long it may be before somebody who raises WAKE is heard.
-constexpr std::chrono::microseconds longest_blindness(1000);
+constexpr std::chrono::microseconds max_blindness(1000);
 
 // So long the provider may take to find room for an operation.
 constexpr std::chrono::milliseconds time_for_room(1);
 
 // Of one look, so that connections whose peers never rest do not keep the thread.
-constexpr unsigned most_rounds = 64;
+constexpr unsigned max_rounds = 64;
 
 // Operations of a connection that ends fail one by one. A queue that has nothing but failures is
 // broken.
-constexpr unsigned most_failures = 100000;
+constexpr unsigned max_failures = 100000;
 
 } // namespace
 
@@ -52,7 +52,7 @@ void FabricGroup::remove(Connection& connection) {
 
 void FabricGroup::look() {
     Entries entries;
-    for (unsigned round = 0; round < most_rounds; ++round) {
+    for (unsigned round = 0; round < max_rounds; ++round) {
         const int got = completions_.read(entries);
         if (got == 0)
             return;
@@ -74,7 +74,7 @@ void FabricGroup::tell(const Entries& entries, int got) {
 }
 
 void FabricGroup::tell_of_failure(int code) {
-    const bool is_broken = ++failures_ > most_failures;
+    const bool is_broken = ++failures_ > max_failures;
     auto* const operation = static_cast<FabricOperation*>(completions_.failed_context());
     for (FabricConnection* const member : members_)
         if (is_broken || (operation ? member == operation->connection : members_.size() == 1)) {
@@ -114,7 +114,7 @@ int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseco
             policy_.ended(start, now);
             return got;
         }
-        if (now - heard < longest_blindness)
+        if (now - heard < max_blindness)
             continue;
         if (!completions_.sleep(0, wake))
             return 0;

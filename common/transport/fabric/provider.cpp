@@ -26,7 +26,7 @@ constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED
 constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
 
 // Answers are injected; messages are a header and data.
-constexpr std::size_t least_inject_size = 8;
+constexpr std::size_t min_inject_size = 8;
 constexpr std::size_t pieces_of_a_message = 2;
 
 // See fi_verbs(7).
@@ -60,7 +60,7 @@ Info make_hints(const char* name, QueueSizes queues, const Selection& selection)
     hints->rx_attr->msg_order = needed_order;
     hints->tx_attr->size = queues.send;
     hints->rx_attr->size = queues.receive;
-    hints->tx_attr->inject_size = least_inject_size;
+    hints->tx_attr->inject_size = min_inject_size;
     hints->tx_attr->iov_limit = pieces_of_a_message;
     if (!selection.domain.empty())
         hints->domain_attr->name = strdup(selection.domain.c_str());

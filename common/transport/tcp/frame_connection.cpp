@@ -16,12 +16,12 @@ using wire::FrameHeader;
 using wire::FrameType;
 
 // So much is taken of one connection before others have their turn.
-constexpr std::size_t most_of_a_turn = std::size_t{256} * 1024;
+constexpr std::size_t max_per_turn = std::size_t{256} * 1024;
 
 constexpr std::size_t word = 8;
 
 // To look at two pieces costs the kernel more than to copy so few bytes here.
-constexpr std::size_t most_copied = 224;
+constexpr std::size_t max_copied = 224;
 
 iovec iovec_of(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -61,14 +61,14 @@ RPMEM_NO_CANARY PostResult FrameConnection::post(const FrameHeader& header,
                                                  std::span<const std::byte> piece, More more) {
     if (!can_send()) [[unlikely]]
         return PostResult::ended;
-    if (waiting_ == 0 && more == More::none && piece.size() <= most_copied) [[likely]]
+    if (waiting_ == 0 && more == More::none && piece.size() <= max_copied) [[likely]]
         return send_alone(header, piece);
-    if (waiting_ == most_waiting && !send_waiting(true))
+    if (waiting_ == max_waiting && !send_waiting(true))
         return PostResult::ended;
-    if (waiting_ == most_waiting)
+    if (waiting_ == max_waiting)
         return PostResult::full;
     add(header, piece);
-    if (more == More::follows && waiting_ < most_waiting)
+    if (more == More::follows && waiting_ < max_waiting)
         return PostResult::yes;
     return send_waiting(more == More::follows) ? PostResult::yes : PostResult::ended;
 }
@@ -76,7 +76,7 @@ RPMEM_NO_CANARY PostResult FrameConnection::post(const FrameHeader& header,
 // A small frame: one copy and one call. What the network does not take of it waits.
 [[gnu::always_inline]] inline PostResult
 FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte> piece) {
-    std::array<std::byte, wire::frame_header_size + most_copied> frame;
+    std::array<std::byte, wire::frame_header_size + max_copied> frame;
     wire::encode(header, frame.data());
     std::copy_n(piece.begin(), piece.size(), frame.begin() + wire::frame_header_size);
     const iovec whole{frame.data(), wire::frame_header_size + piece.size()};
@@ -187,7 +187,7 @@ void FrameConnection::poll_broken() {
     if (waiting_ > 0 && sending_ != Sending::failed)
         send_waiting(false);
     const std::array<iovec, 1> places{iovec_of(buffer_)};
-    for (std::size_t total = 0; total < most_of_a_turn;) {
+    for (std::size_t total = 0; total < max_per_turn;) {
         const ssize_t got = stream_->receive(places);
         if (got == -EAGAIN)
             return;
@@ -340,7 +340,7 @@ RPMEM_NO_CANARY std::size_t FrameConnection::poll(Receiver& receiver) {
 // As poll(), when BYTES have come.
 std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t bytes, Source source) {
     while (source != Source::none && !ended()) {
-        if (bytes >= most_of_a_turn)
+        if (bytes >= max_per_turn)
             source = Source::kept;
         bytes += receive(receiver, source);
     }

@@ -83,10 +83,10 @@ private:
     void let_go();
 
     // Frames that are sent by one call, or wait for the network.
-    static constexpr std::size_t most_waiting = 64;
-    static constexpr std::size_t ring_size = most_waiting + 1; // one for a bye
+    static constexpr std::size_t max_waiting = 64;
+    static constexpr std::size_t ring_size = max_waiting + 1; // one for a bye
     // Bytes that are too few to be handed on: part of a header, or of a word of the pool.
-    static constexpr std::size_t most_kept = wire::frame_header_size;
+    static constexpr std::size_t max_kept = wire::frame_header_size;
 
     std::unique_ptr<Stream> stream_;
     std::string name_;
@@ -102,7 +102,7 @@ private:
     std::uint64_t posted_ = 0;
 
     std::span<std::byte> buffer_;
-    std::array<std::byte, most_kept> kept_;
+    std::array<std::byte, max_kept> kept_;
     std::size_t kept_size_ = 0;
     wire::FrameHeader header_;   // of the frame that is coming
     std::span<std::byte> place_; // of the rest of its payload; empty: the receiver takes chunks

@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t listens = std::uint64_t{1} << 32;
 
 // Connections that are taken before others are looked after.
-constexpr int most_at_once = 64;
-constexpr std::size_t most_arrivals = 64;
+constexpr int max_at_once = 64;
+constexpr std::size_t max_arrivals = 64;
 
 // While there are no descriptors, nobody is accepted: their connections wait in the backlog.
 constexpr std::chrono::milliseconds pause_without_descriptors(100);
@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds pause_without_descriptors(100);
 // What a lane may have under way, see docs/transport.md. The buffer is what an honest initiator can
 // fill while the medium stalls; the kernel takes memory only for what has come.
 constexpr int receive_buffer = 4 << 20; // bytes
-constexpr std::uint32_t most_frames = 256;
+constexpr std::uint32_t max_frames = 256;
 constexpr std::uint32_t payload_unit = 4096;
 
 wire::LaneCredits credits_of(int socket) {
@@ -38,8 +38,8 @@ wire::LaneCredits credits_of(int socket) {
     return {.bytes = bytes,
             .payload = (bytes / 2 - static_cast<std::uint32_t>(wire::frame_header_size)) /
                        payload_unit * payload_unit,
-            .frames = most_frames,
-            .reads = static_cast<std::uint32_t>(wire::most_reads)};
+            .frames = max_frames,
+            .reads = static_cast<std::uint32_t>(wire::max_reads)};
 }
 
 // It is at the same place in both families.
@@ -168,8 +168,8 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
         UnprovenConnection& stranger = strangers_[expired->id];
         end(stranger, expired->known ? stranger.proof->refuse(Refusal::too_late) : ProofStep{});
     }
-    std::array<epoll_event, most_arrivals> events;
-    const int found = ::epoll_wait(epoll_.get(), events.data(), most_arrivals, 0);
+    std::array<epoll_event, max_arrivals> events;
+    const int found = ::epoll_wait(epoll_.get(), events.data(), max_arrivals, 0);
     for (int i = 0; i < found; ++i) {
         const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
         if (what >= listens)
@@ -180,7 +180,7 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
 }
 
 void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& owner, Time now) {
-    for (int i = 0; i < most_at_once; ++i) {
+    for (int i = 0; i < max_at_once; ++i) {
         UniqueFd arrived(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!arrived) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)

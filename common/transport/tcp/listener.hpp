@@ -107,7 +107,7 @@ private:
     std::vector<UniqueFd> sockets_;
     std::uint16_t port_ = 0;
     std::vector<std::string> warnings_;
-    std::array<UnprovenConnection, most_silent + most_known + 1> strangers_;
+    std::array<UnprovenConnection, max_silent + max_known + 1> strangers_;
     UnprovenSlots slots_;
     std::optional<Time> paused_until_; // descriptors have run out
     unsigned ended_ = 0;

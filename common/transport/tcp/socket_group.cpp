@@ -13,9 +13,9 @@ namespace rpmem::transport {
 namespace {
 
 // So long it may take until somebody who raises WAKE is heard by one who looks at connections.
-constexpr std::chrono::milliseconds longest_deafness(1);
+constexpr std::chrono::milliseconds max_deafness(1);
 
-constexpr std::size_t most_ready = 64;
+constexpr std::size_t max_ready = 64;
 
 } // namespace
 
@@ -82,7 +82,7 @@ WaitResult SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
     if (taken >= limit)
         return WaitResult::timed_out;
     const bool looks = !slept_ && taken < policy_.time(since_);
-    if (looks && is_few() && now - deaf_since_ < longest_deafness)
+    if (looks && is_few() && now - deaf_since_ < max_deafness)
         return WaitResult::look;
     deaf_since_ = now;
     slept_ = !looks;
@@ -129,8 +129,8 @@ WaitResult SocketGroup::ask_epoll(int milliseconds, int wake) {
             static_cast<void>(
                 tell_epoll(EPOLL_CTL_MOD, member.connection, member.connection->fd(), awaits_room));
         }
-    std::array<epoll_event, most_ready> events;
-    const int found = ::epoll_wait(epoll_.get(), events.data(), most_ready, milliseconds);
+    std::array<epoll_event, max_ready> events;
+    const int found = ::epoll_wait(epoll_.get(), events.data(), max_ready, milliseconds);
     ready_.clear();
     bool woken = false;
     for (int i = 0; i < found; ++i) {

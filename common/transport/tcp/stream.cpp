@@ -106,7 +106,7 @@ std::uint32_t credit_bytes(int socket, int bytes) {
         buffer = 0;
     // A quarter: half of a buffer is the kernel's own, and segments that are partly filled are
     // charged as full ones.
-    return std::max(wire::least_credit_bytes, static_cast<std::uint32_t>(buffer) / 4);
+    return std::max(wire::min_credit_bytes, static_cast<std::uint32_t>(buffer) / 4);
 }
 
 } // namespace rpmem::transport

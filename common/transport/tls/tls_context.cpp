@@ -16,8 +16,8 @@ constexpr std::string_view psk_identity = "rpmem 1";
 constexpr char suite_name[] = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char suite_number[] = {0x13, 0x01};
 constexpr char groups[] = "X25519:P-256";
-constexpr int security_level = 2;          // 112 bits, which both groups and the suite have
-constexpr long most_certificate_bytes = 1; // nobody sends one
+constexpr int security_level = 2;         // 112 bits, which both groups and the suite have
+constexpr long max_certificate_bytes = 1; // nobody sends one
 
 using PskSession = std::unique_ptr<SSL_SESSION, FreedBy<&::SSL_SESSION_free>>;
 
@@ -67,7 +67,7 @@ bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     ::SSL_CTX_set_security_level(context, security_level);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_max_cert_list(context, most_certificate_bytes);
+    SSL_CTX_set_max_cert_list(context, max_certificate_bytes);
     SSL_CTX_set_app_data(context, const_cast<Secret*>(&psk)); // is only read
     bool well = SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
                 SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&

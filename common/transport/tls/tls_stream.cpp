@@ -14,14 +14,14 @@ namespace rpmem::transport {
 namespace {
 
 // Of TLS itself: an honest handshake has three, and a KeyUpdate comes once in millions of records.
-constexpr unsigned most_messages = 32;
+constexpr unsigned max_messages = 32;
 
 // An honest handshake has less than 1 KiB.
-constexpr std::size_t most_handshake_bytes = std::size_t{16} * 1024;
+constexpr std::size_t max_handshake_bytes = std::size_t{16} * 1024;
 
 // Large enough that a call of the socket is worth while. OpenSSL touches no page before it is used.
 constexpr std::size_t received_size = std::size_t{128} * 1024;
-constexpr std::size_t full_record = most_plain_bytes + record_overhead;
+constexpr std::size_t full_record = max_plain_bytes + record_overhead;
 // With a KeyUpdate before each record, and alerts behind.
 constexpr std::size_t beside_records = 256;
 constexpr std::size_t unsent_size = 4 * full_record + beside_records;
@@ -89,7 +89,7 @@ bool TlsStream::set_up(const TlsContext& context) {
         return false;
     ::SSL_set_bio(ssl_.get(), inside, inside); // takes it
     network_.reset(outside);
-    handshake_bytes_ = most_handshake_bytes;
+    handshake_bytes_ = max_handshake_bytes;
     ::SSL_set_msg_callback(ssl_.get(), heard);
     SSL_set_msg_callback_arg(ssl_.get(), this);
     if (role_ == TlsRole::initiator)
@@ -107,7 +107,7 @@ void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t
         return;
     if (type == SSL3_RT_ALERT && size == 2)
         self.alert_ = static_cast<const unsigned char*>(bytes)[1];
-    if (++self.messages_ > most_messages) // OpenSSL would go on with what has come
+    if (++self.messages_ > max_messages) // OpenSSL would go on with what has come
         static_cast<void>(BIO_reset(self.network_.get()));
 }
 
@@ -136,7 +136,7 @@ ByteView TlsStream::unsent() const {
 
 // A call of OpenSSL with this RESULT did not fail, but goes on when more has come.
 bool TlsStream::is_dry(int result) const {
-    return messages_ <= most_messages &&
+    return messages_ <= max_messages &&
            ::SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ &&
            (state_ != State::handshake || handshake_bytes_ > 0);
 }
@@ -383,7 +383,7 @@ void TlsStream::end(int code, std::string reason) {
 void TlsStream::fail_tls() { end(EPROTO, why_it_failed()); }
 
 std::string TlsStream::why_it_failed() const {
-    if (messages_ > most_messages)
+    if (messages_ > max_messages)
         return "the peer sent too many messages of TLS without data";
     if (state_ == State::handshake && handshake_bytes_ == 0)
         return "the peer's handshake has no end";

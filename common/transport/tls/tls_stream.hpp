@@ -28,7 +28,7 @@ struct ssl_st; // SSL
 namespace rpmem::transport {
 
 // Of TLS 1.3: five bytes before, the type and the tag behind.
-inline constexpr std::size_t most_plain_bytes = 16384;
+inline constexpr std::size_t max_plain_bytes = 16384;
 inline constexpr std::size_t record_overhead = 5 + 1 + 16;
 
 enum class TlsStep {
@@ -39,14 +39,14 @@ enum class TlsStep {
 };
 
 // AES-GCM is safe for more records of one key; some are left for the messages of TLS itself.
-inline constexpr std::uint64_t most_records_of_a_key = (std::uint64_t{1} << 23) - 64;
+inline constexpr std::uint64_t max_records_of_a_key = (std::uint64_t{1} << 23) - 64;
 
 class TlsStream final : public Stream {
 public:
     // NAME: of the lane and its peer, for messages.
     [[nodiscard]] static Result<std::unique_ptr<TlsStream>>
     make(const TlsContext& context, std::unique_ptr<Stream> lower, std::string name,
-         std::uint64_t records_of_a_key = most_records_of_a_key);
+         std::uint64_t records_of_a_key = max_records_of_a_key);
 
     // Bytes of TLS that were received before. False: they are more than a handshake has.
     [[nodiscard]] bool give(ByteView received);
@@ -123,7 +123,7 @@ private:
     std::string reason_;
     std::unique_ptr<bio_st, Free> network_; // the end of the BIO pair that is not OpenSSL's
     std::unique_ptr<ssl_st, Free> ssl_;
-    std::array<std::byte, most_plain_bytes> plain_;
+    std::array<std::byte, max_plain_bytes> plain_;
 };
 
 } // namespace rpmem::transport

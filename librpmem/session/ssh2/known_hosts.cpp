@@ -120,10 +120,10 @@ std::string to_base64(std::span<const unsigned char> data) {
 }
 
 std::string known_name(const std::string& host, std::uint16_t port) {
-    constexpr std::uint16_t usual_port = 22;
+    constexpr std::uint16_t default_port = 22;
     std::string name = host;
     std::transform(name.begin(), name.end(), name.begin(), lower);
-    return port == usual_port ? name : fmt::format("[{}]:{}", name, port);
+    return port == default_port ? name : fmt::format("[{}]:{}", name, port);
 }
 
 std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,

@@ -17,7 +17,7 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-constexpr std::uint16_t usual_port = 22;
+constexpr std::uint16_t default_port = 22;
 
 // The target may send so many bytes before anybody reads them; libssh2 keeps them in memory.
 constexpr unsigned window_size = 1U << 18;
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::
                                                bool force_ipv4, const Files& files,
                                                const Deadline& deadline) {
     RPMEM_ASSIGN(const auto account, current_account(time_for_names(deadline.left())));
-    const std::uint16_t port = target.port.value_or(usual_port);
+    const std::uint16_t port = target.port.value_or(default_port);
     RPMEM_ASSIGN(const auto identity,
                  HostIdentity::look_up(target.host, port, known_hosts_files(files, account)));
     RPMEM_ASSIGN(auto socket, connect_to(target.host, port, force_ipv4, deadline));

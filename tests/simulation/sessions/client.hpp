@@ -71,7 +71,7 @@ public:
     [[nodiscard]] bool has_closed() const { return has_closed_; }
 
 private:
-    static constexpr unsigned most_tries_to_open = 40;
+    static constexpr unsigned max_tries_to_open = 40;
 
     Result<std::unique_ptr<initiator::Pool>> open(initiator::LinkThread& heartbeats) {
         const initiator::PoolArguments arguments{.target = "127.0.0.1",
@@ -82,7 +82,7 @@ private:
                                                  .command = "rpmemd"};
         Result<std::unique_ptr<initiator::Pool>> opened;
         // Nothing but a program tries to open again.
-        for (unsigned i = 0; i < most_tries_to_open && !world_.is_in_vacuum(); ++i) {
+        for (unsigned i = 0; i < max_tries_to_open && !world_.is_in_vacuum(); ++i) {
             opened = initiator::Pool::open(arguments, nullptr, settings_of(plan_),
                                            {.log = log_, .heartbeats = &heartbeats});
             if (opened)
@@ -100,14 +100,14 @@ private:
     [[nodiscard]] Range any_range(unsigned lane) {
         Random& random = world_.random();
         const std::size_t most =
-            random.chance(70) ? std::min<std::size_t>(plan_.most_length, 64) : plan_.most_length;
+            random.chance(70) ? std::min<std::size_t>(plan_.max_length, 64) : plan_.max_length;
         const std::size_t length = 1 + random.below(most);
         return {lane * region_size + random.below(region_size - length + 1), length};
     }
     void use(unsigned application) {
         for (unsigned i = 0; i < plan_.steps && !world_.is_in_vacuum() && !has_failed_; ++i) {
-            if (plan_.longest_pause > 0)
-                world_.sleep(world_.random().below(plan_.longest_pause));
+            if (plan_.max_pause > 0)
+                world_.sleep(world_.random().below(plan_.max_pause));
             step(any_lane(application));
         }
     }

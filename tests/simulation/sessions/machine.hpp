@@ -54,7 +54,7 @@ public:
         if (process.is_dead || std::exchange(process.is_killed, true))
             return;
         process.is_stopped = true;
-        const Time latest = world_.now() + world_.random().below(longest_end);
+        const Time latest = world_.now() + world_.random().below(max_end);
         world_.at(std::max(latest, disk_.busy_until(process)), [this, &process] { end(process); });
     }
     void end(Process& process) {
@@ -78,7 +78,7 @@ public:
 
 private:
     static constexpr int first_pid = 100;
-    static constexpr Time longest_end = 20 * millisecond;
+    static constexpr Time max_end = 20 * millisecond;
 
     static inline Machine* running = nullptr;
 

@@ -65,8 +65,8 @@ struct Plan {
     unsigned applications;
     unsigned workers;
     unsigned steps; // of each application
-    std::size_t most_length;
-    Time longest_pause; // between steps
+    std::size_t max_length;
+    Time max_pause; // between steps
     milliseconds connect_timeout;
     milliseconds operation_timeout;
     milliseconds peer_timeout; // of the initiator
@@ -118,8 +118,8 @@ inline Plan plan_of(Random& random) {
         static_cast<unsigned>(random.between(1, std::min<std::uint64_t>(plan.lanes, 2)));
     plan.workers = static_cast<unsigned>(random.between(1, 2));
     plan.steps = static_cast<unsigned>(random.between(5, 40));
-    plan.most_length = random.one_of(std::array<std::size_t, 3>{8, 200, region_size});
-    plan.longest_pause = random.one_of(pauses);
+    plan.max_length = random.one_of(std::array<std::size_t, 3>{8, 200, region_size});
+    plan.max_pause = random.one_of(pauses);
     plan.peer_timeout = milliseconds(random.between(4000, 8000));
     plan.target_peer_timeout = milliseconds(random.between(4000, 8000));
     plan.connect_timeout = milliseconds(random.between(1000, 5000));
@@ -129,7 +129,7 @@ inline Plan plan_of(Random& random) {
     plan.reconnect_timeout =
         std::chrono::seconds(random.chance(5) ? 0 : random.one_of(reconnect_times));
     plan.reconnect_delay = milliseconds(random.one_of(reconnect_delays));
-    const Time step = plan.longest_pause / 2 + 3 * plan.conditions.delay + 20 * microsecond;
+    const Time step = plan.max_pause / 2 + 3 * plan.conditions.delay + 20 * microsecond;
     plan.faults = make_faults(random, 10 * millisecond + step * plan.steps);
     return plan;
 }

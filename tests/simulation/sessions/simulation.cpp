@@ -8,7 +8,7 @@
 namespace rpmem::simulation::sessions {
 namespace {
 
-constexpr Time longest_login = 300 * millisecond; // ssh, beside what the network takes
+constexpr Time max_login = 300 * millisecond; // ssh, beside what the network takes
 
 Time time_of(milliseconds time) { return static_cast<Time>(time.count()) * millisecond; }
 
@@ -75,7 +75,7 @@ public:
             is_opened(*link);
         logins_.push_back(login);
         const Time arrives = std::max(world_.now(), down_until_) + 6 * plan_.conditions.delay +
-                             world_.random().below(longest_login);
+                             world_.random().below(max_login);
         world_.at(arrives, [this, login] { target_.start_daemon(login); });
         Process* const own = world_.process();
         auto channel = std::make_unique<initiator::Channel>();
@@ -92,7 +92,7 @@ private:
                    "capacity {}; connect {} ms, operation {} ms, peer {} ms (target's {} ms), "
                    "reconnect {} ms\n",
                    plan_.lanes, plan_.applications, plan_.workers, plan_.steps,
-                   plan_.longest_pause / microsecond, plan_.conditions.delay / microsecond,
+                   plan_.max_pause / microsecond, plan_.conditions.delay / microsecond,
                    plan_.conditions.capacity, plan_.connect_timeout.count(),
                    plan_.operation_timeout.count(), plan_.peer_timeout.count(),
                    plan_.target_peer_timeout.count(), plan_.reconnect_timeout.count());
@@ -283,13 +283,13 @@ private:
         if (machine_.disk().has_failed() || reconnecting == 0 || another_asked_)
             return {};
         if (end.error->code == ETIMEDOUT) {
-            longest_try_ = never; // the pool is lost for all calls, and none tries to reconnect
+            max_try_ = never; // the pool is lost for all calls, and none tries to reconnect
             return may_time_out() ? "" : "timed out, without a cause";
         }
         if (end.error->code != ECONNRESET)
             return fmt::format("failed with {}", strerror(end.error->code));
         if (!has_closed_late(end))
-            longest_try_ = std::max(longest_try_.value_or(0), now - end.began);
+            max_try_ = std::max(max_try_.value_or(0), now - end.began);
         // So long it may take behind the last fault until a try comes through. The first one may
         // have begun in the fault.
         const Time last_fault = std::max(last_fault_, machine_.disk().slow_until());
@@ -337,8 +337,8 @@ private:
             return;
         target_.check_end();
         // Of the calls that fail together, one has tried from the beginning.
-        if (longest_try_ && *longest_try_ < time_of(plan_.reconnect_timeout) - second)
-            world_.find(fmt::format("calls gave up after {} ms", *longest_try_ / millisecond));
+        if (max_try_ && *max_try_ < time_of(plan_.reconnect_timeout) - second)
+            world_.find(fmt::format("calls gave up after {} ms", *max_try_ / millisecond));
         model_.check_power_cut();
         model_.check_not_passed();
     }
@@ -360,9 +360,9 @@ private:
     std::vector<std::shared_ptr<Login>> logins_;
     Time down_until_ = 0;
     Time opened_at_ = never;
-    std::optional<Time> longest_try_; // of calls that gave up
-    Time last_fault_ = 0;             // when it happened, or is over
-    Time sum_of_faults_ = 0;          // that last
+    std::optional<Time> max_try_; // of calls that gave up
+    Time last_fault_ = 0;         // when it happened, or is over
+    Time sum_of_faults_ = 0;      // that last
     bool has_silence_ = false;
     bool is_other_user_ = false; // the intruder
     bool another_asked_ = false; // for the pool: its daemon may have it, and it may not know

@@ -50,7 +50,7 @@ struct Found {
 class PlantedInSessions : public ::testing::TestWithParam<Found> {};
 
 constexpr const char* lost = "acknowledged and is not durable";
-constexpr std::uint64_t most_seeds = 20000;
+constexpr std::uint64_t max_seeds = 20000;
 
 INSTANTIATE_TEST_SUITE_P(
     All, PlantedInSessions,
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(PlantedInSessions, IsFound) {
     Arena arena;
-    for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= max_seeds; ++seed) {
         const Outcome outcome = simulate(arena, {.seed = seed, .planted = GetParam().planted});
         if (outcome.finding.find(GetParam().words) == std::string::npos)
             continue;
@@ -79,7 +79,7 @@ TEST_P(PlantedInSessions, IsFound) {
         RecordProperty("seed", static_cast<int>(seed));
         return;
     }
-    ADD_FAILURE() << "nothing in " << most_seeds << " seeds";
+    ADD_FAILURE() << "nothing in " << max_seeds << " seeds";
 }
 
 } // namespace

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { cache_line = 64, use_every = 16, longest_check = 8 /* seconds */ };
+enum { cache_line = 64, use_every = 16, max_check = 8 /* seconds */ };
 
 struct check {
     struct medium_log* log;
@@ -95,7 +95,7 @@ static int use(PMEMobjpool* pool, struct root* root, unsigned threads) {
 }
 
 static int check_pool(struct check* check, const uint64_t* least, const uint64_t* most) {
-    alarm(longest_check); // what is corrupt may have no end
+    alarm(max_check); // what is corrupt may have no end
     PMEMobjpool* const pool = pmemobj_open(check->pool_set, LAYOUT);
     if (pool == NULL) {
         fprintf(stderr, "check_prefixes: opening: %s\n", pmemobj_errormsg());

@@ -208,18 +208,18 @@ static int log_persist(const void* address, size_t size, int (*persist)(const vo
 // -----------------------------------------------------------
 
 // A daemon drains after a message at the latest, which is a few ranges.
-enum { most_flushed = 4096 };
+enum { max_flushed = 4096 };
 
 // What this thread has flushed, and not drained.
 static _Thread_local struct {
     const void* address;
     size_t size;
-} flushed[most_flushed];
+} flushed[max_flushed];
 static _Thread_local unsigned flushed_count;
 
 static void note_flushed(const void* address, size_t size) {
-    if (flushed_count == most_flushed) {
-        fprintf(stderr, "log_medium: more than %d ranges await a drain\n", most_flushed);
+    if (flushed_count == max_flushed) {
+        fprintf(stderr, "log_medium: more than %d ranges await a drain\n", max_flushed);
         abort();
     }
     flushed[flushed_count].address = address;

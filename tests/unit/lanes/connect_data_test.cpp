@@ -14,7 +14,7 @@ using Greeting = std::vector<std::byte>;
 
 constexpr unsigned lane_count = 2;
 // What the data of a connection request can be; see fabric::Endpoint::connect().
-constexpr std::size_t most_data = 56;
+constexpr std::size_t max_data = 56;
 
 Greeting good_greeting(std::uint32_t lane) {
     return encode(wire::LaneConnectData{lane, sample_proof(lane_count).keys.token});
@@ -172,7 +172,7 @@ TEST_F(LaneConnectData, WhoKnowsTheTokenOnlyGetsNoLane) {
     for (const std::size_t size : {1U, 32U, 95U, 96U, 97U}) {
         SCOPED_TRACE(size);
         Greeting greeting = good_greeting(0);
-        greeting.resize(most_data); // zeros may follow
+        greeting.resize(max_data); // zeros may follow
         const auto peer = Peer::connected(*served_.server, greeting);
         EXPECT_EQ(peer->answer_to(Greeting(size, std::byte{0x11})), transport::refusal_magic);
         EXPECT_EQ(served_.server->connected(), 0U);

@@ -31,8 +31,8 @@ class ServedSession {
 public:
     ServedSession(const std::vector<Share>& shares, PoolAccess access, unsigned lanes,
                   bool read_only = false, Log log = {},
-                  std::size_t most_unproven = transport::most_known,
-                  std::chrono::milliseconds longest_unproven = transport::longest_unproven)
+                  std::size_t max_unproven = transport::max_known,
+                  std::chrono::milliseconds unproven_timeout = transport::unproven_timeout)
         : pool(shares),
           server(value_of(FabricLaneServer::start({.provider = fabric::ProviderKind::sockets,
                                                    .address = test::loopback,
@@ -44,8 +44,8 @@ public:
                                                    .paging = PagingPolicy::never,
                                                    .access = access,
                                                    .read_only = read_only,
-                                                   .most_unproven = most_unproven,
-                                                   .longest_unproven = longest_unproven},
+                                                   .max_unproven = max_unproven,
+                                                   .unproven_timeout = unproven_timeout},
                                                   {pool.begin(), pool_size}, pool.medium(),
                                                   std::move(log)))) {
         static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // as rpmemd does

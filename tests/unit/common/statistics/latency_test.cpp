@@ -11,10 +11,10 @@ namespace {
 
 TEST(Latency, BucketsAreInARowAndNarrow) {
     EXPECT_EQ(bucket_of(0), 0);
-    EXPECT_EQ(least_of(0), 0);
+    EXPECT_EQ(min_of(0), 0);
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-        const std::uint64_t least = least_of(bucket);
-        const std::uint64_t most = least_of(bucket + 1) - 1;
+        const std::uint64_t least = min_of(bucket);
+        const std::uint64_t most = min_of(bucket + 1) - 1;
         ASSERT_LE(least, most);
         ASSERT_EQ(bucket_of(least), bucket);
         ASSERT_EQ(bucket_of(most), bucket);

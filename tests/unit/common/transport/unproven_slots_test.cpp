@@ -24,27 +24,27 @@ void fill_known(UnprovenSlots& slots, Id first, std::size_t count, UnprovenSlots
 
 TEST(UnprovenSlots, TheOldestSilentOneMakesRoomAtOnce) {
     UnprovenSlots slots;
-    for (Id id = 0; id < most_silent; ++id)
+    for (Id id = 0; id < max_silent; ++id)
         EXPECT_FALSE(slots.arrived(id, start));
     EXPECT_EQ(slots.arrived(100, start), std::optional<Id>(0));
     slots.left(1);
     EXPECT_FALSE(slots.arrived(101, start));
     EXPECT_EQ(slots.arrived(102, start), std::optional<Id>(2));
-    EXPECT_EQ(slots.silent(), most_silent);
+    EXPECT_EQ(slots.silent(), max_silent);
 }
 
 TEST(UnprovenSlots, KnownOnesLeaveTheSilentSlots) {
     UnprovenSlots slots;
-    fill_known(slots, 0, most_known, start);
+    fill_known(slots, 0, max_known, start);
     EXPECT_EQ(slots.silent(), 0U);
-    EXPECT_EQ(slots.known(), most_known);
+    EXPECT_EQ(slots.known(), max_known);
     slots.left(5);
-    EXPECT_EQ(slots.known(), most_known - 1);
+    EXPECT_EQ(slots.known(), max_known - 1);
 }
 
 TEST(UnprovenSlots, AKnownOneIsNotEvictedBeforeASecond) {
     UnprovenSlots slots;
-    fill_known(slots, 0, most_known, start);
+    fill_known(slots, 0, max_known, start);
     EXPECT_FALSE(slots.arrived(100, start));
     auto admission = slots.recognised(100, start + 999ms);
     EXPECT_FALSE(admission.admitted);
@@ -54,7 +54,7 @@ TEST(UnprovenSlots, AKnownOneIsNotEvictedBeforeASecond) {
     admission = slots.recognised(101, start + 1s);
     EXPECT_TRUE(admission.admitted);
     EXPECT_EQ(admission.ended, std::optional<Id>(0));
-    EXPECT_EQ(slots.known(), most_known);
+    EXPECT_EQ(slots.known(), max_known);
 }
 
 TEST(UnprovenSlots, WhoHasNoSlotIsNotAdmitted) {
@@ -112,7 +112,7 @@ TEST(UnprovenSlots, RulesHoldWhateverHappens) {
         now += std::chrono::microseconds(draw(20'000));
         while (const auto gone = slots.expired(now)) {
             ASSERT_TRUE(peers[gone->id]);
-            ASSERT_GE(now - peers[gone->id]->arrived, longest_unproven);
+            ASSERT_GE(now - peers[gone->id]->arrived, unproven_timeout);
             ASSERT_EQ(gone->known, !!peers[gone->id]->known);
             peers[gone->id].reset();
         }
@@ -143,7 +143,7 @@ TEST(UnprovenSlots, RulesHoldWhateverHappens) {
         for (const auto& each : peers)
             if (each) {
                 ++(each->known ? known : silent);
-                ASSERT_LT(now - each->arrived, longest_unproven);
+                ASSERT_LT(now - each->arrived, unproven_timeout);
             }
         ASSERT_EQ(slots.silent(), silent);
         ASSERT_EQ(slots.known(), known);
@@ -178,9 +178,9 @@ struct Arrival {
 class SimulatedListener {
 public:
     explicit SimulatedListener(const Load& load) : load_(load), tries_(honest_lanes, 0) {
-        for (Id id = 0; id < most_silent; ++id)
+        for (Id id = 0; id < max_silent; ++id)
             arrive(id, opening); // strangers hold all of them from the start
-        next_id_ = most_silent;
+        next_id_ = max_silent;
         if (load.strangers_a_second > 0)
             add({.at = opening, .what = What::stranger});
         for (unsigned lane = 0; lane < honest_lanes; ++lane)

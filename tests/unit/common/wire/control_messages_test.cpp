@@ -234,8 +234,8 @@ TEST(MediumFailure, GoldenBytes) {
 
 TEST(MediumFailure, LongPathsAndTextsAreCut) {
     MediumFailure failure = samples::medium_failure();
-    failure.part = std::string(most_part_bytes, 'p');
-    failure.text = std::string(most_medium_failure_text, 't');
+    failure.part = std::string(max_part_bytes, 'p');
+    failure.text = std::string(max_medium_failure_text, 't');
     const Bytes longest = encode(failure);
     EXPECT_TRUE(decode_medium_failure(longest));
     failure.part += 'x';

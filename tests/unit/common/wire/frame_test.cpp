@@ -67,7 +67,7 @@ TEST(LaneCredits, TravelAndMustBeOfUse) {
     EXPECT_TRUE(is_taken([](LaneCredits& other) { other.payload = 8; }));
     EXPECT_FALSE(is_taken([](LaneCredits& other) { other.payload = 7; }));
     EXPECT_FALSE(is_taken([](LaneCredits& other) { ++other.payload; }));
-    EXPECT_FALSE(is_taken([](LaneCredits& other) { other.bytes = least_credit_bytes - 1; }));
+    EXPECT_FALSE(is_taken([](LaneCredits& other) { other.bytes = min_credit_bytes - 1; }));
     EXPECT_FALSE(is_taken([](LaneCredits& other) { other.frames = 0; }));
     EXPECT_FALSE(is_taken([](LaneCredits& other) { other.reads = 0; }));
 }

@@ -14,7 +14,7 @@ constexpr std::uint64_t pool_size = 1 << 20;
 constexpr LaneTerms terms{
     .credits = {.bytes = 64 * 1024, .payload = 16384, .frames = 8, .reads = 2},
     .pool_size = pool_size};
-constexpr std::uint32_t least_weight = 2304; // of a frame
+constexpr std::uint32_t min_weight = 2304; // of a frame
 
 FrameHeader frame(FrameType type, std::uint64_t length, std::uint64_t number = 1,
                   std::uint8_t flags = 0, std::uint64_t offset = 4096) {
@@ -273,8 +273,8 @@ TEST(ResponseRules, ErrorsAreBounded) {
     const auto error = [&](std::uint64_t offset, std::uint32_t length) {
         return taken(responses, {.type = FrameType::error, .length = length, .offset = offset});
     };
-    EXPECT_TRUE(error(offset_of_error(ErrorKind::medium, 5), most_error_text));
-    EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 5), most_error_text + 1));
+    EXPECT_TRUE(error(offset_of_error(ErrorKind::medium, 5), max_error_text));
+    EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 5), max_error_text + 1));
     EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 0), 0));
     EXPECT_FALSE(error(offset_of_error(ErrorKind::medium, 4096), 0));
     EXPECT_TRUE(error(offset_of_error(static_cast<ErrorKind>(77), 5), 0)) << "of a later version";
@@ -294,10 +294,10 @@ TEST(ResponseRules, CreditsWithoutEndTakeNoMemory) {
     EXPECT_EQ(frames, 1024U);
     while (responses.has_room(FrameType::read, 1) && responses.reads() < 100)
         static_cast<void>(responses.add(FrameType::read, 0, 0, 1));
-    EXPECT_EQ(responses.reads(), most_reads);
+    EXPECT_EQ(responses.reads(), max_reads);
 }
 
-static_assert(least_weight == weight_of({.type = FrameType::persist}));
+static_assert(min_weight == weight_of({.type = FrameType::persist}));
 
 } // namespace
 } // namespace rpmem::wire

@@ -69,9 +69,9 @@ const std::vector<Sequence> sequences{
 class Performance {
 public:
     Performance(const Method& method, const Sequence& sequence, bool slow_target,
-                std::size_t most_strict)
+                std::size_t max_strict)
         : recorded_(method.writes_are_durable, pool_size_of(sequence), slow_target,
-                    test::fabric_patience, most_strict),
+                    test::fabric_patience, max_strict),
           method_(method), calls_(sequence.calls) {
         // No byte is 0, which the target has everywhere: each is seen when it comes.
         std::ranges::fill(recorded_.pool(), std::byte{1});

@@ -17,12 +17,13 @@ Settings read(const Variables& variables) {
     });
 }
 
-// MEMBER is USUAL without the variable NAME, and GIVEN with TEXT in it.
+// MEMBER is DEFAULT_VALUE without the variable NAME, and GIVEN with TEXT in it.
 template <typename T>
 void expect_setting(const char* name, const char* text, T Settings::*member,
-                    const std::type_identity_t<T>& usual, const std::type_identity_t<T>& given) {
+                    const std::type_identity_t<T>& default_value,
+                    const std::type_identity_t<T>& given) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(read({}).*member, usual);
+    EXPECT_EQ(read({}).*member, default_value);
     const Settings settings = read({{name, text}});
     EXPECT_EQ(settings.*member, given);
     EXPECT_TRUE(settings.warnings.empty());

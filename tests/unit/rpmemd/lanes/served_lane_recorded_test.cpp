@@ -14,7 +14,7 @@ namespace {
 
 using test::Recorder;
 
-constexpr std::size_t most_data = 8 * inline_size; // that a message of these tests has
+constexpr std::size_t max_data = 8 * inline_size; // that a message of these tests has
 // Long enough for an answer that does not wait to come before.
 constexpr std::chrono::milliseconds slow(20);
 
@@ -34,7 +34,7 @@ const Medium media[] = {{"one file", one_file},
 // A lane to a pool of which the recorder keeps an image.
 class RecordedVisit : public Visit {
 public:
-    explicit RecordedVisit(const std::vector<Share>& shares) : Visit(most_data, shares) {
+    explicit RecordedVisit(const std::vector<Share>& shares) : Visit(max_data, shares) {
         Recorder::instance().reset();
         Recorder::instance().watch(pool.begin(), pool_size);
     }
@@ -67,7 +67,7 @@ constexpr Range ranges[] = {{0, 8},
                             {5, 3000},
                             {pool_size / 2 - 4, 8},
                             {pool_size / 2 - 600, 1500},
-                            {pool_size - most_data, most_data}};
+                            {pool_size - max_data, max_data}};
 
 TEST(RecordedLane, WhatAnAnswerConfirmsIsDurableWhenItComes) {
     for (const Medium& medium : media)
@@ -213,13 +213,13 @@ class FullQueue {
 public:
     FullQueue(fabric::Endpoint& end, int count)
         : table_(const_cast<fi_ops_msg*>(reinterpret_cast<fid_ep*>(end.id())->msg)),
-          usual_(table_->inject) {
+          default_(table_->inject) {
         left = count;
         put([](fid_ep* endpoint, const void* bytes, std::size_t size, fi_addr_t peer) -> ssize_t {
             return left-- > 0 ? -FI_EAGAIN : real(endpoint, bytes, size, peer);
         });
     }
-    ~FullQueue() { put(usual_); }
+    ~FullQueue() { put(default_); }
     FullQueue(const FullQueue&) = delete;
     FullQueue& operator=(const FullQueue&) = delete;
 
@@ -228,7 +228,7 @@ public:
 private:
     using Inject = decltype(fi_ops_msg::inject);
     void put(Inject function) {
-        real = usual_;
+        real = default_;
         // Tables of libfabric may lie in pages that the loader has made read-only.
         auto* const begin =
             reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(table_) / page * page);
@@ -237,7 +237,7 @@ private:
     }
 
     fi_ops_msg* table_;
-    Inject usual_;
+    Inject default_;
     static inline Inject real = nullptr;
 };
 

@@ -96,7 +96,7 @@ public:
     // MOST: how many prefixes, suffixes and random choices of each unit; all prefixes and suffixes
     // if there are no more.
     TornWrites(const std::string& before, const std::string& after, std::size_t most)
-        : before_(before), after_(after), most_(most) {
+        : before_(before), after_(after), max_(most) {
         before_.resize(after.size());
         for (const std::size_t unit : {std::size_t{512}, std::size_t{8}, std::size_t{1}})
             tear(unit);
@@ -107,7 +107,7 @@ private:
     void tear(std::size_t unit) {
         const auto changed = changed_units(before_, after_, unit);
         std::vector<bool> taken(changed.size());
-        const std::size_t step = 1 + changed.size() / most_;
+        const std::size_t step = 1 + changed.size() / max_;
         for (std::size_t length = 0; length <= changed.size(); length += step) {
             for (std::size_t i = 0; i < changed.size(); ++i)
                 taken[i] = i < length;
@@ -115,7 +115,7 @@ private:
             taken.flip();
             add(changed, taken, unit);
         }
-        for (std::size_t i = 0; i < most_ && unit > 1; ++i) {
+        for (std::size_t i = 0; i < max_ && unit > 1; ++i) {
             for (std::size_t k = 0; k < changed.size(); ++k)
                 taken[k] = random_() % 2 == 0;
             add(changed, taken, unit);
@@ -133,7 +133,7 @@ private:
 
     std::string before_;
     std::string after_;
-    std::size_t most_;
+    std::size_t max_;
     std::mt19937 random_{17};
     std::set<std::string> results_;
 };

@@ -159,10 +159,10 @@ TEST_F(PoolLock, ChildProcessesDoNotInheritIt) {
 
 TEST_F(PoolLock, OnlyOneOfManyCreates) {
     constexpr int count = 8;
-    constexpr int most_rounds = 100;
+    constexpr int max_rounds = 100;
     std::ptrdiff_t created = 0;
     // Two that meet halfway may both give up, but never both succeed.
-    for (int round = 0; round < most_rounds && created == 0; ++round) {
+    for (int round = 0; round < max_rounds && created == 0; ++round) {
         std::array<int, count> codes{};
         std::array<std::optional<Pool>, count> pools;
         std::vector<std::thread> threads;

@@ -109,7 +109,7 @@ TEST(Records, WhatMakesNoSenseIsRefused) {
                                     with("\"version\":2", "\"version\":1"),
                                     with("alice", "al\\u0007ice"),
                                     with("alice", "al\xffice"),
-                                    with("alice", std::string(most_record_text + 1, 'a')),
+                                    with("alice", std::string(max_record_text + 1, 'a')),
                                     with("\"user\"", "\"nobody\""),
                                     with("0101", "01g1"),
                                     with("0101", "01"),
@@ -155,7 +155,7 @@ TEST(Records, LongAndStrangeTextsAreCutAndMadeHarmless) {
     record.initiator.host = "a\nb\"}";
     const auto read = value_of(decode<SessionRecord>(slot_of(record, 1)));
     ASSERT_TRUE(read);
-    EXPECT_LE(read->record.pool_set.size(), most_record_text);
+    EXPECT_LE(read->record.pool_set.size(), max_record_text);
     EXPECT_EQ(read->record.initiator.host, "a\\x0ab\"}");
 }
 

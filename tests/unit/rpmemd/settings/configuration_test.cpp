@@ -34,12 +34,13 @@ Configuration configured(std::string_view text) {
     return *configuration;
 }
 
-// MEMBER is USUAL without the key NAME, and GIVEN with TEXT behind it.
+// MEMBER is DEFAULT_VALUE without the key NAME, and GIVEN with TEXT behind it.
 template <typename T>
 void expect_key(const char* name, const char* text, T Configuration::*member,
-                const std::type_identity_t<T>& usual, const std::type_identity_t<T>& given) {
+                const std::type_identity_t<T>& default_value,
+                const std::type_identity_t<T>& given) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(configured("").*member, usual);
+    EXPECT_EQ(configured("").*member, default_value);
     EXPECT_EQ(configured(fmt::format("{} = {}\n", name, text)).*member, given);
 }
 

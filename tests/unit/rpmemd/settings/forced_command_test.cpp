@@ -108,7 +108,7 @@ const std::vector<std::string> refused_commands = texts(
     "rpmemd --create-set a", "rpmemd --create-set a --size 0", "rpmemd --create-set --size 5",
     "rpmemd --create-set a --size 5 --part", "rpmemd --create-set a --size 5 --allow-admin",
     "rpmemd --create-set a --size 5 --part b;sh", "rpmemd --create-set a --part b --size 5",
-    "rpmemd --create-set a --size 5" + repeated(" --part b", most_requested_parts + 1),
+    "rpmemd --create-set a --size 5" + repeated(" --part b", max_requested_parts + 1),
     "export RPMEMD_OFFER=1 rpmemd", "rpmemd\x7f", "rpmemd --remove " + std::string(4096, 'a'));
 
 TEST(ClientCommand, AllElseIsRefused) {

@@ -25,7 +25,7 @@ using test::value_of;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds patience(20000);
-constexpr std::uint32_t most_lanes = 1024;
+constexpr std::uint32_t max_lanes = 1024;
 
 // Takes every lane once.
 class Owner : public LaneOwner {
@@ -52,7 +52,7 @@ public:
 
 ProofSession session_of(int first) {
     ProofSession session = samples::session(first);
-    session.lanes = most_lanes;
+    session.lanes = max_lanes;
     session.generation = 0;
     return session;
 }
@@ -125,7 +125,7 @@ TEST_F(ListenerTest, ALaneThatKnowsTheSecretIsWelcome) {
     EXPECT_EQ(owner.taken.size(), 1U);
     EXPECT_TRUE(owner.taken.contains(7));
     EXPECT_EQ(opened.credits, owner.last_credits);
-    EXPECT_GE(opened.credits.bytes, wire::least_credit_bytes);
+    EXPECT_GE(opened.credits.bytes, wire::min_credit_bytes);
     EXPECT_EQ(owner.last_name.find("lane 7 of 127.0.0.1 port "), 0U) << owner.last_name;
     // It carries bytes, and none have been lost on the way.
     ASSERT_EQ(
@@ -146,7 +146,7 @@ TEST_F(ListenerTest, OthersAreNot) {
     ProofSession other_agreement = session_of(1);
     other_agreement.transcript[0] ^= std::byte{1};
     expect_refused(other_agreement, 0, EACCES, "");
-    expect_refused(session, most_lanes, ECONNREFUSED, "1024");
+    expect_refused(session, max_lanes, ECONNREFUSED, "1024");
     ASSERT_TRUE(connect_lane(session, options(3), random));
     expect_refused(session, 3, ECONNREFUSED, "");
     stop();

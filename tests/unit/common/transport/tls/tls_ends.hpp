@@ -65,7 +65,7 @@ private:
 
 inline std::unique_ptr<TlsStream> tls_on(TlsRole role, const Secret& key,
                                          std::unique_ptr<Stream> lower,
-                                         std::uint64_t records = most_records_of_a_key) {
+                                         std::uint64_t records = max_records_of_a_key) {
     const char* const name =
         role == TlsRole::initiator ? "lane 3 of 10.0.0.1 port 999" : "lane 3 of 10.0.0.2";
     return test::value_of(TlsStream::make(test::value_of(TlsContext::make(role, key)),
@@ -79,7 +79,7 @@ struct Ends {
 
 // STEP: of Narrow; 0: without it.
 inline Ends make_ends(const Secret& initiator, const Secret& target, std::size_t step = 0,
-                      std::uint64_t records = most_records_of_a_key) {
+                      std::uint64_t records = max_records_of_a_key) {
     auto pair = test::value_of(make_socket_pair());
     const auto lower = [&](UniqueFd socket) -> std::unique_ptr<Stream> {
         auto stream = std::make_unique<SocketStream>(std::move(socket));
@@ -105,7 +105,7 @@ inline bool exchange_hello(const Ends& ends) {
     return initiator == TlsStep::done && target == TlsStep::done;
 }
 
-inline Ends joined(std::size_t step = 0, std::uint64_t records = most_records_of_a_key) {
+inline Ends joined(std::size_t step = 0, std::uint64_t records = max_records_of_a_key) {
     Ends ends = make_ends(psk(), psk(), step, records);
     EXPECT_TRUE(exchange_hello(ends));
     return ends;

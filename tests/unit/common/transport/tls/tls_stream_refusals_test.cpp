@@ -138,7 +138,7 @@ private:
 // Our end and another one.
 class TlsPeerTest : public ::testing::Test {
 protected:
-    void meet(const PeerSettings& settings, std::uint64_t records = most_records_of_a_key) {
+    void meet(const PeerSettings& settings, std::uint64_t records = max_records_of_a_key) {
         auto pair = test::value_of(make_socket_pair());
         peer = std::make_unique<OtherPeer>(settings, std::move(pair.theirs));
         ours = tls_on(settings.is_server ? TlsRole::initiator : TlsRole::target, psk(),
