@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemd: started by ssh on the target; see rpmemd(1).
 #include "common/base/io.hpp"
+#include "common/base/program_output.hpp"
 #include "common/base/version.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/removal.hpp"
@@ -22,7 +23,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -192,10 +192,7 @@ int run(int argc, char* argv[]) {
 } // namespace
 
 int main(int argc, char* argv[]) {
-    // A reader that has gone, and a file beyond the limit (ulimit -f), are errors of the call.
-    // signal() fails only for a signal that does not exist.
-    for (const int signal : {SIGPIPE, SIGXFSZ})
-        static_cast<void>(::signal(signal, SIG_IGN));
+    ignore_signals_of_writes();
     // A umask may keep this user itself from files that were made: parts could never be opened.
     static_cast<void>(::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO)));
     try {

@@ -100,6 +100,9 @@ int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
     return code;
 }
 
+constexpr const char* dangling_link =
+    "it is a symbolic link to a file that does not exist; remove the link";
+
 // The few codes that the store promises, where the system has more.
 int store_code(int code) {
     switch (code) {
@@ -213,13 +216,10 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     PartFile part(UniqueFd(), path); // behind this nothing is thrown before there is a guard
     part.fd_.reset(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
-    if (!part.fd_ && errno == EEXIST && place.link && !place.status)
-        return fail(ErrorClass::caller_fault, EEXIST,
-                    "cannot make part {}: it is a symbolic link to a file that does not exist; "
-                    "remove the link, or name the file itself",
-                    path.native());
     if (!part.fd_)
-        return path_failure("make", path, errno);
+        return errno == EEXIST && place.link && !place.status
+                   ? path_failure("make", path, {EEXIST, ErrorClass::caller_fault, dangling_link})
+                   : path_failure("make", path, errno);
     part.kind_ = Kind::new_file;
     part.size_ = size;
     bool stays = false;
@@ -250,8 +250,6 @@ Result<> PartFile::lock(const ResolvedPath& place) const {
                     path_.native());
     return {};
 }
-
-int PartFile::protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
 
 // Between opening and locking, another session may have removed the file, and made a new one.
 bool PartFile::is_at(const Entry& entry) const {

@@ -7,6 +7,7 @@
 #include "rpmemd/pools/pool_header.hpp"
 #include "rpmemd/pools/trusted_path.hpp"
 
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -62,7 +63,8 @@ public:
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // of its mappings
-    [[nodiscard]] int protection() const;                                // of its mappings
+    // Of its mappings.
+    [[nodiscard]] int protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
 
     // The header page; durable on return. SYNCS: of a part that is in use, where others may be
     // under way.

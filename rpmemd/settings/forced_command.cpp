@@ -255,10 +255,9 @@ Result<AdmittedCommand> admit(const char* original, Configuration& configuration
     configuration.stays_beneath = forced;
     configuration.sees_sessions = configuration.allow_admin || !forced;
     if (configuration.allow_outside && (configuration.restricted || configuration.allow_admin))
-        return invalid(
-            "{} keeps a login within poolset-dir, and poolset-outside lets it leave that; "
-            "take one of them away",
-            configuration.restricted ? "--restricted" : "--allow-admin");
+        return invalid("{} keeps a key within poolset-dir, and poolset-outside lets it leave that; "
+                       "take one of them away",
+                       configuration.restricted ? "--restricted" : "--allow-admin");
     if (configuration.restricted && !original)
         return refused(fmt::format("a login without a command is refused: it can only replicate "
                                    "(--restricted in {})",

@@ -46,6 +46,11 @@ refused 1 'wrong.json is no report' --from "$output/wrong.json" --report "$outpu
 refused 1 'page.sh is no report' --from "$0" --report "$output/no.html"
 refused 1 'wrong.json is no report' --from "$data/ours.json" --against "$output/wrong.json" --report "$output/no.html"
 refused 1 'cannot write /nonexistent/page' --from "$data/ours.json" --report /nonexistent/page
+# A limit of the size of files is an error, and no signal: the shell would report 153.
+(ulimit -f 1; refused 1 'cannot write .*large.html' --from "$data/ours.json" --report "$output/large.html")
+status=0
+"$bench" --version >/dev/full 2>"$output/error" || status=$?
+[ "$status" = 1 ] && grep -q 'cannot write to standard output' "$output/error"
 refused 1 'cannot write /nonexistent/page' target bench.set --report /nonexistent/page # before it measures
 refused 2 'requires --report' --from "$data/ours.json"
 refused 2 'requires --report' target bench.set --against "$data/ours.json"

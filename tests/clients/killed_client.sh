@@ -7,11 +7,7 @@
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-RPMEM_CMD=$(target_make 1)
-export RPMEM_CMD
-write_pool multi
-add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
-target=$(target_set 1) pool=$LOCAL/pool.set
+remote_pool multi
 
 # crash STEPS: the last of them is not completed.
 crash() {

@@ -177,6 +177,16 @@ add_remote() {
     mv "$2.new" "$2"
 }
 
+# remote_pool GEOMETRY: the pool set $pool, which has its replica by $target on target 1.
+remote_pool() {
+    RPMEM_CMD=$(target_make 1)
+    export RPMEM_CMD
+    write_pool "$1"
+    add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
+    # shellcheck disable=SC2034 # they are the callers'
+    target=$(target_set 1) pool=$LOCAL/pool.set
+}
+
 # parts_of SET: the local parts that a pool set names.
 parts_of() {
     awk '/^[0-9]/ { print $2 }' "$1"

@@ -5,11 +5,7 @@
 # shellcheck source=tests/clients/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-RPMEM_CMD=$(target_make 1)
-export RPMEM_CMD
-write_pool "$1"
-add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
-target=$(target_set 1) pool=$LOCAL/pool.set
+remote_pool "$1"
 
 create() {
     must client pmempool create obj --layout=rpmem_workload "$pool"

@@ -6,11 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 threads=2 steps=12
 
-RPMEM_CMD=$(target_make 1)
-export RPMEM_CMD
-write_pool "$1"
-add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
-target=$(target_set 1) pool=$LOCAL/pool.set
+remote_pool "$1"
 
 verify() {
     must workload verify "$pool" --threads $threads --steps $steps --extents "$LOCAL/extents"

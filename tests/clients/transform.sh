@@ -6,11 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 threads=2 steps=12
 
-RPMEM_CMD=$(target_make 1)
-export RPMEM_CMD
-write_pool "$1"
-add_remote "$LOCAL/alone.set" "$LOCAL/pool.set"
-target=$(target_set 1) alone=$LOCAL/alone.set pool=$LOCAL/pool.set
+remote_pool "$1"
+alone=$LOCAL/alone.set
 
 step "a pool without remote replica ($1)"
 must offline pmempool create obj --layout=rpmem_workload "$alone"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hold_pool TARGET SET: opens the pool, says "open", and persists 64 bytes for each line of
-// standard input, until that ends. Exit status: 0, or the errno of the call that failed.
+// hold_pool TARGET SET: opens the pool, prints "open", and persists 64 bytes for each line of
+// standard input, until that ends; prints "persisted" after each. Exit status: 0, or the errno of
+// the call that failed.
 #include <errno.h>
 #include <librpmem.h>
 #include <stdio.h>
@@ -19,15 +20,16 @@ int main(int argc, char** argv) {
         printf("%s\n", rpmem_errormsg());
         return errno;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0); // tests wait for each line
     printf("open\n");
-    fflush(stdout);
     int code = 0;
     for (int c = getchar(); c != EOF && code == 0; c = getchar()) {
         memory[8192] = (char)c;
-        if (c == '\n' && rpmem_persist(pool, 8192, 64, 0, 0) != 0) {
+        if (c != '\n')
+            continue;
+        if (rpmem_persist(pool, 8192, 64, 0, 0) != 0)
             code = errno;
-            printf("%s\n", rpmem_errormsg());
-        }
+        printf("%s\n", code == 0 ? "persisted" : rpmem_errormsg());
     }
     rpmem_close(pool);
     return code;

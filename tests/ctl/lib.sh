@@ -56,25 +56,36 @@ unforce() {
     export RPMEM_CMD="$base"
 }
 
-# has_pool SET: a session that has the pool until stdin of holder ends; see release.
+# hold SET: a session that has the pool until stdin of holder ends; see release. Its output is in the
+# file held, as far as it has been read.
 # shellcheck disable=SC2154 # hold_pool is the caller's
 hold() {
-    local deadline=$((SECONDS + 30))
-    rm -f "$dir/held" # of an earlier session
-    mkfifo "$dir/fifo"
-    "$hold_pool" "$target" "$1" <"$dir/fifo" >"$dir/held" 2>&1 &
+    : >"$dir/held"
+    mkfifo "$dir/fifo" "$dir/said"
+    "$hold_pool" "$target" "$1" <"$dir/fifo" >"$dir/said" 2>&1 &
     holder=$!
-    exec 9>"$dir/fifo"
-    until grep -qs open "$dir/held"; do
-        [ $SECONDS -lt $deadline ] || { fault "no session" "$(cat "$dir/held")"; break; }
-        sleep 0.05 # the program writes to a file, as its output is compared later
+    exec 9>"$dir/fifo" 7<"$dir/said"
+    hears open
+}
+
+# hears LINE...: waits for each of these lines of the holder.
+hears() {
+    local awaited line
+    for awaited; do
+        line=
+        until [ "$line" = "$awaited" ]; do
+            IFS= read -r -t 30 line <&7 || { fault "no '$awaited'" "$(cat "$dir/held")"; return; }
+            echo "$line" >>"$dir/held"
+        done
     done
 }
 
 # Its exit status is that of the program.
 release() {
     exec 9>&-
-    rm -f "$dir/fifo"
+    cat <&7 >>"$dir/held"
+    exec 7<&-
+    rm -f "$dir/fifo" "$dir/said"
     wait "$holder"
 }
 

@@ -15,15 +15,9 @@ tells_of_a_pool() {
     has /format=1 "/pools/0/pid=$holder" '/pools/0/state="connected"' "/pools/0/pool=\"$target:a.set\"" \
         /pools/0/calls/persist/calls=0 /pools/0/lanes=1 /pools/0/size=4194304 /pools/0/generation=0
     printf '\n\n\n' >&9
-    persisted() {
-        "$ctl" status "$holder" --json >"$dir/output" && "$json_has" "$dir/output" \
-            /pools/0/calls/persist/calls=3 /pools/0/calls/persist/bytes=192 >/dev/null
-    }
-    local deadline=$((SECONDS + 30))
-    until persisted; do
-        [ $SECONDS -lt $deadline ] || { fault "not 3 calls" "$(cat "$dir/output")"; break; }
-        sleep 0.1 # the counts are read while the program runs: nothing tells of a change
-    done
+    hears persisted persisted persisted
+    run 0 status "$holder" --json
+    has /pools/0/calls/persist/calls=3 /pools/0/calls/persist/bytes=192
     run 0 status
     says "$holder (" 'connected, generation 0' 'persist' '1 lanes over'
     run 0 status "/proc/$holder/exe"
@@ -36,18 +30,16 @@ tells_of_a_pool() {
 # A program of another user shows counters that name the process of the first one.
 forged() {
     [ "$(id -u)" = 0 ] || return 0
-    local forger before=/proc/$holder/fd deadline=$((SECONDS + 30)) copy=
+    local forger before=/proc/$holder/fd copy=
     for copy in "$before"/*; do
         [[ $(readlink "$copy") == /memfd:*rpmem* ]] && break
     done
-    setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60 8<"$copy" 9>&- &
-    forger=$!
-    until [ "$(stat -c %u "/proc/$forger")" = 65534 ] && [ "$(cat "/proc/$forger/comm")" = sleep ]; do
-        [ $SECONDS -lt $deadline ] || { fault "no forger"; break; }
-        sleep 0.05 # setpriv(1) tells nobody
-    done
+    coproc FORGER { exec setpriv --reuid 65534 --regid 65534 --clear-groups cat 8<"$copy" 7<&- 9>&-; }
+    forger=$FORGER_PID
+    echo ready >&"${FORGER[1]}"
+    read -r -t 30 <&"${FORGER[0]}" || fault "no forger"
     run 0 status
-    grep -q "(sleep" "$dir/output" && fault "others are shown" "$(cat "$dir/output")"
+    grep -q "(cat" "$dir/output" && fault "others are shown" "$(cat "$dir/output")"
     run 0 status --all
     says "$forger (" "$holder ("
     run 0 status "$forger" --json
@@ -62,14 +54,13 @@ calls_in_views() {
         END { print sum + 0 }' "$dir/views"
 }
 
-# until_views TEXT CONDITION...: until that holds of the views that watch has shown. It looks again and
-# again, as nothing tells of a line more in a file.
+# until_views TEXT CONDITION...: until that holds of the views that watch has shown.
 until_views() {
-    local text=$1 deadline=$((SECONDS + 60))
+    local text=$1 view
     shift
     until "$@"; do
-        [ $SECONDS -lt $deadline ] || { fault "$text" "$(cat "$dir/views")"; break; }
-        sleep 0.05
+        IFS= read -r -t 60 view <&6 || { fault "$text" "$(cat "$dir/views")"; break; }
+        echo "$view" >>"$dir/views"
     done
 }
 
@@ -78,14 +69,18 @@ has_calls() { [ "$(calls_in_views)" -ge "$1" ]; }
 
 # The calls between two views, and no others: the three before the first view are not among them.
 watches() {
-    "$ctl" watch "$holder" --json >"$dir/views" 2>"$dir/errors" </dev/null &
-    local watching=$! seen
+    local watching seen
+    : >"$dir/views"
+    exec 6< <(exec "$ctl" watch "$holder" --json 2>"$dir/errors" </dev/null)
+    watching=$!
     until_views "no view" has_views 1
     printf '\n\n' >&9
     until_views "no calls" has_calls 2
     seen=$(wc -l <"$dir/views")
     until_views "no view behind them" has_views $((seen + 1))
     kill "$watching"
+    cat <&6 >>"$dir/views"
+    exec 6<&-
     wait "$watching" 2>/dev/null
     [ "$(calls_in_views)" = 2 ] || fault "not 2 calls in all views" "$(cat "$dir/views")"
     run 0 watch "$holder" --count 2 --json
@@ -98,15 +93,9 @@ watches() {
 tells_of_a_loss() {
     pkill -KILL -f "^$daemon .*$dir" || fault "no daemon"
     printf '\n' >&9
-    reconnected() {
-        "$ctl" status "$holder" --json >"$dir/output" && "$json_has" "$dir/output" \
-            '/pools/0/state="connected"' /pools/0/generation=1 /pools/0/reconnects=1 >/dev/null
-    }
-    local deadline=$((SECONDS + 30))
-    until reconnected; do
-        [ $SECONDS -lt $deadline ] || { fault "no reconnect" "$(cat "$dir/output")"; break; }
-        sleep 0.1 # likewise
-    done
+    hears persisted
+    run 0 status "$holder" --json
+    has '/pools/0/state="connected"' /pools/0/generation=1 /pools/0/reconnects=1
     run 0 status "$holder"
     says 'last loss: ' 'reconnects 1'
 }
@@ -116,7 +105,7 @@ writes_a_file() {
     local file=$dir/stats/librpmem-$holder.prom deadline=$((SECONDS + 40))
     until grep -qs '^rpmem_pool_reconnects_total{.*} 1$' "$file"; do
         [ $SECONDS -lt $deadline ] || { fault "no file with a reconnect" "$(cat "$file")"; break; }
-        sleep 0.1 # until the next round of the library
+        sleep 0.1 # until the next round of the library, which writes another file in its place
     done
     release
     [ -z "$(ls -A "$dir/stats")" ] || fault "left behind: $(ls -A "$dir/stats")"

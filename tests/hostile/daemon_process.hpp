@@ -194,6 +194,14 @@ public:
     void signal(int number) const {
         ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
     }
+    // Returns when all of its threads have stopped, which is when the kernel reports the stop.
+    void stop() const {
+        signal(SIGSTOP);
+        siginfo_t info{};
+        ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+        if (info.si_code != CLD_STOPPED)
+            give_up(ECHILD, "the daemon has ended");
+    }
     [[nodiscard]] pid_t pid() const { return pid_; }
 
     // Waits for the end. Standard input is left as it is. Standard error is read meanwhile, or only

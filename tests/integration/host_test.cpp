@@ -90,6 +90,26 @@ TEST_F(Host, CancelledThreadsEndTheirCalls) {
     EXPECT_EQ(status, 0);
 }
 
+// RPMEM_PEER_TIMEOUT=6000. The target of one pool does not answer its close for that time. One
+// thread sends the heartbeats of all pools: if it waited, too, the daemon of the other pool would
+// end its session after its 4 s, and RPMEM_RECONNECT_TIMEOUT is 0 here.
+class TwoPools : public PoolTest {};
+
+TEST_F(TwoPools, ACloseThatTakesLongDoesNotEndTheSessionOfTheOther) {
+    set_daemon("--peer-timeout 4000");
+    write_pool_set("other.set", "8M %/other");
+    LocalPool other(local.size());
+    RPMEMpool* const lives = sound(create(other, 1, "other.set"));
+    RPMEMpool* const stopped = created();
+    stop_daemon();
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_NE(rpmem_close(stopped), 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+    ::kill(daemon_process(), SIGCONT);
+    EXPECT_TRUE(succeeded(rpmem_persist(lives, 8192, 64, 0, 0)));
+    EXPECT_TRUE(succeeded(rpmem_close(lives)));
+}
+
 // ChrootDirectory of sshd, as a rule. own_mounts.sh
 class WithoutProc : public PoolTest {};
 

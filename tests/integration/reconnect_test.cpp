@@ -33,6 +33,17 @@ protected:
     [[nodiscard]] int persist_all(RPMEMpool* pool) const {
         return rpmem_persist(pool, header_size, local.size() - header_size, 0, 0);
     }
+    // The next session, by SCRIPT, comes to nothing, and the one after it gets what SEED makes.
+    void expect_survives_next_session(RPMEMpool* pool, const std::string& script,
+                                      std::uint64_t seed) {
+        run_once(script);
+        kill_daemon();
+        local.fill(seed);
+        const PromisedTime time;
+        EXPECT_TRUE(succeeded(persist_all(pool)));
+        EXPECT_TRUE(fs::exists(directory() / "once"));
+        expect_equal();
+    }
     // One with one lane, which another session has.
     RPMEMpool* filled() {
         RPMEMpool* const pool = created();
@@ -210,13 +221,8 @@ TEST_F(Endings, WhileAPoolIsRemoved) {
 TEST_F(Endings, TheNextSessionIsLostToo) {
     RPMEMpool* const pool = filled();
     for (std::size_t bytes = 0; bytes < 400; bytes += 97) {
-        run_once(ending_after(bytes));
-        kill_daemon();
-        local.fill(bytes);
-        const PromisedTime time;
-        EXPECT_TRUE(succeeded(persist_all(pool))) << bytes;
-        EXPECT_TRUE(fs::exists(directory() / "once")) << bytes;
-        expect_equal();
+        SCOPED_TRACE(bytes);
+        expect_survives_next_session(pool, ending_after(bytes), bytes);
     }
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }
@@ -225,13 +231,9 @@ TEST_F(Endings, TheNextSessionIsLostToo) {
 TEST_F(Endings, TheNextSessionIsMute) {
     RPMEMpool* const pool = filled();
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{97}}) {
-        run_once("(" + ending_after(bytes) + "); exec cat >/dev/null");
-        kill_daemon();
-        local.fill(bytes);
-        const PromisedTime time;
-        EXPECT_TRUE(succeeded(persist_all(pool))) << bytes;
-        EXPECT_TRUE(fs::exists(directory() / "once")) << bytes;
-        expect_equal();
+        SCOPED_TRACE(bytes);
+        expect_survives_next_session(pool, "(" + ending_after(bytes) + "); exec cat >/dev/null",
+                                     bytes);
     }
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
 }

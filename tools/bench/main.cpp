@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmem-bench: see rpmem-bench(1).
+#include "common/base/program_output.hpp"
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"
 #include "tools/bench/measured.hpp"
@@ -87,7 +88,9 @@ int start(int argc, char** argv) {
 } // namespace rpmem::bench
 
 int main(int argc, char** argv) try {
-    return rpmem::bench::start(argc, argv);
+    rpmem::ignore_signals_of_writes();
+    const int status = rpmem::bench::start(argc, argv);
+    return rpmem::finish_output("rpmem-bench") || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
 } catch (const std::exception& error) { // out of memory, of threads
     (void)std::fprintf(stderr, "rpmem-bench: %s\n", error.what());
     return EXIT_FAILURE;

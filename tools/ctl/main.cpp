@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rpmemctl: see rpmemctl(1).
 #include "common/base/log.hpp"
+#include "common/base/program_output.hpp"
 #include "librpmem/settings/refusal.hpp"
 #include "tools/ctl/options.hpp"
 #include "tools/ctl/verbs.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <system_error>
 
 namespace {
 
@@ -74,20 +72,13 @@ int run(int argc, char* argv[]) {
 
 // A full disk or a reader that has gone shows when the last of the output is written.
 int with_output(int status) {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
-        return status;
-    fmt::print(stderr, "rpmemctl: cannot write to standard output: {}\n",
-               std::error_code(errno, std::generic_category()).message());
-    return status == ctl::status_done ? ctl::status_failed : status;
+    return finish_output("rpmemctl") || status != ctl::status_done ? status : ctl::status_failed;
 }
 
 } // namespace
 
 int main(int argc, char* argv[]) {
-    // A reader that has gone, and a file beyond the limit (ulimit -f), are errors of the call.
-    // signal() fails only for a signal that does not exist.
-    for (const int signal : {SIGPIPE, SIGXFSZ})
-        static_cast<void>(::signal(signal, SIG_IGN));
+    ignore_signals_of_writes();
     try {
         return with_output(run(argc, argv));
     } catch (const std::exception& exception) {
