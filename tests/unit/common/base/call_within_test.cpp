@@ -15,18 +15,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience(20000);
+constexpr milliseconds test_timeout(20000);
 
 TEST(CallWithin, ReturnsWhenTheCallHas) {
     const auto result = std::make_shared<int>(0);
-    ASSERT_TRUE(test::succeeded(call_within(patience, [result] { *result = 7; })));
+    ASSERT_TRUE(test::succeeded(call_within(test_timeout, [result] { *result = 7; })));
     EXPECT_EQ(*result, 7);
     EXPECT_EQ(result.use_count(), 1) << "the thread has ended";
 }
 
 TEST(CallWithin, ACallThatThrowsHasEnded) {
     EXPECT_TRUE(
-        test::succeeded(call_within(patience, [] { throw std::runtime_error("no memory"); })));
+        test::succeeded(call_within(test_timeout, [] { throw std::runtime_error("no memory"); })));
 }
 
 TEST(CallWithin, UnfinishedCallsHaveALimitAndEndByThemselves) {
@@ -39,12 +39,12 @@ TEST(CallWithin, UnfinishedCallsHaveALimitAndEndByThemselves) {
     for (int i = 0; i < max_unfinished_calls; ++i)
         EXPECT_TRUE(
             test::failed(call_within(milliseconds(1), block), ETIMEDOUT, "no answer within 1 ms"));
-    EXPECT_TRUE(test::failed(call_within(patience, [] {}), EAGAIN, "16 earlier requests"));
+    EXPECT_TRUE(test::failed(call_within(test_timeout, [] {}), EAGAIN, "16 earlier requests"));
 
     // A child has none of these threads.
     const pid_t child = ::fork();
     if (child == 0)
-        ::_exit(call_within(patience, [] {}) ? 0 : 1);
+        ::_exit(call_within(test_timeout, [] {}) ? 0 : 1);
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
@@ -52,7 +52,7 @@ TEST(CallWithin, UnfinishedCallsHaveALimitAndEndByThemselves) {
     release->count_down();
     ended->wait();
     // Each thread frees its place a moment after its call.
-    while (!call_within(patience, [] {}))
+    while (!call_within(test_timeout, [] {}))
         std::this_thread::yield();
 }
 
