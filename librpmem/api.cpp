@@ -13,7 +13,6 @@
 #include "librpmem/settings/refusal.hpp"
 #include "librpmem/settings/settings.hpp"
 #include "librpmem/statistics/public_statistics.hpp"
-#include "librpmem/statistics/statistics_file.hpp"
 #include "librpmem/uncancelled.hpp"
 
 #include <librpmem.h>
@@ -78,9 +77,6 @@ struct Library {
     Log log = open_log(settings);
     std::atomic<std::size_t> next_command = 0;
     LinkThread heartbeats{wire::heartbeat_interval, beat_all};
-    LinkThread statistics{statistics_interval, [this](auto links, auto& lock) {
-                              write_statistics(settings.stats_dir, log, links, lock);
-                          }};
 
     Library() {
         for (const std::string& warning : settings.warnings)
@@ -99,9 +95,7 @@ Library& library() {
 
 PoolServices services() {
     Library& own = library();
-    return {.log = own.log,
-            .heartbeats = &own.heartbeats,
-            .statistics = own.settings.stats_dir.empty() ? nullptr : &own.statistics};
+    return {.log = own.log, .heartbeats = &own.heartbeats};
 }
 
 const std::string& next_command() {

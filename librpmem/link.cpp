@@ -93,20 +93,16 @@ Result<PoolSnapshot> Link::statistics() const {
 }
 
 Result<> Link::start() {
-    LinkThread* const heartbeats = current_->can_resume() ? services_.heartbeats : nullptr;
-    for (LinkThread* const thread : {heartbeats, services_.statistics}) {
-        if (!thread)
-            continue;
-        threads_.reserve(threads_.size() + 1);
-        RPMEM_TRY(thread->add(*this));
-        threads_.push_back(thread);
-    }
+    if (!current_->can_resume() || !services_.heartbeats)
+        return {};
+    RPMEM_TRY(services_.heartbeats->add(*this));
+    heartbeats_ = services_.heartbeats;
     return {};
 }
 
 Link::~Link() {
-    for (LinkThread* const thread : threads_)
-        thread->remove(*this);
+    if (heartbeats_)
+        heartbeats_->remove(*this);
 }
 
 std::string Link::name() const {

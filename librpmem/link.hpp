@@ -38,8 +38,7 @@ class LinkThread;
 // The library's part that all pools share.
 struct PoolServices {
     Log log{};
-    LinkThread* heartbeats = nullptr; // null: none; as the next
-    LinkThread* statistics = nullptr;
+    LinkThread* heartbeats = nullptr; // null: none
 };
 
 class Link {
@@ -49,7 +48,7 @@ public:
          PoolCounters& counters, std::shared_ptr<Association> first,
          std::optional<transport::Secret> takeover);
     ~Link();
-    // The threads see to it from now on: the heartbeats, if the target knows them, and statistics.
+    // From now on the link sends heartbeats, if the target knows them.
     Result<> start();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
@@ -99,7 +98,7 @@ private:
     Settings settings_;
     PoolServices services_;
     PoolCounters& counters_;           // their facts change with mutex_ locked
-    std::vector<LinkThread*> threads_; // that know this link
+    LinkThread* heartbeats_ = nullptr; // that knows this link; null: none does
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> max_time_;
     std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it

@@ -28,8 +28,7 @@ Result<> LinkThread::add(Link& link) {
     } catch (const std::system_error& error) {
         return fail_errno(
             ErrorClass::resource_limit, error.code().value(),
-            "cannot start a thread of the library (for heartbeats, or for statistics); "
-            "does a limit (ulimit -u) bound the threads?");
+            "cannot start the thread for heartbeats; does a limit (ulimit -u) bound the threads?");
     }
     shared_.links.push_back(&link);
     return {};

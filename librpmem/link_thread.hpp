@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that sees to all links of this process once in a while, and is there while there is one.
-// The heartbeats are one such thread, the files with statistics are another: a slow disk must not
-// keep heartbeats from targets.
+// Calls a function on all links of this process periodically: the heartbeats. The thread exists
+// only while links exist.
 #pragma once
 
 #include "common/base/fork_listener.hpp"

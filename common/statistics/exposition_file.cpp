@@ -2,6 +2,8 @@
 #include "common/statistics/exposition_file.hpp"
 
 #include "common/base/io.hpp"
+#include "common/base/kernel_files.hpp"
+#include "common/base/text.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,10 +11,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,8 +32,14 @@ constexpr std::string_view ending_of_temporary = ".prom.new";
 // The exporter is another user, as a rule. Who may read is for the mode of the directory to say.
 constexpr mode_t mode_when_written = 0644;
 
-std::string name_of(std::string_view program, pid_t process) {
-    return fmt::format("{}-{}{}", program, process, ending);
+constexpr std::size_t boot_digits = 8;
+
+// Where /proc is missing, this process shares its identity with others that have none.
+std::string namespace_of_processes() {
+    struct stat status {};
+    static_cast<void>(::stat("/proc/self/ns/pid", &status)); // fails: 0
+    return fmt::format("{}-{}", line_of("/proc/sys/kernel/random/boot_id").substr(0, boot_digits),
+                       status.st_ino);
 }
 
 // NAME without what it begins and ends with; nothing, if it does not.
@@ -40,18 +50,32 @@ std::optional<std::string_view> between(std::string_view begin, std::string_view
     return name.substr(begin.size(), name.size() - begin.size() - end.size());
 }
 
-// The process whose file or temporary file is called NAME: exactly as we call ours.
-std::optional<pid_t> writer_of(std::string_view program, std::string_view name) {
+// The process whose file or temporary file is called NAME, after BEGIN: exactly as we call ours.
+std::optional<pid_t> writer_of(const std::string& begin, std::string_view name) {
     const bool is_temporary = name.starts_with('.');
-    const auto digits = between(fmt::format("{}{}-", is_temporary ? "." : "", program), name,
+    const auto digits = between((is_temporary ? "." : "") + begin, name,
                                 is_temporary ? ending_of_temporary : ending);
     if (!digits || digits->empty() || digits->front() == '0')
         return std::nullopt;
-    pid_t process = 0;
-    const auto [end, code] =
-        std::from_chars(digits->data(), digits->data() + digits->size(), process);
-    const bool is_whole = code == std::errc() && end == digits->data() + digits->size();
-    return is_whole && process > 0 ? std::optional(process) : std::nullopt;
+    const auto process = parse_number<std::uint32_t>(*digits);
+    if (!process || *process > static_cast<std::uint32_t>(std::numeric_limits<pid_t>::max()))
+        return std::nullopt;
+    return static_cast<pid_t>(*process);
+}
+
+// Whether a process of another namespace, or of an earlier version, may have called its file NAME.
+bool is_foreign(std::string_view program, std::string_view name) {
+    const bool is_temporary = name.starts_with('.');
+    const auto middle = between(fmt::format("{}{}-", is_temporary ? "." : "", program), name,
+                                is_temporary ? ending_of_temporary : ending);
+    return middle && !middle->empty() &&
+           middle->find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+bool is_old(int directory, const char* name) {
+    struct stat status {};
+    return ::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           std::time(nullptr) - status.st_mtime > max_age.count();
 }
 
 // One of another user's lives, too, although we may not send it a signal.
@@ -63,17 +87,20 @@ struct CloseDirectory {
 
 } // namespace
 
-ExpositionFile::ExpositionFile(UniqueFd directory, std::string path, std::string_view program)
-    : directory_(std::move(directory)), path_(std::move(path)), program_(program),
-      name_(name_of(program, ::getpid())), temporary_("." + name_ + ".new") {}
+std::string stem_of_process(std::string_view program, pid_t process) {
+    return fmt::format("{}-{}-{}", program, namespace_of_processes(), process);
+}
 
-Result<ExpositionFile> ExpositionFile::open(const std::string& directory,
-                                            std::string_view program) {
+ExpositionFile::ExpositionFile(UniqueFd directory, std::string path, const std::string& stem)
+    : directory_(std::move(directory)), path_(std::move(path)), name_(stem + std::string(ending)),
+      temporary_("." + stem + std::string(ending_of_temporary)) {}
+
+Result<ExpositionFile> ExpositionFile::open(const std::string& directory, const std::string& stem) {
     UniqueFd opened(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!opened)
         return fail_errno(ErrorClass::caller_fault, errno, "cannot open the directory {}",
                           directory);
-    return ExpositionFile(std::move(opened), directory, program);
+    return ExpositionFile(std::move(opened), directory, stem);
 }
 
 Failure ExpositionFile::cannot(std::string_view step, const std::string& name) const {
@@ -105,7 +132,7 @@ void ExpositionFile::remove() const noexcept {
     static_cast<void>(::unlinkat(directory(), name_.c_str(), 0));
 }
 
-void ExpositionFile::remove_of_the_dead() const {
+void ExpositionFile::remove_of_the_dead(std::string_view program) const {
     const int listed = ::openat(directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (listed < 0)
         return;
@@ -114,9 +141,12 @@ void ExpositionFile::remove_of_the_dead() const {
         ::close(listed);
         return;
     }
+    const std::string own = fmt::format("{}-{}-", program, namespace_of_processes());
     std::vector<std::string> dead;
     while (const dirent* const entry = ::readdir(entries.get()))
-        if (const auto writer = writer_of(program_, entry->d_name); writer && !lives(*writer))
+        if (const auto writer = writer_of(own, entry->d_name);
+            writer ? !lives(*writer)
+                   : is_foreign(program, entry->d_name) && is_old(directory(), entry->d_name))
             dead.emplace_back(entry->d_name);
     for (const std::string& name : dead)
         static_cast<void>(::unlinkat(directory(), name.c_str(), 0));

@@ -110,7 +110,7 @@ constexpr SettingRow<Settings> rows[] = {
         "log file instead of standard error; a final '-' is followed by the process id"),
     text_row<&Settings::stats_dir>(
         "RPMEM_STATS_DIR", "",
-        "directory where statistics for Prometheus are written every 10 seconds"),
+        "ignored; rpmemctl export --textfile writes statistics for Prometheus"),
 };
 
 } // namespace
@@ -143,6 +143,11 @@ Settings read_settings(const Environment& environment) {
         if (value)
             store(settings, *value);
     }
+    if (!settings.stats_dir.empty())
+        settings.warnings.push_back(
+            fmt::format("RPMEM_STATS_DIR={}: the library no longer writes statistics; run "
+                        "`rpmemctl export --textfile {}` instead, see rpmemctl(1)",
+                        settings.stats_dir, settings.stats_dir));
     return settings;
 }
 

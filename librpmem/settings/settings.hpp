@@ -47,7 +47,7 @@ struct Settings {
     std::chrono::microseconds spin_time;
     LogLevel log_level;
     std::string log_file;  // empty: standard error
-    std::string stats_dir; // empty: no files
+    std::string stats_dir; // ignored, with a warning
 
     std::vector<std::string> warnings; // one line for each value that was not taken
 };

@@ -15,8 +15,8 @@
 namespace rpmem::target {
 namespace {
 
-// Prometheus asks every 15 seconds, as a rule.
-constexpr std::chrono::milliseconds interval(10000);
+constexpr std::chrono::milliseconds interval = statistics::write_interval;
+constexpr std::string_view program = "rpmemd";
 
 // Others read the file. A confined session may not change its mode, and makes no other file.
 constexpr mode_t mask_when_confined = 022;
@@ -33,14 +33,15 @@ SessionStatistics::SessionStatistics(const std::filesystem::path& directory, Log
     if (directory.empty())
         return;
     auto stop = Event::make();
-    auto file = statistics::ExpositionFile::open(directory, "rpmemd");
+    auto file = statistics::ExpositionFile::open(directory,
+                                                 statistics::stem_of_process(program, ::getpid()));
     if (!stop || !file) {
         warn(stop ? file.error().text : stop.error().text);
         return;
     }
     stop_.emplace(std::move(*stop));
     file_.emplace(std::move(*file));
-    file_->remove_of_the_dead();
+    file_->remove_of_the_dead(program);
 }
 
 SessionStatistics::~SessionStatistics() {

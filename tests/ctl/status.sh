@@ -5,14 +5,15 @@ set -u
 # shellcheck source=tests/ctl/lib.sh
 . "$(dirname "$0")/lib.sh"
 hold_pool=$4
+own=status-$$.set # as root, the pools of all tests that run now are seen
 mkdir "$dir/stats"
-export RPMEM_STATS_DIR=$dir/stats
+metrics=$dir/stats/rpmemctl-$(id -u).prom
 
 tells_of_a_pool() {
-    run 0 create "$target" a.set --size 4M
-    hold a.set
+    run 0 create "$target" "$own" --size 4M
+    hold "$own"
     run 0 status "$holder" --json
-    has /format=1 "/pools/0/pid=$holder" '/pools/0/state="connected"' "/pools/0/pool=\"$target:a.set\"" \
+    has /format=1 "/pools/0/pid=$holder" '/pools/0/state="connected"' "/pools/0/pool=\"$target:$own\"" \
         /pools/0/calls/persist/calls=0 /pools/0/lanes=1 /pools/0/size=4194304 /pools/0/generation=0
     printf '\n\n\n' >&9
     hears persisted persisted persisted
@@ -34,7 +35,7 @@ forged() {
     for copy in "$before"/*; do
         [[ $(readlink "$copy") == /memfd:*rpmem* ]] && break
     done
-    coproc FORGER { exec setpriv --reuid 65534 --regid 65534 --clear-groups cat 8<"$copy" 7<&- 9>&-; }
+    coproc FORGER { exec setpriv --reuid 65534 --regid 65534 --clear-groups cat 8<>"$copy" 7<&- 9>&-; }
     forger=$FORGER_PID
     echo ready >&"${FORGER[1]}"
     read -r -t 30 <&"${FORGER[0]}" || fault "no forger"
@@ -100,16 +101,89 @@ tells_of_a_loss() {
     says 'last loss: ' 'reconnects 1'
 }
 
-# The file for Prometheus comes after 10 seconds, and goes with the last pool.
-writes_a_file() {
-    local file=$dir/stats/librpmem-$holder.prom deadline=$((SECONDS + 40))
-    until grep -qs '^rpmem_pool_reconnects_total{.*} 1$' "$file"; do
-        [ $SECONDS -lt $deadline ] || { fault "no file with a reconnect" "$(cat "$file")"; break; }
-        sleep 0.1 # until the next round of the library, which writes another file in its place
+# counted PATTERN: within 30 s the file for Prometheus has a line that matches.
+counted() {
+    local deadline=$((SECONDS + 30))
+    until grep -qsE "$1" "$metrics"; do
+        [ $SECONDS -lt $deadline ] || { fault "no line $1" "$(cat "$metrics")"; return; }
+        sleep 0.05 # nothing tells of a file that was replaced
     done
-    release
-    [ -z "$(ls -A "$dir/stats")" ] || fault "left behind: $(ls -A "$dir/stats")"
-    run 1 status "$holder"
 }
 
-run_parts tells_of_a_pool forged watches tells_of_a_loss writes_a_file
+# uncounted PATTERN: within 30 s it has none.
+uncounted() {
+    local deadline=$((SECONDS + 30))
+    while grep -qE "$1" "$metrics"; do
+        [ $SECONDS -lt $deadline ] || { fault "still a line $1" "$(cat "$metrics")"; return; }
+        sleep 0.05 # likewise
+    done
+}
+
+# Once: the file has the pools of this moment.
+exports_once() {
+    local before
+    before=$(date +%s)
+    run 0 export --textfile "$dir/stats"
+    counted "^rpmem_pool_reconnects_total\{.*pid=\"$holder\"} 1\$"
+    counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"connected\"} 1\$"
+    [ "$(awk '$1 == "rpmem_export_timestamp_seconds" { print $2 }' "$metrics")" -ge "$before" ] ||
+        fault "no time of the export" "$(cat "$metrics")"
+    [ "$(stat -c %a "$metrics")" = 644 ] || fault "the exporter of another user cannot read it"
+    release
+    run 0 export --textfile "$dir/stats"
+    grep -q "pid=\"$holder\"" "$metrics" && fault "a program that has ended is there" "$(cat "$metrics")"
+    rm "$metrics"
+    run 1 status "$holder"
+    run 1 export --textfile "$dir/absent"
+    says "cannot open the directory $dir/absent"
+    run 2 export
+    run 2 export --textfile "$dir/stats" --interval 0
+}
+
+# A program that is killed is not connected any more; one that has given up stays failed, although it
+# has ended, until a program has the pool again.
+exports_the_end() {
+    local exporter killed=$holder before
+    "$ctl" export --textfile "$dir/stats" --interval 1 2>"$dir/errors" &
+    exporter=$!
+    hold "$own"
+    killed=$holder
+    counted "^rpmem_pool_state\{.*pid=\"$killed\",state=\"connected\"} 1\$"
+    kill -KILL "$killed"
+    release 2>/dev/null
+    uncounted "pid=\"$killed\""
+    export RPMEM_RECONNECT_TIMEOUT=1000
+    hold "$own"
+    counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"connected\"} 1\$"
+    mv "$sets/$own" "$sets/away" # a reconnect finds no pool set
+    pkill -KILL -f "^$daemon .*$dir" || fault "no daemon"
+    printf '\n' >&9
+    release && fault "the program has not given up" "$(cat "$dir/held")"
+    [ ! -e "/proc/$holder" ] || fault "the program has not ended"
+    counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"failed\"} 1\$"
+    before=$(awk '$1 == "rpmem_export_timestamp_seconds" { print $2 }' "$metrics")
+    uncounted "^rpmem_export_timestamp_seconds $before\$" # a round later, it still is
+    counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"failed\"} 1\$"
+    mv "$sets/away" "$sets/$own"
+    hold "$own"
+    counted "^rpmem_pool_state\{.*pid=\"$holder\",state=\"connected\"} 1\$"
+    # The exporter has the counters open, too, but it is no program with a pool.
+    run 0 status --json
+    grep -q "\"pid\": $exporter\\b" "$dir/output" && fault "the exporter has a pool" "$(cat "$dir/output")"
+    uncounted "pool_set=\"$own\".*state=\"failed\"} 1\$"
+    kill "$exporter"
+    wait "$exporter" || fault "status $? of the exporter" "$(cat "$dir/errors")"
+    [ -z "$(ls -A "$dir/stats")" ] || fault "left behind: $(ls -A "$dir/stats")"
+    release
+}
+
+# Earlier versions of the library wrote files themselves.
+names_the_successor() {
+    RPMEM_STATS_DIR=$dir/stats RPMEM_LOG_LEVEL=2 hold "$own"
+    release
+    grep -q "RPMEM_STATS_DIR=$dir/stats: .*rpmemctl export --textfile $dir/stats" "$dir/held" ||
+        fault "no warning" "$(cat "$dir/held")"
+    [ -z "$(ls -A "$dir/stats")" ] || fault "the library has written $(ls -A "$dir/stats")"
+}
+
+run_parts tells_of_a_pool forged watches tells_of_a_loss exports_once exports_the_end names_the_successor

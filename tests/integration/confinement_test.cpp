@@ -3,6 +3,7 @@
 // tests tries to leave when it is told to: see confinement/confined_daemon.cpp.
 #include "common/base/deadline.hpp"
 #include "common/base/unique_fd.hpp"
+#include "common/statistics/exposition_file.hpp"
 #include "tests/integration/environment.hpp"
 
 #include <sys/socket.h>
@@ -200,7 +201,8 @@ TEST_F(Confinement, WithStatisticsWaysOutAreClosedAsWell) {
     RPMEMpool* const pool = serving();
     if (!logged("confined: Landlock"))
         GTEST_SKIP() << "this kernel has no Landlock";
-    const fs::path file = stats / ("rpmemd-" + std::to_string(daemon_process()) + ".prom");
+    const fs::path file =
+        stats / (statistics::stem_of_process("rpmemd", daemon_process()) + ".prom");
     const Deadline deadline(time_to_leave);
     while (!fs::exists(file) && !deadline.passed()) // its thread tells nobody
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -22,7 +22,7 @@ eventually() {
 
 # The file of the only session.
 own_file() {
-    local files=("$stats"/rpmemd-[1-9]*.prom)
+    local files=("$stats"/rpmemd-[0-9a-f]*.prom)
     [ ${#files[@]} = 1 ] && [ -e "${files[0]}" ] && file=${files[0]}
 }
 
@@ -67,7 +67,8 @@ leaves_what_a_kill_left_to_the_next() {
     is_gone() { [ ! -e "/proc/$killed" ]; }
     eventually is_gone
     [ -e "$dead" ] || fault "the file of a daemon that was killed is gone already"
-    touch "$stats/.rpmemd-999999999.prom.new" "$stats/rpmemd-999999998.prom"
+    # Of an earlier version, which named its files by the number alone.
+    touch -d "1 hour ago" "$stats/.rpmemd-999999999.prom.new" "$stats/rpmemd-999999998.prom"
     for name in $others; do
         touch "$stats/$name"
     done

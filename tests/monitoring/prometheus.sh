@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# prometheus.sh CONTRIB_DIR: a program with a remote replica writes statistics; a real Prometheus reads
-# them, with the rules of contrib/. Each query of the dashboard finds something, and an alert comes when
-# the target stays away. Run below tests/support/with-sshd. Status 77: there is no Prometheus.
+# prometheus.sh CONTRIB_DIR RPMEMCTL: rpmemctl exports what a program with a remote replica counts; a
+# real Prometheus reads it, with the rules of contrib/. Each query of the dashboard finds something, and
+# alerts come when the target stays away, and when the program has given up and ended. Run below tests/support/with-sshd. Status 77: there is no Prometheus.
 # shellcheck source=tests/survive/lib.sh
 . "$(dirname "$0")/../survive/lib.sh"
-contrib=$1
+contrib=$1 ctl=$2
 for program in prometheus promtool python3 curl jq; do
     command -v $program >/dev/null || {
         echo "skipped: $program is not here (Debian packages prometheus, python3, curl, jq)"
@@ -14,7 +14,6 @@ for program in prometheus promtool python3 curl jq; do
 done
 stats=$RPMEM_TEST_DIR/stats
 mkdir "$stats"
-export RPMEM_STATS_DIR=$stats
 
 # free_port: one that nobody listened on a moment ago.
 free_port() {
@@ -48,9 +47,13 @@ must promtool test rules "$contrib/prometheus/rpmem-rules-test.yml"
 step "a program that is counted"
 make_pool 1
 begin_work
-has_file() { compgen -G "$stats/librpmem-*.prom" >/dev/null; }
-eventually 40 has_file # it comes every 10 seconds
-must promtool check metrics <"$(compgen -G "$stats/librpmem-*.prom")"
+pid=$(program_pid) # as root, the exporter sees other programs, too
+file=$stats/rpmemctl-$(id -u).prom
+"$ctl" export --textfile "$stats" --interval 1 &
+exporter=$!
+has_file() { [ -s "$file" ]; }
+eventually 40 has_file
+must promtool check metrics <"$file"
 
 step "Prometheus reads it"
 port=$(free_port) files=$(free_port)
@@ -77,8 +80,8 @@ END
 prometheus --config.file="$RPMEM_TEST_DIR/prometheus.yml" --storage.tsdb.path="$RPMEM_TEST_DIR/tsdb" \
     --web.listen-address="127.0.0.1:$port" >"$RPMEM_TEST_DIR/prometheus.log" 2>&1 &
 helpers+=("$!")
-eventually 60 is_positive 'rpmem_pool_call_duration_seconds_count{call="persist"}'
-eventually 60 is_positive 'rpmem_pool_state{state="connected"}'
+eventually 60 is_positive "rpmem_pool_call_duration_seconds_count{pid=\"$pid\",call=\"persist\"}"
+eventually 60 is_positive "rpmem_pool_state{pid=\"$pid\",state=\"connected\"}"
 eventually 60 is_positive 'rpmem:pool_call_seconds:p99{call="persist"}'
 
 step "each query of the dashboard is one"
@@ -95,13 +98,21 @@ done < <(jq -r '.panels[].targets[].expr' "$contrib/grafana/rpmem-dashboard.json
 step "an alert when the target stays away"
 must mv "$RPMEM_TEST_DIR/target1/rpmemd" "$RPMEM_TEST_DIR/target1/away"
 must kill_daemon
-eventually 40 is_positive 'ALERTS{alertname="RpmemPoolReconnecting"}'
+eventually 40 is_positive "ALERTS{alertname=\"RpmemPoolReconnecting\",pid=\"$pid\"}"
 must mv "$RPMEM_TEST_DIR/target1/away" "$RPMEM_TEST_DIR/target1/rpmemd"
-eventually 40 is_positive 'rpmem_pool_reconnects_total'
+eventually 40 is_positive "rpmem_pool_reconnects_total{pid=\"$pid\"}"
+
+step "an alert when the program has given up"
+must mv "$RPMEM_TEST_DIR/target1/rpmemd" "$RPMEM_TEST_DIR/target1/away"
+must kill_daemon
+wait "$program" && fail "the program has not given up"
+[ ! -e "/proc/$pid" ] || fail "the program has not ended"
+kill -0 "$exporter" || fail "the exporter has ended"
+eventually 40 is_positive "ALERTS{alertname=\"RpmemPoolFailed\",pid=\"$pid\"}"
 
 must kill "${helpers[@]}"
 
 step "what does not count any more is gone"
-end_work
+must kill "$exporter"
+wait "$exporter" || fail "status $? of the exporter"
 [ -z "$(ls -A "$stats")" ] || fail "left behind: $(ls -A "$stats")"
-expect_survived 1

@@ -25,6 +25,7 @@ operations.md	./tools/quickstart	installs packages and builds; scripts.sh tests 
 operations.md	cmake --preset release	what is tested is built already
 operations.md	sudo mkfs.ext4 -q /dev/pmem0	there is no persistent memory
 operations.md	sudo nft add rule	nftables need not be installed, and has no such table
+operations.md	sudo systemctl	systemd need not run
 operations.md	journalctl	systemd need not run
 operations.md	sudo bpftrace	runs until it is ended, and the kernel need not allow it; probes.sh tests it
 END

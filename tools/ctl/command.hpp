@@ -26,6 +26,7 @@ struct Command {
         bench,
         status,
         watch,
+        export_metrics,
     };
 
     Verb verb = Verb::probe;
@@ -33,9 +34,11 @@ struct Command {
     std::string pool_set{};
     std::string session{};
     std::string file{};
-    std::string whom{}; // status, watch: a process id or a file; empty: all
-    bool all = false;   // status, watch: the programs of other users, too
-    unsigned count = 0; // watch: views; 0: without end
+    std::string whom{};     // status, watch: a process id or a file; empty: all
+    bool all = false;       // status, watch: the programs of other users, too
+    unsigned count = 0;     // watch: views; 0: without end
+    std::string textfile{}; // export: the directory
+    unsigned interval = 0;  // export: seconds; 0: once
     bool json = false;
     bool force = false;     // remove: ignore what is missing; transfers: another pool's file
     bool keep_set = false;  // remove: leave the pool set file

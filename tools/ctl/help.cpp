@@ -115,6 +115,15 @@ constexpr std::array helps = {
         "\nExit status: 0 done, 2 wrong usage\n\nExamples:\n"
         "  rpmemctl watch\n"
         "  rpmemctl watch 4711 --count 60 --json >minute.json"},
+    VerbHelp{Verb::export_metrics, "export", "",
+             "write what open pools count to a file for Prometheus",
+             "Writes what the open pools of programs on this machine count to a file for the\n"
+             "textfile collector of Prometheus' node exporter: of this user's programs, or, as\n"
+             "root, of all. With --interval, a pool that has failed stays in the file after its\n"
+             "program has ended, so that an alert can fire.",
+             "\nExit status: 0 done, 1 the file could not be written, 2 wrong usage\n\nExamples:\n"
+             "  rpmemctl export --textfile /var/lib/prometheus/node-exporter\n"
+             "  rpmemctl export --textfile /var/lib/prometheus/node-exporter --interval 10"},
     VerbHelp{Verb::doctor, "doctor", "TARGET", "try a real pool, and tell what to change",
              "As probe; then creates a pool of 8 MiB on the target, connects a lane through the\n"
              "firewall, measures for 100 ms, and removes the pool. Tells what to change.",

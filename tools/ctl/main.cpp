@@ -42,6 +42,8 @@ int run_command(const ctl::Command& command) {
         return ctl::show_status(command);
     if (command.verb == Verb::watch)
         return ctl::watch_status(command);
+    if (command.verb == Verb::export_metrics)
+        return ctl::export_metrics(command);
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", printable(warning));

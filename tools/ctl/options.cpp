@@ -75,6 +75,17 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
     if (verb == Verb::watch)
         app.add_option("--count", command.count, "views, one a second; without end without it")
             ->option_text("N");
+    if (verb == Verb::export_metrics) {
+        app.add_option("--textfile", command.textfile,
+                       "directory that the textfile collector of a node exporter reads")
+            ->option_text("DIR")
+            ->required();
+        app.add_option("--interval", command.interval,
+                       "seconds between two writes, 1 to 3600; once without it")
+            ->check(CLI::Range(1, 3600))
+            ->option_text("SECONDS");
+        return;
+    }
     if (verb != Verb::bench)
         app.add_flag("--json", command.json, "print JSON, see rpmemctl(1)");
     else

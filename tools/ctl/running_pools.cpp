@@ -12,12 +12,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 namespace rpmem::ctl {
 namespace {
 
 namespace files = std::filesystem;
+using initiator::PoolSnapshot;
+using Keep = std::function<void(const RunningPool&, UniqueFd)>;
 
 // A hostile program must not keep root from seeing the others.
 constexpr std::size_t max_descriptors = 16384;
@@ -50,30 +54,41 @@ std::string name_of(const files::path& process) {
     return printable(name);
 }
 
-bool is_own(const files::path& process) {
+// Nothing if the process has ended.
+std::optional<uid_t> user_of(const files::path& process) {
     struct stat status {};
-    return ::stat(process.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    return ::stat(process.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
 }
 
-void add_pools_of(const files::path& process, RunningPools& found) {
+// Whether the process has this entry of /proc/PID/fd open for writing, as a program has its own
+// counters. An exporter holds those of other processes open too, but only to read them.
+bool is_writer(const files::path& entry) {
+    struct stat status {};
+    return ::lstat(entry.c_str(), &status) == 0 && (status.st_mode & S_IWUSR) != 0;
+}
+
+void add_pools_of(const files::path& process, RunningPools& found, const Keep& keep) {
     std::error_code error;
     std::size_t pools = 0;
     const std::string wanted = std::string("/memfd:") + initiator::counter_file_name + " (deleted)";
     for (const auto& each : entries_of(process / "fd", error)) {
         std::error_code gone;
-        if (files::read_symlink(each, gone) != wanted || ++pools > max_pools)
+        if (files::read_symlink(each, gone) != wanted || !is_writer(each) || ++pools > max_pools)
             continue;
-        const UniqueFd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        UniqueFd file(::open(each.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (!file)
             continue;
         auto counts = initiator::read_counters(file.get());
         if (counts) // the file may say any process
             counts->process = parse_number<std::uint32_t>(process.filename().string()).value_or(0);
-        if (counts)
-            found.pools.push_back({name_of(process), *counts});
-        else
+        if (!counts) {
             found.problems.push_back(
                 fmt::format("{}: {}", process.filename().string(), counts.error().text));
+            continue;
+        }
+        found.pools.push_back({name_of(process), *counts, user_of(process).value_or(0)});
+        if (keep)
+            keep(found.pools.back(), std::move(file));
     }
     if (error == std::errc::permission_denied)
         ++found.hidden;
@@ -81,7 +96,12 @@ void add_pools_of(const files::path& process, RunningPools& found) {
 
 } // namespace
 
-RunningPools find_running_pools(const std::string& whom, Users users) {
+bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
+    return one.process == other.process && one.facts.opened == other.facts.opened &&
+           one.facts.name == other.facts.name;
+}
+
+RunningPools find_running_pools(const std::string& whom, Users users, const Keep& keep) {
     std::error_code error;
     const bool is_process = parse_number<unsigned>(whom).has_value();
     const std::string file =
@@ -92,10 +112,10 @@ RunningPools find_running_pools(const std::string& whom, Users users) {
         if (!parse_number<unsigned>(name) || (is_process && name != whom) ||
             (!file.empty() && !has_open_or_mapped(process, file)))
             continue;
-        if (users == Users::own && !is_process && !is_own(process))
+        if (users == Users::own && !is_process && user_of(process) != ::geteuid())
             ++found.hidden;
         else
-            add_pools_of(process, found);
+            add_pools_of(process, found, keep);
     }
     std::ranges::stable_sort(found.pools, {},
                              [](const RunningPool& pool) { return pool.counts.process; });

@@ -133,11 +133,6 @@ void print(const Command& command, const RunningPools& found, double seconds) {
                        : "");
 }
 
-bool is_same(const PoolSnapshot& one, const PoolSnapshot& other) {
-    return one.process == other.process && one.facts.opened == other.facts.opened &&
-           one.facts.name == other.facts.name;
-}
-
 // The difference of NOW and BEFORE, for each pool that is in both.
 RunningPools difference(const RunningPools& before, RunningPools now) {
     for (RunningPool& pool : now.pools)

@@ -30,7 +30,8 @@ int transfer_pool(const Context& context);
 int examine_target(const Context& context); // doctor
 int show_status(const Command& command);
 int watch_status(const Command& command);
-int run_benchmark(const Context& context); // bench
+int export_metrics(const Command& command); // export
+int run_benchmark(const Context& context);  // bench
 
 // As JSON, or by DESCRIBE; a failure goes to standard error. Returns the status of ANSWER.
 int print_answer(const Command& command, const ActionAnswer& answer,

@@ -22,7 +22,7 @@ protected:
     ~MetricsFile() override { fs::remove_all(directory_); }
 
     [[nodiscard]] ExpositionFile opened() const {
-        return test::value_of(ExpositionFile::open(directory_, "one"));
+        return test::value_of(ExpositionFile::open(directory_, stem_of_process("one", ::getpid())));
     }
     [[nodiscard]] std::string path(const std::string& name) const {
         return directory_ + "/" + name;
@@ -36,7 +36,7 @@ protected:
     }
 
     std::string directory_ = fs::temp_directory_path() / "rpmem-metrics-XXXXXX";
-    std::string own_ = "one-" + std::to_string(::getpid()) + ".prom";
+    std::string own_ = stem_of_process("one", ::getpid()) + ".prom";
 };
 
 TEST_F(MetricsFile, IsReplacedAsAWhole) {
@@ -76,40 +76,58 @@ TEST_F(MetricsFile, NamesTheDirectoryThatIsMissing) {
 }
 
 // A process that has lived: nobody else has its number so soon.
-std::string number_of_the_dead() {
+pid_t a_dead_process() {
     const pid_t child = ::fork();
     if (child == 0)
         ::_exit(0);
     ::waitpid(child, nullptr, 0);
-    return std::to_string(child);
+    return child;
 }
 
 TEST_F(MetricsFile, OfTheDeadGoesAndNothingElseDoes) {
-    const std::string dead = number_of_the_dead();
+    const pid_t process = a_dead_process();
+    const std::string dead = stem_of_process("one", process);
+    const std::string begin = dead.substr(0, dead.rfind('-') + 1);
+    const std::string number = std::to_string(process);
     const std::set<std::string> kept{own_,
-                                     "one-1.prom",
+                                     begin + "1.prom",
                                      "." + own_ + ".new",
-                                     "one-0" + dead + ".prom",
-                                     "one-+" + dead + ".prom",
-                                     "one-" + dead + "x.prom",
-                                     "one-" + dead + ".prom.new",
-                                     "one-" + dead + ".prom.old",
-                                     ".one-" + dead + ".prom",
-                                     "one--" + dead + ".prom",
-                                     "one-.prom",
-                                     "one-0.prom",
-                                     "one-99999999999999999999.prom",
-                                     "onetoo-" + dead + ".prom",
-                                     "two-" + dead + ".prom"};
+                                     begin + "0" + number + ".prom",
+                                     begin + "+" + number + ".prom",
+                                     dead + "x.prom",
+                                     dead + ".prom.new",
+                                     dead + ".prom.old",
+                                     "." + dead + ".prom",
+                                     begin + ".prom",
+                                     begin + "99999999999999999999.prom",
+                                     "one-" + number + ".prom", // of an earlier version
+                                     stem_of_process("onetoo", process) + ".prom",
+                                     stem_of_process("two", process) + ".prom"};
     for (const std::string& name : kept)
         put(name);
-    put("one-" + dead + ".prom");
-    put(".one-" + dead + ".prom.new");
-    fs::create_directory(path("one-" + number_of_the_dead() + ".prom"));
-    opened().remove_of_the_dead();
+    put(dead + ".prom");
+    put("." + dead + ".prom.new");
+    fs::create_directory(path(stem_of_process("one", a_dead_process()) + ".prom"));
+    opened().remove_of_the_dead("one");
     std::set<std::string> left = names();
     std::erase_if(left, [&](const std::string& name) { return fs::is_directory(path(name)); });
     EXPECT_EQ(left, kept);
+}
+
+// A container has processes with the numbers of those that have ended here.
+TEST_F(MetricsFile, OfAnotherNamespaceStaysWhileItIsWritten) {
+    const std::string number = std::to_string(a_dead_process());
+    const std::string current = "one-0123abcd-4026531000-" + number + ".prom";
+    const std::string old = "one-0123abcd-4026531001-" + number + ".prom";
+    const std::string earlier_version = "one-" + number + ".prom";
+    const std::string other = "one-other.prom";
+    for (const std::string& name : {current, old, earlier_version, other})
+        put(name);
+    for (const std::string& name : {old, earlier_version, other})
+        fs::last_write_time(path(name),
+                            fs::file_time_type::clock::now() - max_age - std::chrono::seconds(60));
+    opened().remove_of_the_dead("one");
+    EXPECT_EQ(names(), (std::set{current, other}));
 }
 
 } // namespace

@@ -68,7 +68,8 @@ protected:
 };
 
 TEST_F(StatisticsOfSession, AreThereAtOnceAndGoWithIt) {
-    const fs::path file = directory_ + "/rpmemd-" + std::to_string(::getpid()) + ".prom";
+    const fs::path file =
+        directory_ + "/" + statistics::stem_of_process("rpmemd", ::getpid()) + ".prom";
     {
         SessionStatistics statistics(directory_, log());
         EXPECT_FALSE(fs::exists(file));

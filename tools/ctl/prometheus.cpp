@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "librpmem/statistics/prometheus.hpp"
+#include "tools/ctl/prometheus.hpp"
 
+#include "common/base/log.hpp"
 #include "common/statistics/exposition.hpp"
 
-namespace rpmem::initiator {
+#include <set>
+#include <vector>
+
+namespace rpmem::ctl {
 namespace {
 
+using initiator::call_kinds;
+using initiator::call_names;
+using initiator::link_state_names;
+using initiator::PoolSnapshot;
+using initiator::text_in;
 using statistics::Exposition;
 using statistics::Labels;
 using statistics::with;
 
 Labels labels_of(const PoolSnapshot& pool) {
-    const std::string name = text_in(pool.facts.name);
+    const std::string name = printable(text_in(pool.facts.name));
     const std::size_t colon = std::min(name.rfind(':'), name.size());
     return {{"target", name.substr(0, colon)},
             {"pool_set", name.substr(std::min(colon + 1, name.size()))},
@@ -57,12 +66,20 @@ void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
 
 } // namespace
 
-std::string metrics_of(std::span<const PoolSnapshot> pools) {
+std::string metrics_of(std::span<const PoolSnapshot> all, std::uint64_t now) {
+    std::vector<PoolSnapshot> pools;
+    std::set<Labels> seen;
+    for (const PoolSnapshot& pool : all)
+        if (seen.insert(labels_of(pool)).second)
+            pools.push_back(pool);
     Exposition exposition;
+    exposition.family("rpmem_export_timestamp_seconds", "gauge",
+                      "When rpmemctl export wrote this file, in seconds since the epoch.");
+    exposition.sample({}, now);
     exposition.tell(metrics, pools, labels_of);
     tell_states(exposition, pools);
     tell_calls(exposition, pools);
     return exposition.text();
 }
 
-} // namespace rpmem::initiator
+} // namespace rpmem::ctl

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "librpmem/statistics/prometheus.hpp"
 #include "tests/support/expect.hpp"
+#include "tools/ctl/prometheus.hpp"
 
 #include <map>
 #include <sstream>
 
-namespace rpmem::initiator {
+namespace rpmem::ctl {
 namespace {
+
+using initiator::CallKind;
+using initiator::CallSummary;
+using initiator::CallTotals;
+using initiator::LinkState;
+using initiator::PoolSnapshot;
+using initiator::put_text;
 
 PoolSnapshot some_pool() {
     PoolSnapshot pool{.process = 7, .facts = {}, .of = {}};
@@ -33,10 +40,11 @@ std::map<std::string, double> samples_of(const std::string& text) {
     return samples;
 }
 
+constexpr std::uint64_t now = 1700000000;
 constexpr const char* pool_labels = R"(target="user@[fe80::1]:22",pool_set="a \"b\".set",pid="7")";
 
 TEST(Metrics, SayWhatWasCounted) {
-    const auto samples = samples_of(metrics_of(std::vector{some_pool()}));
+    const auto samples = samples_of(metrics_of(std::vector{some_pool()}, now));
     const auto of = [&](const std::string& name, const std::string& more) {
         const auto found = samples.find(name + "{" + pool_labels + more + "}");
         return found == samples.end() ? -1 : found->second;
@@ -56,6 +64,28 @@ TEST(Metrics, SayWhatWasCounted) {
     EXPECT_EQ(of(calls + "_count", R"(,call="read")"), 0);
 }
 
+// The file of an exporter that was killed stays, and is recognised by its time.
+TEST(Metrics, SayWhenTheyWereWritten) {
+    EXPECT_EQ(samples_of(metrics_of({}, now)).at("rpmem_export_timestamp_seconds"), now);
+}
+
+// Prometheus refuses a whole file for one sample that is there twice, or that is not UTF-8.
+TEST(Metrics, OfAHostileProgramDoNotSpoilTheOthers) {
+    PoolSnapshot hostile = some_pool();
+    hostile.facts.reconnects = 9;
+    PoolSnapshot binary = some_pool();
+    put_text(binary.facts.name, "t:\xff\n.set");
+    const std::string text = metrics_of(std::vector{some_pool(), hostile, binary}, now);
+    EXPECT_EQ(samples_of(text).at(std::string("rpmem_pool_reconnects_total{") + pool_labels + "}"),
+              3);
+    EXPECT_EQ(text.find('\xff'), std::string::npos);
+    std::size_t families = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        families += line.starts_with("rpmem_pool_reconnects_total{") ? 1 : 0;
+    EXPECT_EQ(families, 2);
+}
+
 TEST(Summary, IsInNanoseconds) {
     const CallSummary persists = summarize(some_pool(), CallKind::persist);
     EXPECT_EQ(persists.calls, 10);
@@ -67,4 +97,4 @@ TEST(Summary, IsInNanoseconds) {
 }
 
 } // namespace
-} // namespace rpmem::initiator
+} // namespace rpmem::ctl
