@@ -40,10 +40,12 @@ private:
 
 struct Call {
     std::function<void()> body;
-    Place place{};
-    std::mutex mutex{};
-    std::condition_variable ended{};
+    Place place;
+    std::mutex mutex;
+    std::condition_variable ended;
     bool has_ended = false;
+
+    explicit Call(std::function<void()> given) : body(std::move(given)) {}
 
     void run() {
         try {

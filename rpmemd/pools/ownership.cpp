@@ -18,12 +18,9 @@
 namespace rpmem::target {
 namespace {
 
-// In a user namespace, stat(2) shows this number for all owners that have none there; see
-// user_namespaces(7). Nothing is unmapped without /proc: then nobody is trusted for it.
-bool is_unmapped(uid_t user) {
-    std::uint64_t overflow = 0;
-    if (!(std::ifstream("/proc/sys/kernel/overflowuid") >> overflow) || user != overflow)
-        return false;
+// In a user namespace, stat(2) shows the overflow number for all owners that have none there; see
+// user_namespaces(7). Without /proc no number counts as unmapped: then nobody is trusted for it.
+bool find_overflow_unmapped(std::uint64_t overflow) {
     std::ifstream map("/proc/self/uid_map");
     std::uint64_t inside = 0;
     std::uint64_t outside = 0;
@@ -31,10 +28,25 @@ bool is_unmapped(uid_t user) {
     bool is_known = false;
     while (map >> inside >> outside >> count) {
         is_known = true;
-        if (user >= inside && user - inside < count)
+        if (overflow >= inside && overflow - inside < count)
             return false;
     }
     return is_known || map.eof();
+}
+
+std::optional<std::uint64_t> find_unmapped_user() {
+    std::uint64_t overflow = 0;
+    if (!(std::ifstream("/proc/sys/kernel/overflowuid") >> overflow) ||
+        !find_overflow_unmapped(overflow))
+        return std::nullopt;
+    return overflow;
+}
+
+// The process asks once, because a confined session may not open these files. A part's path is
+// checked before a session is confined, and a process with threads cannot change its namespace.
+bool is_unmapped(uid_t user) {
+    static const std::optional<std::uint64_t> unmapped = find_unmapped_user();
+    return user == unmapped;
 }
 
 // The owner of a file may exchange or change it at any time: if that is somebody else, data that

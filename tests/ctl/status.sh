@@ -76,6 +76,7 @@ watches() {
     watching=$!
     until_views "no view" has_views 1
     printf '\n\n' >&9
+    hears persisted persisted
     until_views "no calls" has_calls 2
     seen=$(wc -l <"$dir/views")
     until_views "no view behind them" has_views $((seen + 1))
