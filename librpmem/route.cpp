@@ -33,9 +33,10 @@ Route::Route(Target target, const LocalMemory& memory, const Settings& settings,
 
 std::vector<std::string> Route::look_up_target(std::chrono::milliseconds time) {
     auto found = resolve(target_.host, time);
-    if (!found)
-        why_not_resolved_ = std::move(found).error().text;
-    return std::move(found).value_or(std::vector<std::string>());
+    if (found)
+        return *std::move(found);
+    why_not_resolved_ = found.error().text;
+    return {};
 }
 
 bool Route::begins_with_ipv4() const {
