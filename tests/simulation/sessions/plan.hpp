@@ -134,4 +134,20 @@ inline Plan plan_of(Random& random) {
     return plan;
 }
 
+inline void tell(const Plan& plan) {
+    fmt::print("lanes {}, applications {}, workers {}, steps {}, pause {} us, delay {} us, "
+               "capacity {}; connect {} ms, operation {} ms, peer {} ms (target's {} ms), "
+               "reconnect {} ms\n",
+               plan.lanes, plan.applications, plan.workers, plan.steps,
+               plan.max_pause / microsecond, plan.conditions.delay / microsecond,
+               plan.conditions.capacity, plan.connect_timeout.count(),
+               plan.operation_timeout.count(), plan.peer_timeout.count(),
+               plan.target_peer_timeout.count(), plan.reconnect_timeout.count());
+    for (const PlannedFault& fault : plan.faults)
+        fmt::print("    at {} us: {} for {} us{}{}\n", fault.at / microsecond,
+                   fault_names[static_cast<std::size_t>(fault.fault)], fault.time / microsecond,
+                   fault.toward_target ? ", to the target" : "",
+                   fault.toward_initiator ? ", to the initiator" : "");
+}
+
 } // namespace rpmem::simulation::sessions

@@ -34,7 +34,7 @@ public:
             {.conditions = plan_.conditions, .opened = [this](Link& link) { is_opened(link); }});
         plant(options.planted);
         if (options.tells)
-            tell_plan();
+            tell(plan_);
     }
     ~Simulation() { running = nullptr; }
     Simulation(const Simulation&) = delete;
@@ -88,21 +88,6 @@ public:
     }
 
 private:
-    void tell_plan() const {
-        fmt::print("lanes {}, applications {}, workers {}, steps {}, pause {} us, delay {} us, "
-                   "capacity {}; connect {} ms, operation {} ms, peer {} ms (target's {} ms), "
-                   "reconnect {} ms\n",
-                   plan_.lanes, plan_.applications, plan_.workers, plan_.steps,
-                   plan_.max_pause / microsecond, plan_.conditions.delay / microsecond,
-                   plan_.conditions.capacity, plan_.connect_timeout.count(),
-                   plan_.operation_timeout.count(), plan_.peer_timeout.count(),
-                   plan_.target_peer_timeout.count(), plan_.reconnect_timeout.count());
-        for (const PlannedFault& fault : plan_.faults)
-            fmt::print("    at {} us: {} for {} us{}{}\n", fault.at / microsecond,
-                       fault_names[static_cast<std::size_t>(fault.fault)], fault.time / microsecond,
-                       fault.toward_target ? ", to the target" : "",
-                       fault.toward_initiator ? ", to the initiator" : "");
-    }
     void is_opened(Link& link) {
         links_.push_back(&link);
         if (world_.now() < down_until_)
