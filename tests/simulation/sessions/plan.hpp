@@ -4,6 +4,8 @@
 
 #include "tests/simulation/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace rpmem::simulation::sessions {
