@@ -3,7 +3,6 @@
 // flags chooses what the forced command said.
 #include "rpmemd/settings/forced_command.hpp"
 
-#include "common/wire/hello.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "tests/fuzz/property.hpp"
 
@@ -26,15 +25,11 @@ void check_sent(const ClientCommand& command) {
     require(!command.pool_set.empty() && command.pool_set.size() <= max_name &&
                 command.pool_set.front() != '-' && !fuzz::has_control_character(command.pool_set),
             "the name of a pool set is one");
-    const std::string sent =
-        remove_command("rpmemd", command.pool_set, command.force, command.remove_pool_set);
-    for (const auto form : {wire::OfferForm::variable, wire::OfferForm::option}) {
-        const auto again = parse_client_command(wire::with_offer(sent, form));
-        require(again && again->knows_hello && again->action == command.action &&
-                    again->pool_set == command.pool_set && again->force == command.force &&
-                    again->remove_pool_set == command.remove_pool_set,
-                "the daemon understands librpmem's command for the same admitted");
-    }
+    const auto again = parse_client_command(
+        remove_command("rpmemd", command.pool_set, command.force, command.remove_pool_set));
+    require(again && again->action == command.action && again->pool_set == command.pool_set &&
+                again->force == command.force && again->remove_pool_set == command.remove_pool_set,
+            "the daemon understands librpmem's command for the same admitted");
 }
 
 Configuration forced(unsigned flags) {
