@@ -133,7 +133,6 @@ Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities
         RPMEM_ASSIGN(handshake.transcript,
                      transport::ControlTranscript::make(hello.secret, said, bytes));
     }
-    ::explicit_bzero(hello.secret.data(), hello.secret.size());
     ::explicit_bzero(said.data(), said.size());
     return handshake;
 }

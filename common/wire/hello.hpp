@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,7 +73,10 @@ inline constexpr std::uint64_t all_conditions =
     condition_read_only | condition_no_appliance_over_tcp | condition_tls_required;
 
 inline constexpr std::size_t session_secret_size = 32;
-using SessionSecret = std::array<std::byte, session_secret_size>;
+// Wiped when it goes out of scope: a temporary Result leaves a copy on the stack, too.
+struct SessionSecret : std::array<std::byte, session_secret_size> {
+    ~SessionSecret() { ::explicit_bzero(data(), size()); }
+};
 
 struct Hello {
     std::uint16_t version = hello_version;

@@ -2,7 +2,10 @@
 #include "common/wire/hello.hpp"
 #include "tests/support/expect.hpp"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <new>
 
 namespace rpmem::wire {
 namespace {
@@ -94,6 +97,17 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
     EXPECT_EQ(encode(HelloAnswer{1, all_capabilities}), golden_taken);
     const auto taken = test::value_of(decode_hello_answer(golden_taken));
     EXPECT_EQ(taken.capabilities, all_capabilities);
+}
+
+TEST(Hello, ASecretOutOfScopeIsWiped) {
+    alignas(Hello) std::array<std::byte, sizeof(Hello)> place;
+    auto* const hello = new (place.data()) Hello();
+    const auto offset = reinterpret_cast<std::byte*>(&hello->secret) - place.data();
+    hello->secret.fill(std::byte{7});
+    hello->~Hello();
+    const auto left =
+        std::span(place).subspan(static_cast<std::size_t>(offset), sizeof(SessionSecret));
+    EXPECT_EQ(std::ranges::count(left, std::byte{7}), 0);
 }
 
 TEST(Hello, LongerOnesAreTheFuture) {
