@@ -190,7 +190,7 @@ Outcome ControlLoop::handle_lanes(bool parts_changed) {
     if (const auto handled = lanes->handle_events(); !handled)
         return end_badly(handled.error().text);
     if (parts_changed)
-        session_.look_for_truncated_parts();
+        session_.look_at_parts();
     if (const auto medium = session_.medium_failure())
         return end_for(*medium);
     if (const std::string failure = lanes->failure(); !failure.empty())

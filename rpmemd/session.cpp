@@ -307,7 +307,9 @@ void Session::guard_memory() {
     // The kernel tells nobody of a fault when it copies from the pool for libfabric.
     changes_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     for (const PartInMemory& part : pool_->medium().parts())
-        static_cast<void>(::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY));
+        // A link that comes or goes is a change of the file's attributes.
+        static_cast<void>(
+            ::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY | IN_ATTRIB));
 }
 
 // Behind all that opens something, and before a worker starts its thread: see docs/confinement.md.
@@ -335,12 +337,12 @@ Granted<> Session::confine(wire::Provider provider) {
     return {};
 }
 
-void Session::look_for_truncated_parts() const {
+void Session::look_at_parts() const {
     std::array<std::byte, 4096> events;
     while (::read(changes_.get(), events.data(), events.size()) > 0) {
     }
     if (pool_)
-        pool_->medium().look_for_truncated();
+        pool_->medium().look_at_files();
 }
 
 void Session::log_policy(wire::Provider provider, wire::PersistMethod method) const {

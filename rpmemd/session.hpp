@@ -70,7 +70,7 @@ public:
     // Readable when the file of a part has been changed by other means than its mapping; -1: there
     // is no such thing.
     [[nodiscard]] int change_fd() const { return changes_.get(); }
-    void look_for_truncated_parts() const;
+    void look_at_parts() const;
 
     // Before create() and open(), if it was agreed on; once.
     Granted<> log_in(const wire::LoginRequest& request);

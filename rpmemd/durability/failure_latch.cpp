@@ -26,6 +26,14 @@ void FailureLatch::set_truncated(const std::string& part, std::uint64_t offset,
                      part, offset, length)});
 }
 
+void FailureLatch::set_removed(const std::string& part) {
+    set({part, 0, 0, EIO,
+         fmt::format("part {} was removed or replaced while the pool was open: its file has no "
+                     "name any more, and is gone when the session ends; restore the pool from a "
+                     "replica",
+                     part)});
+}
+
 void FailureLatch::set(MediumFailure failure) {
     const std::lock_guard lock(mutex_);
     if (failure_)

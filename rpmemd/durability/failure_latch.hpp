@@ -26,6 +26,8 @@ public:
     void set(const std::string& part, std::uint64_t offset, std::uint64_t length, int code);
     // The file of PART ends at OFFSET, LENGTH bytes before what is mapped of it.
     void set_truncated(const std::string& part, std::uint64_t offset, std::uint64_t length);
+    // No directory has the file of PART any more.
+    void set_removed(const std::string& part);
     void set(MediumFailure failure);
     [[nodiscard]] std::optional<MediumFailure> failure() const;
 

@@ -72,10 +72,12 @@ void Medium::DeleteMap::operator()(pmem2_map* map) const { pmem2_map_delete(&map
 
 Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::size_t size,
                      bool is_pmem, std::uint64_t offset, std::optional<int> deep_flush) {
+    struct stat status {};
+    const bool had_name = ::fstat(fd, &status) == 0 && status.st_nlink > 0;
     Range range{address, address + size, offset,
                 fd,      path,           std::make_unique<OverlappingSyncs>(*latch_, path),
-                is_pmem, deep_flush,     nullptr,
-                nullptr};
+                is_pmem, had_name,       deep_flush,
+                nullptr, nullptr};
     // For each deep flush of a Device DAX, libpmem2 looks for the region in all of /sys/bus/nd.
     if (is_pmem && !deep_flush) {
         // libpmem knows no mappings but its own.
@@ -95,7 +97,7 @@ Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::s
     return {};
 }
 
-void Medium::look_for_truncated() const {
+void Medium::look_at_files() const {
     for (const Range& range : ranges_) {
         struct stat status {};
         const auto end = range.offset + static_cast<std::uint64_t>(range.end - range.begin);
@@ -104,6 +106,8 @@ void Medium::look_for_truncated() const {
         const auto size = static_cast<std::uint64_t>(status.st_size);
         if (size < end)
             latch_->set_truncated(range.path, size, end - size);
+        if (range.had_name && status.st_nlink == 0)
+            latch_->set_removed(range.path);
     }
 }
 

@@ -53,8 +53,8 @@ public:
     [[nodiscard]] std::string failure_text() const;
     // A file that is shorter than its mapping is a failure, too. The kernel tells a thread that
     // touches the memory; one that lets the kernel copy from it, as libfabric does, sees only that
-    // a connection ends.
-    void look_for_truncated() const;
+    // a connection ends. So is a file that has lost its last name: nobody can open it again.
+    void look_at_files() const;
     [[nodiscard]] std::vector<PartInMemory> parts() const;
 
 private:
@@ -72,6 +72,7 @@ private:
         std::string path;
         std::unique_ptr<OverlappingSyncs> syncs;
         bool is_pmem;
+        bool had_name; // when it was added: O_TMPFILE and memfd_create(2) make files without one
         std::optional<int> deep_flush;
         std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for files on pmem
         std::unique_ptr<pmem2_map, DeleteMap> map;

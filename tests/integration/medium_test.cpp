@@ -262,5 +262,47 @@ TEST_P(TruncatedPart, EveryCallIsToldWhy) {
     }
 }
 
+// Nothing is acknowledged into a file that nobody can open again.
+class RemovedPart : public TruncatedPart {};
+
+INSTANTIATE_TEST_SUITE_P(, RemovedPart,
+                         ::testing::Values(Way{"Msync", "", ""},
+                                           Way{"Pmem", "", "PMEM_IS_PMEM_FORCE=1"}),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+TEST_P(RemovedPart, FailsTheCalls) {
+    const fs::path part = directory() / "part0";
+    const fs::path backup = directory() / "backup";
+    for (const bool is_replaced : {false, true}) {
+        SCOPED_TRACE(is_replaced);
+        fs::remove(part);
+        RPMEMpool* const pool = sound(create(local, 1));
+        if (is_replaced)
+            fs::copy_file(part, backup);
+        ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 64, 0, 0)));
+        is_replaced ? fs::rename(backup, part) : static_cast<void>(fs::remove(part));
+        const Deadline deadline(std::chrono::seconds(5));
+        int status = 0;
+        while (status == 0 && !deadline.passed())
+            status = rpmem_persist(pool, 8192, 64, 0, 0);
+        EXPECT_TRUE(failed(status, EIO, "was removed or replaced"));
+        EXPECT_NE(rpmem_close(pool), 0);
+        EXPECT_TRUE(contains(daemon_log(), "was removed or replaced"));
+    }
+}
+
+// A part that gets another name is the same part.
+TEST_P(RemovedPart, MayBeRenamed) {
+    RPMEMpool* const pool = sound(create(local, 1));
+    fs::rename(directory() / "part0", directory() / "elsewhere");
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(succeeded(rpmem_persist(pool, 8192, 64, 0, 0)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(succeeded(rpmem_close(pool)));
+    fs::rename(directory() / "elsewhere", directory() / "part0");
+    expect_replicated(8192, 64);
+}
+
 } // namespace
 } // namespace rpmem::test

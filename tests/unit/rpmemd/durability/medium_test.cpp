@@ -32,13 +32,32 @@ TEST(Medium, APartThatLostOneByteIsTruncated) {
     const UniqueFd file(::memfd_create("part", MFD_CLOEXEC));
     ASSERT_TRUE(medium.add(file.get(), "/pools/part0", pool.begin(), pool_size, false, page));
     ASSERT_EQ(::ftruncate(file.get(), page + pool_size), 0);
-    medium.look_for_truncated();
+    medium.look_at_files();
     EXPECT_EQ(medium.failure_code(), 0);
     ASSERT_EQ(::ftruncate(file.get(), page + pool_size - 1), 0);
-    medium.look_for_truncated();
+    medium.look_at_files();
     EXPECT_EQ(medium.failure_code(), EIO);
     EXPECT_TRUE(contains(medium.failure_text(), "/pools/part0"));
     EXPECT_TRUE(contains(medium.failure_text(), " 1 bytes"));
+}
+
+TEST(Medium, APartWithoutANameIsRemoved) {
+    const GuardedPool pool;
+    const test::TemporaryDirectory directory;
+    const std::string path = directory.path() / "part0";
+    const std::string other = directory.path() / "other";
+    const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(::ftruncate(file.get(), pool_size), 0);
+    Medium medium;
+    ASSERT_TRUE(medium.add(file.get(), path, pool.begin(), pool_size, false));
+    ASSERT_EQ(::link(path.c_str(), other.c_str()), 0);
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    medium.look_at_files();
+    EXPECT_EQ(medium.failure_code(), 0) << "it has another name";
+    ASSERT_EQ(::unlink(other.c_str()), 0);
+    medium.look_at_files();
+    EXPECT_EQ(medium.failure_code(), EIO);
+    EXPECT_TRUE(contains(medium.failure_text(), path + " was removed or replaced"));
 }
 
 // The file deep_flush of a region: each deep flush writes a "1" to its beginning.
