@@ -37,7 +37,7 @@ Session::~Session() {
     const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
     if (!lanes_ || !lanes_->was_reached())
         registration_.give_back(); // while nobody else can have the pool
-    if (const auto done = end_pool(remove); !done)
+    if (const auto done = end_pool(remove, false); !done)
         log_.error("{}", done.error().text);
     if (remove)
         log_.notice("removed the pool: this session created it, and its lanes never came up");
@@ -159,7 +159,7 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     if (served)
         return served;
     registration_.give_back();
-    if (const auto done = end_pool(state == State::created); !done)
+    if (const auto done = end_pool(state == State::created, false); !done)
         log_.error("{}", done.error().text);
     pool_.reset();
     return served;
@@ -180,14 +180,20 @@ Error Session::explain(Error error, const PoolRequest& request) const {
 }
 
 // The lanes use the pool: they go first.
-Result<> Session::end_pool(bool remove, const WhileLocked& ended_in_order) {
+Result<> Session::end_pool(bool remove, bool in_order) {
     lanes_.reset();
     fault_guard_.reset();
     const bool undo = state_ == State::created;
     become(State::closed);
+    const auto ended = [&](const std::optional<MediumFailure>& failure) {
+        if (failure)
+            registration_.medium_failed(failure->text);
+        else if (in_order)
+            registration_.closed();
+    };
     if (!remove)
-        return pool_->close(ended_in_order);
-    return undo ? pool_->undo_create(ended_in_order) : pool_->remove(ended_in_order);
+        return pool_->close(ended);
+    return undo ? pool_->undo_create(ended) : pool_->remove(ended);
 }
 
 PoolAccess Session::access() const {
@@ -375,7 +381,7 @@ Granted<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
     const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
-    const Result<> done = end_pool(remove && !forbidden, [this] { registration_.closed(); });
+    const Result<> done = end_pool(remove && !forbidden, true);
     if (const auto failure = pool_->medium_failure())
         failures_.set(*failure);
     pool_.reset();

@@ -101,7 +101,8 @@ private:
     Granted<wire::InBandAttributes> take_up(Result<Pool> pool, State state,
                                             const PoolRequest& request);
     Granted<wire::InBandAttributes> serve(const PoolRequest& request);
-    Result<> end_pool(bool remove, const WhileLocked& ended_in_order = {});
+    // IN_ORDER: by CLOSE.
+    Result<> end_pool(bool remove, bool in_order);
     void guard_memory();
     [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
     [[nodiscard]] Granted<> confine(wire::Provider provider);

@@ -39,11 +39,15 @@ Result<std::optional<std::string>> PoolAttribute::read() const {
                       pool_attribute_name, part_->path().native());
 }
 
-Result<> PoolAttribute::write(std::string_view value, Write how) const {
+bool PoolAttribute::put(std::string_view value, int flags) const {
+    return ::fsetxattr(part_->fd(), pool_attribute_name, value.data(), value.size(), flags) == 0;
+}
+
+Result<> PoolAttribute::write(std::string_view value,
+                              const std::optional<std::string>& former) const {
     if (part_->is_device_dax())
         return no_attributes(*part_);
-    if (::fsetxattr(part_->fd(), pool_attribute_name, value.data(), value.size(),
-                    how == Write::replace ? XATTR_REPLACE : 0) != 0) {
+    if (!put(value, former ? XATTR_REPLACE : 0)) {
         if (errno == ENOTSUP)
             return no_attributes(*part_);
         return fail_errno(ErrorClass::resource_limit, errno,
@@ -53,11 +57,14 @@ Result<> PoolAttribute::write(std::string_view value, Write how) const {
     // Not fdatasync(2), which need not make attributes durable.
     const auto sync = [this] { return ::fsync(part_->fd()) == 0 ? 0 : errno; };
     const int code = syncs_ ? syncs_->run(0, 0, sync) : sync();
-    if (code != 0)
-        return fail_errno(ErrorClass::resource_limit, code,
-                          "cannot make the attribute {} of part {} durable", pool_attribute_name,
-                          part_->path().native());
-    return {};
+    if (code == 0)
+        return {};
+    // The next session would take what is in the cache for the claim of a writer.
+    static_cast<void>(former ? put(*former, XATTR_REPLACE)
+                             : ::fremovexattr(part_->fd(), pool_attribute_name) == 0);
+    return fail_errno(ErrorClass::resource_limit, code,
+                      "cannot make the attribute {} of part {} durable", pool_attribute_name,
+                      part_->path().native());
 }
 
 } // namespace rpmem::target

@@ -25,9 +25,6 @@ inline constexpr std::size_t max_pool_attribute_size = 2048;
 // Refers to the part, which must stay open.
 class PoolAttribute {
 public:
-    // Whether the attribute may be missing when it is written.
-    enum class Write { create_or_replace, replace };
-
     // SYNCS are those of a part that is in use: a sync of the attribute can receive the error that
     // belongs to another sync of the file. Null if nobody else syncs the part.
     explicit PoolAttribute(const PartFile& part, OverlappingSyncs* syncs = nullptr)
@@ -36,12 +33,17 @@ public:
     // Nothing if the part has no attribute. ENOTSUP if it cannot have one: its file system has no
     // user attributes, or it is a Device DAX.
     [[nodiscard]] Result<std::optional<std::string>> read() const;
-    // Durable on return. ENOTSUP as above; ENODATA: the attribute was removed.
-    [[nodiscard]] Result<> write(std::string_view value, Write how) const;
+    // In the place of FORMER, which read() or the last write() has left; nothing: there was none.
+    // Durable on return; else FORMER is there again. ENOTSUP as above; ENODATA: the attribute was
+    // removed.
+    [[nodiscard]] Result<> write(std::string_view value,
+                                 const std::optional<std::string>& former) const;
 
     [[nodiscard]] const PartFile& part() const { return *part_; }
 
 private:
+    [[nodiscard]] bool put(std::string_view value, int flags) const;
+
     const PartFile* part_;
     OverlappingSyncs* syncs_;
 };

@@ -141,7 +141,7 @@ Result<> Pool::mark_open() {
     return mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, true);
 }
 
-Result<> Pool::close(const WhileLocked& ended_in_order) {
+Result<> Pool::close(const WhileLocked& ended) {
     if (!mapped_)
         return {};
     Result<> result;
@@ -158,26 +158,22 @@ Result<> Pool::close(const WhileLocked& ended_in_order) {
         mapped_->memory.release();
         drop_cache(mapped_->parts);
     }
-    unlock(result, ended_in_order);
+    unlock(result, ended);
     return result;
 }
 
-Result<> Pool::remove(const WhileLocked& ended_in_order) {
-    return end_by(&PartFile::remove, ended_in_order);
-}
+Result<> Pool::remove(const WhileLocked& ended) { return end_by(&PartFile::remove, ended); }
 
-Result<> Pool::undo_create(const WhileLocked& ended_in_order) {
-    return end_by(&PartFile::undo, ended_in_order);
-}
+Result<> Pool::undo_create(const WhileLocked& ended) { return end_by(&PartFile::undo, ended); }
 
-void Pool::unlock(const Result<>& ended, const WhileLocked& ended_in_order) {
-    if (ended && ended_in_order)
-        ended_in_order();
+void Pool::unlock(const Result<>& result, const WhileLocked& ended) {
+    if (ended && (result || failure_))
+        ended(failure_);
     mapped_.reset();
 }
 
 Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
-                      const WhileLocked& ended_in_order) {
+                      const WhileLocked& ended) {
     if (!mapped_)
         return {};
     Result<> result;
@@ -187,7 +183,7 @@ Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
         if (!changed && result)
             result = std::move(changed);
     }
-    unlock(result, ended_in_order);
+    unlock(result, ended);
     return result;
 }
 

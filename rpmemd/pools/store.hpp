@@ -46,9 +46,9 @@ struct StoreOptions {
     std::filesystem::path system_root = "/"; // the directory of sys; another one for tests
 };
 
-// A pool calls this when it has ended in order, while its parts are still locked: nobody else can
-// have opened it yet.
-using WhileLocked = std::function<void()>;
+// A pool calls this when it has ended in order, or with the failure of its medium. Its parts are
+// still locked: nobody else can have opened it yet.
+using WhileLocked = std::function<void(const std::optional<MediumFailure>& failure)>;
 
 // One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
 //   open   -> closed  close(), or the destructor: in order, unless the medium has failed
@@ -92,16 +92,15 @@ public:
     Result<std::vector<UniqueFd>> prepare_confinement();
     Result<> mark_open(); // says on the medium that the pool is open; nothing if it is read-only
     // Marks a clean shutdown, unmaps, unlocks.
-    Result<> close(const WhileLocked& ended_in_order = {});
+    Result<> close(const WhileLocked& ended = {});
     // Closes, and unlinks the part files.
-    Result<> remove(const WhileLocked& ended_in_order = {});
+    Result<> remove(const WhileLocked& ended = {});
     // Closes, and undoes create_pool(): part files that were there before stay, without a header.
-    Result<> undo_create(const WhileLocked& ended_in_order = {});
+    Result<> undo_create(const WhileLocked& ended = {});
 
 private:
-    Result<> end_by(Result<> (PartFile::*change)(bool has_header) const,
-                    const WhileLocked& ended_in_order);
-    void unlock(const Result<>& ended, const WhileLocked& ended_in_order);
+    Result<> end_by(Result<> (PartFile::*change)(bool has_header) const, const WhileLocked& ended);
+    void unlock(const Result<>& result, const WhileLocked& ended);
 
     std::unique_ptr<MappedPool> mapped_;   // null: closed
     std::optional<MediumFailure> failure_; // of a pool that was closed

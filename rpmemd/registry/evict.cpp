@@ -74,9 +74,10 @@ Result<> void_attribute(const LiveSession& session, mode_t part_mode) {
             return {};
         if (!locked)
             continue;
+        RPMEM_ASSIGN(const std::string former, encode_attribute(*record));
         record->owner = Owner{};
         RPMEM_ASSIGN(const std::string bytes, encode_attribute(*record));
-        return PoolAttribute(*part).write(bytes, PoolAttribute::Write::replace);
+        return PoolAttribute(*part).write(bytes, former);
     }
     return {};
 }

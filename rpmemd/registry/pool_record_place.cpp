@@ -17,10 +17,10 @@ Result<std::optional<PoolRecord>> PoolRecordPlace::read() {
         return read_file();
     }
     RPMEM_TRY(value);
-    has_record_ = value->has_value();
-    if (!has_record_)
+    value_ = std::move(*value);
+    if (!value_)
         return std::nullopt;
-    auto record = decode_attribute(**value);
+    auto record = decode_attribute(*value_);
     if (record)
         return std::optional(std::move(*record));
     const std::string& part = attribute_.part().path().native();
@@ -53,14 +53,12 @@ Result<std::optional<PoolRecord>> PoolRecordPlace::read_file() {
 Result<> PoolRecordPlace::write(const PoolRecord& record) {
     if (!in_attribute_)
         return write_file(record);
-    RPMEM_ASSIGN(const std::string value, encode_attribute(record));
-    auto written = attribute_.write(value, has_record_ ? PoolAttribute::Write::replace
-                                                       : PoolAttribute::Write::create_or_replace);
-    if (!written && written.error().code == ENOTSUP && !has_record_) {
+    RPMEM_ASSIGN(std::string value, encode_attribute(record));
+    const auto written = attribute_.write(value, value_);
+    if (written)
+        value_ = std::move(value);
+    else if (written.error().code == ENOTSUP && !value_)
         in_attribute_ = false;
-        return written;
-    }
-    has_record_ = has_record_ || written;
     return written;
 }
 

@@ -33,6 +33,9 @@ public:
     // no attribute, and the record belongs into state-dir: read and write it there.
     [[nodiscard]] Result<> write(const PoolRecord& record);
 
+    // From now on, as the syncs of the part have failed: they would not ask the medium any more.
+    void sync_alone() { attribute_ = PoolAttribute(attribute_.part()); }
+
     [[nodiscard]] bool is_attribute() const { return in_attribute_; }
 
 private:
@@ -44,7 +47,7 @@ private:
     PartIdentity first_part_;
     Access access_;
     bool in_attribute_ = true;
-    bool has_record_ = false; // the attribute exists
+    std::optional<std::string> value_; // of the attribute; nothing: there is none
     std::optional<StateFile> file_;
 };
 

@@ -255,11 +255,18 @@ void Registration::give_back() {
         return;
     pool_.closed = true;
     pool_ = last_.value_or(pool_);
-    save_last();
+    save();
 }
 
 void Registration::closed() {
     pool_.closed = true;
+    save_last();
+}
+
+void Registration::medium_failed(const std::string& text) {
+    pool_.failure = printable(text).substr(0, max_failure_text);
+    if (place_)
+        place_->sync_alone();
     save_last();
 }
 

@@ -5,8 +5,8 @@
 //   outside -> listed    enter(): it has a file of its own, locked until the process ends
 //   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
 //   listed, unlisted -> holding  take_up(): the record of the pool has its claim
-//   holding -> closed    give_back(): nobody could write to the pool
 //   holding -> closed    closed(): the pool is nobody's; without it the next session is warned
+//   holding -> closed    medium_failed(): the next session is told why, too
 #pragma once
 
 #include "common/base/log.hpp"
@@ -77,11 +77,14 @@ public:
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
     // Nobody has written to the pool: its record is again what it was, unless headers were changed.
-    // Its parts are still locked.
+    // Its parts are still locked; medium_failed() may follow.
     void give_back();
     // CLOSE has closed the pool, and all is durable. Its parts are still locked: otherwise the next
     // session could open the pool before its record says this.
     void closed();
+
+    // The medium of the pool has failed, as TEXT tells. Its parts are still locked.
+    void medium_failed(const std::string& text);
 
     // state-dir, as a descriptor; -1: it cannot be used.
     [[nodiscard]] int directory() const { return directory_ ? directory_->fd() : -1; }

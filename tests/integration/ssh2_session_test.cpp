@@ -96,6 +96,7 @@ TEST_F(Ssh2Session, NoProcessIsMade) {
 class MaskedSecret {
 public:
     static constexpr std::size_t size = 32;
+    static constexpr std::size_t quarter = size / 4;
     static constexpr unsigned char mask = 0x5a;
 
     // FILE has what the daemon has written: a status, and a hello that begins with its size and
@@ -110,7 +111,7 @@ public:
         const auto end = 4 + (bytes[6] ^ mask) * 256U + (bytes[7] ^ mask);
         std::copy_n(bytes.begin() + end - size, size, bytes_.begin());
     }
-    // How often it is in the pages of this process that a core dump has.
+    // How often a quarter of it is in the pages of this process that a core dump has.
     [[nodiscard]] int copies() const;
 
 private:
@@ -118,13 +119,15 @@ private:
     [[nodiscard]] __attribute__((no_sanitize("address", "thread"))) int
     copies_between(std::size_t from, std::size_t to) const {
         int found = 0;
-        const unsigned char* const secret = bytes_.data();
-        for (std::size_t at = from; at + size <= to; ++at) {
+        for (std::size_t at = from; at + quarter <= to; ++at) {
             const auto* const memory = reinterpret_cast<const unsigned char*>(at);
-            std::size_t equal = 0;
-            while (equal < size && (secret[equal] ^ mask) == memory[equal])
-                ++equal;
-            found += equal == size;
+            for (const unsigned char* part = bytes_.data(); part < bytes_.data() + size;
+                 part += quarter) {
+                std::size_t equal = 0;
+                while (equal < quarter && (part[equal] ^ mask) == memory[equal])
+                    ++equal;
+                found += equal == quarter;
+            }
         }
         return found;
     }
@@ -152,10 +155,15 @@ int MaskedSecret::copies() const {
     return found;
 }
 
-// rpmem_open() copies it from the relay to the library: what both have gone through is wiped.
+// rpmem_open() copies it from the relay to the library: what both have gone through is wiped, and
+// so is the buffer in which libssh2 decrypts. There the hello lies behind an error text, if both
+// come at once, as to a process that is stopped, and no later packet overwrites it.
 TEST_F(Ssh2Session, TheSecretIsInNoCoreFile) {
     const fs::path copy = directory() / "hello";
-    set_command(variable("RPMEM_TEST_DAEMON") + std::string(" --poolset-dir ") +
+    const std::string self = std::to_string(::getpid());
+    set_command("kill -STOP " + self +
+                "; head -c 1000 /dev/zero | tr '\\0' x >&2; (sleep 0.5; kill -CONT " + self +
+                ") >/dev/null 2>&1 & " + variable("RPMEM_TEST_DAEMON") + " --poolset-dir " +
                 directory().string() + " --state-dir " + (directory() / "state").string() +
                 " --log-file " + (directory() / "log").string() + " | tee " + copy.string());
     RPMEMpool* const pool = created();

@@ -3,6 +3,7 @@
 
 #include "librpmem/session/ssh2/secret.hpp"
 
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -92,6 +93,9 @@ ssize_t Ssh2Session::receive(libssh2_socket_t socket, void* buffer, std::size_t 
     if (session.input_deadline_ && session.input_deadline_->passed())
         return -ETIMEDOUT;
     const ssize_t got = ::recv(socket, buffer, size, flags);
+    // libssh2 decrypts in its buffer. What is left of earlier packets there, it does not need.
+    const auto taken = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    ::OPENSSL_cleanse(static_cast<std::byte*>(buffer) + taken, size - taken);
     return got < 0 ? -(errno == EWOULDBLOCK || errno == EINTR ? EAGAIN : errno) : got;
 }
 

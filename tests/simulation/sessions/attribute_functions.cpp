@@ -52,6 +52,16 @@ STANDS_FOR(int, fsetxattr, int fd, const char* name, const void* value, std::siz
     file->node->attributes[name] = std::string(static_cast<const char*>(value), size);
     return 0;
 }
+STANDS_FOR(int, fremovexattr, int fd, const char* name) {
+    Machine* const machine = simulated(fd);
+    if (!machine)
+        return __real_fremovexattr(fd, name);
+    const OpenFile* const file = machine->system().file(fd).get();
+    if (machine->world().is_in_vacuum() || !file)
+        return told(EBADF);
+    machine->writes(*file->node);
+    return file->node->attributes.erase(name) == 1 ? 0 : told(ENODATA);
+}
 // FS_IOC_GETVERSION: inode numbers are not used again.
 STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
     return simulated(fd) ? told(ENOTTY) : __real_ioctl(fd, request, argument);

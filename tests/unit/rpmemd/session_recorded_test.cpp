@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 
 namespace rpmem::target {
 namespace {
@@ -36,11 +37,7 @@ protected:
             parts_.emplace_back(::open(part(name).c_str(), O_RDWR | O_CLOEXEC));
         Recorder::instance().reset();
         Recorder::instance().before_each([this](const Event& event) { look(event); });
-        session_.emplace(
-            configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
-            HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
-                            .transcript = std::nullopt},
-            [] { return false; }, no_statistics_, log);
+        start();
     }
     void TearDown() override {
         session_.reset();
@@ -48,6 +45,23 @@ protected:
         PoolFixture::TearDown();
     }
 
+    void start() {
+        session_.emplace(
+            configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
+            HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
+                            .transcript = std::nullopt},
+            [] { return false; }, no_statistics_, log);
+    }
+    // Nothing: there is none.
+    [[nodiscard]] std::optional<std::string> record() const {
+        std::string value(max_pool_attribute_size, '\0');
+        const auto size =
+            ::getxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size());
+        if (size < 0)
+            return std::nullopt;
+        value.resize(static_cast<std::size_t>(size));
+        return value;
+    }
     [[nodiscard]] bool opens() {
         const auto opened = session_->open({.pool_size = 0,
                                             .lanes = 1,
@@ -133,7 +147,49 @@ TEST_F(RecordedSession, ACloseThatFailsDoesNotCloseTheRecord) {
     EXPECT_EQ(writes(), 1U);
     Recorder::instance().fail({.call = "fdatasync", .path = "part0", .number = 0, .code = EIO});
     EXPECT_FALSE(session_->close(false));
-    EXPECT_EQ(writes(), 0U);
+    EXPECT_EQ(writes(), 1U);
+    const PoolRecord left = value_of(decode_attribute(record().value()));
+    EXPECT_FALSE(left.closed);
+    EXPECT_TRUE(test::contains(left.failure, "part0")) << left.failure;
+}
+
+// An initiator that is cut off does not hear of it, and neither would anybody else.
+TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    Recorder::instance().fail({.call = "fdatasync", .path = "part1", .number = 0, .code = EIO});
+    session_.reset(); // no lane has come
+    EXPECT_EQ(writes(), 2U) << "what was there before, and the failure";
+    const PoolRecord left = value_of(decode_attribute(record().value()));
+    EXPECT_TRUE(test::contains(left.failure, "part1")) << left.failure;
+    start();
+    Recorder::instance().reset();
+    ASSERT_TRUE(opens());
+    const auto notices = session_->take_notices();
+    EXPECT_TRUE(std::ranges::any_of(notices, [](const std::string& text) {
+        return test::contains(text, "its medium has failed before");
+    }));
+}
+
+// The next session would take the claim for one of a session that wrote.
+TEST_F(RecordedSession, AClaimThatIsNotDurableIsTakenBack) {
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_EQ(record(), std::nullopt);
+}
+
+TEST_F(RecordedSession, AClaimThatIsNotDurableGivesWayToTheEarlierOne) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->close(false));
+    const auto closed = record();
+    ASSERT_NE(closed, std::nullopt);
+    EXPECT_EQ(writes(), 2U);
+    start();
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_EQ(writes(), 2U) << "the claim, and what was there before";
+    EXPECT_EQ(record(), closed);
 }
 
 } // namespace
