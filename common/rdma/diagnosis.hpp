@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why RDMA cannot be used, and what to do about it: one cause, the one to be removed first.
+// Why RDMA cannot be used, and how to mend it. A diagnosis names one cause: the one that must be
+// removed first.
 #pragma once
 
 #include "common/rdma/choice.hpp"
@@ -12,20 +13,20 @@
 namespace rpmem::rdma {
 
 enum class Fault {
-    none,                // nothing is wrong that can be seen from here
-    excluded,            // FI_PROVIDER keeps libfabric from verbs
-    no_subsystem,        // the kernel knows nothing of RDMA
-    no_device,           // it does, and has no device
-    unknown_device,      // the setting names one that does not exist
-    no_connections,      // raw packet queue pairs only, and the like
+    none,                // this machine shows no fault
+    excluded,            // FI_PROVIDER does not let libfabric use verbs
+    no_subsystem,        // the RDMA subsystem of the kernel is not loaded
+    no_device,           // the kernel has no RDMA device
+    unknown_device,      // the setting names a device that does not exist
+    no_connections,      // the device has no connected queue pairs
     no_module,           // ib_uverbs or rdma_ucm is not loaded
-    no_device_file,      // not in /dev/infiniband
-    no_permission,       // for a file there
-    no_active_port,      //
-    no_address,          // the way to the other machine is not known
-    wrong_link_layer,    // it begins on Ethernet, and the devices are InfiniBand
-    not_an_rdma_address, // it begins on an interface that no RDMA device has
-    other_device,        // it begins at a device that is not allowed, or not usable
+    no_device_file,      // a file is missing in /dev/infiniband
+    no_permission,       // this user may not open a file in /dev/infiniband
+    no_active_port,      // no allowed port is active
+    no_address,          // the kernel has no route to the other machine
+    wrong_link_layer,    // the route starts on Ethernet, and all devices are InfiniBand
+    not_an_rdma_address, // the route starts on an interface without an RDMA device
+    other_device,        // the route starts at a device that is not allowed or not usable
 };
 
 struct Diagnosis {
@@ -33,22 +34,22 @@ struct Diagnosis {
     std::string text; // empty without a fault
 };
 
-// The device that is looked at.
+// The RDMA devices of this machine, and what the user allows.
 struct RdmaFacts {
     Devices devices;
     std::vector<AllowedDevice> allowed; // empty: all
-    const char* setting;                // that says so: RPMEM_DEVICE or `device`
+    const char* setting;                // the name of the setting: RPMEM_DEVICE or `device`
     std::string providers;              // FI_PROVIDER; empty: all
 };
 
-// Why a device cannot be used at all, alone by itself.
+// Why DEVICE cannot be used on any route.
 [[nodiscard]] Diagnosis diagnose_device(const Device& device, const RdmaFacts& facts);
-// Why none of the allowed ones can.
+// Why no allowed device can be used on any route.
 [[nodiscard]] Diagnosis diagnose_devices(const RdmaFacts& facts);
-// Why none of them can on the way that begins at END.
+// Why no allowed device can be used on the route that starts at END.
 [[nodiscard]] Diagnosis diagnose(const RdmaFacts& facts, const LocalEnd& end);
-// Whether that is beyond doubt. Some devices do not tell which interfaces are theirs, and then it
-// is a guess that an address is not: better try.
+// Whether DIAGNOSIS rules RDMA out. Some devices do not report their interfaces. Then a wrong
+// interface is only a guess, and the caller should try to connect.
 [[nodiscard]] bool is_certain(const Diagnosis& diagnosis, const RdmaFacts& facts);
 
 } // namespace rpmem::rdma

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# layers.sh SOURCE_DIR: who may include what. Arrows run one way:
-#   api -> pool -> session, lanes -> fabric, wire -> base; main -> daemon -> pools, lanes -> ...
+# layers.sh SOURCE_DIR: which folder may include which. An arrow means "includes":
+#   library: api -> pool -> session, lanes -> transport, wire -> base
+#   daemon:  main -> daemon -> session -> registry, lanes, pools, confinement -> durability -> base
+# Neither half includes the other. Tools include the public interface, and tests include all.
 set -u
 cd "$1" || exit 1
 faults=0

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames in the messages of a connected endpoint of libfabric, one in each. A peer of protocol 0.1
-// gets messages of its own, see common/wire/lane_encoding.hpp.
+// A connection over a libfabric endpoint. Each message carries one frame. A peer of protocol 0.1
+// receives the messages of that protocol instead, see common/wire/lane_encoding.hpp.
 //
 //   phase      | next      | when
-//   handshake  | open      | frames may go
-//   each       | lost      | the event queue says so, in another thread; what has come is taken
-//   first each       | ended     | it is of no more use
+//   handshake  | open      | the handshake is complete, or the connection has none
+//   open       | lost      | the event queue reported the end of the connection; the thread that
+//              |           | reads it sets this, and poll() still delivers what has arrived
+//   any        | ended     | the connection failed for good, or was abandoned
 //
 //   sending    | next      | when
-//   open       | closing   | close() was called, and has posted the bye
-//   each       | failed    | an operation has failed, or poll() has heard of the loss
-//   each       | not_ours  | this is a child made by fork(2): the endpoint is the parent's
+//   open       | closing   | close() has posted the bye frame
+//   any        | failed    | an operation failed, or poll() found the phase lost
+//   any        | not_ours  | this process is a child made by fork(2), and the endpoint belongs to
+//              |           | its parent
 #pragma once
 
 #include "common/transport/crypto.hpp"
@@ -30,7 +32,7 @@
 
 namespace rpmem::transport {
 
-// The libfabric objects that one end of a connection uses.
+// The libfabric objects that one end of a connection uses. They must outlive it.
 struct FabricEnd {
     const fabric::Domain& domain;
     const fabric::Provider& provider;
@@ -41,13 +43,14 @@ struct FabricEnd {
     wire::LaneEncoding encoding{};
 };
 
-// Buffers, which both ends agree on: who keeps the credits finds one for each message.
+// The number and the size of the buffers. The credits of the peer never exceed RECEIVES, so each
+// message finds a buffer.
 struct FabricBuffers {
     std::size_t receives;
     std::size_t receive_size;
     std::size_t sends;
-    std::size_t send_size;         // a payload that is not registered is copied, and must fit
-    std::size_t queue;             // operations under way
+    std::size_t send_size;         // a payload outside registered memory is copied, and must fit
+    std::size_t queue;             // maximum of operations in progress
     std::size_t bounce_buffer = 0; // bytes, see Abilities
 };
 
@@ -59,11 +62,12 @@ struct FabricPool {
 
 enum class FabricPhase { handshake, open, lost, ended };
 
-// The state of a connection, for other threads, too. It outlives the connection.
+// The phase of a connection. Other threads may read and advance it, and it may outlive the
+// connection.
 class FabricState {
 public:
     [[nodiscard]] FabricPhase phase() const { return phase_.load(std::memory_order_acquire); }
-    // Never back.
+    // Does nothing if the connection is in NEXT or a later phase already.
     void advance(FabricPhase next) {
         FabricPhase now = phase_.load(std::memory_order_relaxed);
         while (now < next && !phase_.compare_exchange_weak(now, next, std::memory_order_acq_rel)) {
@@ -76,8 +80,8 @@ private:
 
 class FabricConnection final : public Connection {
 public:
-    // NAME: of the lane and its ends, for messages. HANDSHAKE: of what comes before frames; null:
-    // nothing.
+    // NAME identifies the lane and its ends in error texts. HANDSHAKE runs before the first frame;
+    // null if there is none.
     static Result<std::unique_ptr<FabricConnection>> open(const FabricEnd& end,
                                                           const FabricBuffers& buffers,
                                                           const FabricPool& pool, std::string name,
@@ -86,12 +90,12 @@ public:
 
     [[nodiscard]] fabric::Endpoint& endpoint() { return endpoint_; }
     [[nodiscard]] const std::shared_ptr<FabricState>& state() const { return state_; }
-    // A message that is no frame.
+    // Sends a message of the handshake, which is not a frame.
     [[nodiscard]] Result<> say(ByteView message);
-    // Frames follow, and need these buffers.
+    // Ends the handshake of an initiator, and posts the receive buffers for frames.
     [[nodiscard]] Result<> prepare_for_frames(const FabricBuffers& buffers);
 
-    // For the group.
+    // The group calls these four.
     [[nodiscard]] Result<> start();
     void ended_well(FabricOperation& operation, std::size_t size);
     void ended_badly(FabricOperation* operation, int code);
@@ -99,7 +103,7 @@ public:
 
     PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                     More more) override;
-    // Of last words: nothing else waits here.
+    // Whether the bye is still in the send queue. libfabric owns all frames before it.
     [[nodiscard]] bool unsent() const override {
         return sending_ == Sending::closing && open_sends_ > 0;
     }

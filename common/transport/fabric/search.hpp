@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// find_to_connect() and find_to_listen() with a choice of RDMA devices, and with words for why none
-// of them can be used.
+// find_to_connect() and find_to_listen(), limited to the RDMA devices that the user allows. The
+// errors say why no device can be used.
 #pragma once
 
 #include "common/rdma/diagnosis.hpp"
@@ -10,13 +10,13 @@
 
 namespace rpmem::fabric {
 
-// The providers that the user allows, each with its name.
+// The setting that limits the RDMA devices.
 struct DeviceSetting {
-    const char* name;  // of the setting
-    std::string value; // see common/rdma/choice.hpp; empty: all
+    const char* name;  // RPMEM_DEVICE or `device`, for error texts
+    std::string value; // see common/rdma/choice.hpp; empty: all devices
 };
 
-// HOST is a number.
+// HOST and ADDRESS are numeric addresses.
 [[nodiscard]] Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
                                                  const std::string& service, QueueSizes queues,
                                                  const DeviceSetting& setting);
@@ -24,7 +24,7 @@ struct DeviceSetting {
                                                 const std::string& service, QueueSizes queues,
                                                 const DeviceSetting& setting);
 
-// The devices of this machine as they are now. EINVAL: the setting cannot be read.
+// Reads the devices of this machine from sysfs. EINVAL if the value of SETTING is malformed.
 [[nodiscard]] Result<rdma::RdmaFacts> look_around(const DeviceSetting& setting);
 
 } // namespace rpmem::fabric
