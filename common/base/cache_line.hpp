@@ -5,7 +5,8 @@
 
 namespace rpmem {
 
-// Of the processors that this runs on; a wrong guess costs time, nothing else.
+// The size of a cache line in bytes on x86-64 and most AArch64 processors. Another size only costs
+// time.
 inline constexpr std::size_t cache_line = 64;
 
 constexpr std::size_t up_to_cache_lines(std::size_t size) {

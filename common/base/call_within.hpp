@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A deadline for functions of libc that have none: getaddrinfo(3) waits for name servers that do
-// not answer, and getpwuid_r(3) for a user database in the network.
+// Bounds calls of libc functions that take no timeout. getaddrinfo(3) waits for unresponsive name
+// servers, and getpwuid_r(3) for a user database in the network.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,13 +10,13 @@
 
 namespace rpmem {
 
-// How many calls may go on in the background at once. A program that reconnects for hours while its
-// name servers are down must not collect threads.
+// Maximum number of timed-out calls that still run in the background. A program that reconnects for
+// hours while its name servers are down must not accumulate threads.
 inline constexpr int max_unfinished_calls = 16;
 
-// Runs CALL in a thread of its own and waits for it, for at most TIME. Fails with ETIMEDOUT if it
-// takes longer: then the thread goes on alone, so CALL must own all that it uses. Fails with EAGAIN
-// if max_unfinished_calls earlier ones still go on, or if there can be no thread.
+// Runs CALL in a new thread and waits for it for at most TIME. Fails with ETIMEDOUT if CALL takes
+// longer. The thread then continues in the background, so CALL must own everything it uses. Fails
+// with EAGAIN if max_unfinished_calls are running already, or if no thread can be created.
 [[nodiscard]] Result<> call_within(std::chrono::milliseconds time, std::function<void()> call);
 
 } // namespace rpmem

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child process that is started without fork(), watched through a pidfd and always reaped here.
+// A child process that is started without fork(2). A pidfd reports its end, and this class always
+// reaps it.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -15,9 +16,9 @@
 namespace rpmem {
 
 struct ExitStatus {
-    int code;   // of a process that exited
-    int signal; // 0, or what ended it
-    bool known; // false: somebody else (a wait(-1) of the application) has reaped it
+    int code;   // exit status
+    int signal; // the signal that ended the process; 0 if it exited
+    bool known; // false if the application reaped the process, for example by wait(-1)
     std::string text() const;
 };
 
@@ -27,13 +28,13 @@ public:
     ChildProcess& operator=(ChildProcess&&) = delete;
     ~ChildProcess(); // kills and reaps
 
-    // ARGUMENTS[0] is looked up in PATH. The child has the three descriptors as 0, 1, 2 and no
-    // others, its own process group (a Ctrl-C meant for the application must not cut its pools
-    // off) and default signal handling.
+    // Starts ARGUMENTS[0], which is looked up in PATH. The child inherits the three descriptors as
+    // 0, 1 and 2, and no others. It has default signal handling and a process group of its own,
+    // because a Ctrl-C in the application's terminal must not end its sessions.
     static Result<ChildProcess> start(const std::vector<std::string>& arguments, int input,
                                       int output, int error);
 
-    // Nothing: the deadline passed.
+    // Returns nothing if DEADLINE passes before the child ends.
     std::optional<ExitStatus> wait(const Deadline& deadline);
 
 private:

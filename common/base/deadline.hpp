@@ -16,7 +16,7 @@ public:
 
     [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
 
-    // For poll(2): milliseconds left, rounded up, never negative.
+    // The remaining milliseconds, rounded up and never negative: a timeout for poll(2).
     [[nodiscard]] int poll_timeout() const {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
         return static_cast<int>(std::clamp<long long>(left, 0, INT_MAX));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of the kernel by which a process asks persistent memory for a deep flush, and whether
-// this process may write to it.
+// The sysfs file through which a process requests a deep flush of persistent memory.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -12,16 +11,18 @@
 
 namespace rpmem {
 
-// deep_flush of the region that has the device DEVICE, a block device or (IS_CHARACTER) a Device
-// DAX; nothing if there is none, or it says that no deep flush is needed. ROOT: where sys is.
+// Returns the path of the file deep_flush of the region to which DEVICE belongs. DEVICE is a block
+// device or, with IS_CHARACTER, a Device DAX. Returns nothing if the region has no such file, or if
+// the file states that no deep flush is needed. ROOT is the directory that contains sys.
 [[nodiscard]] std::optional<std::filesystem::path>
 find_deep_flush(dev_t device, bool is_character, const std::filesystem::path& root = "/");
 
-// The same, open for writing; -1 if there is none, or this process may not write to it.
+// Opens that file for writing. The result is empty if there is none, or if this process may not
+// write to it.
 [[nodiscard]] UniqueFd open_deep_flush(dev_t device, bool is_character);
 
-// Asks the region for a deep flush. FILE is what open_deep_flush() returned; where that is -1
-// nothing is to be done. 0 or a positive errno value.
+// Requests a deep flush through FILE, a descriptor from open_deep_flush(). Does nothing if FILE is
+// -1. Returns 0 or a positive errno value.
 [[nodiscard]] int deep_flush(int file);
 
 [[nodiscard]] bool may_write(const std::filesystem::path& file);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Those who have to know that their process is a child that was made by fork(2).
+// Calls objects in the child after fork(2).
 #pragma once
 
 #include <mutex>
 
 namespace rpmem {
 
-// While it lives, FORKED(OWNER) is called in every child, before fork() returns there. Only what a
-// signal handler may do is allowed then: the child has none of its parent's other threads, and what
-// these held stays locked for ever.
+// While a listener exists, every child calls FORKED(OWNER) before fork(2) returns in it. FORKED may
+// only call async-signal-safe functions: the other threads of the parent do not exist in the child,
+// so a mutex that they held stays locked for ever.
 class ForkListener {
 public:
     using Forked = void (*)(void* owner);
 
-    // Threads that fork(2) wait until the lock is released, which must be soon. For descriptors
-    // that no listener knows yet. No listener is made or destroyed meanwhile.
+    // Makes threads that call fork(2) wait until the lock is released. Hold it briefly, while a
+    // descriptor exists that no listener would close in a child. No listener may be created or
+    // destroyed while it is held.
     [[nodiscard]] static std::unique_lock<std::mutex> hold_forks();
 
     ForkListener(Forked forked, void* owner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For std::unique_ptr to objects of C libraries.
+// A deleter for std::unique_ptr that calls the function by which a C library frees an object.
 #pragma once
 
 namespace rpmem {

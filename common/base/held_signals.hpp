@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps signals that a system call raises beside its error from ending a program that only loaded
-// the library.
+// Blocks the signals that a failed write raises in addition to its error. Without it they would
+// end an application that only loaded the library.
 #pragma once
 
 #include <csignal>
@@ -9,10 +9,10 @@
 
 namespace rpmem {
 
-// Writing to a pipe that nobody reads raises SIGPIPE, and a file that would grow beyond the limit
-// (ulimit -f) raises SIGXFSZ. Both come to the thread of the call. While this object lives they are
-// blocked there; those that its calls raised are removed at the end. The dispositions of the
-// process belong to the application and stay as they are.
+// A write to a pipe without a reader raises SIGPIPE. A write beyond the file size limit (ulimit -f)
+// raises SIGXFSZ. The kernel sends both to the calling thread. While this object exists they are
+// blocked in that thread, and its destructor removes those that became pending. The signal
+// dispositions belong to the application and do not change.
 class HeldSignals {
 public:
     HeldSignals() {

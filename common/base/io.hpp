@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading and writing descriptors with a bound on the wait.
+// Reads and writes of descriptors, bounded by a deadline.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -15,19 +15,19 @@
 
 namespace rpmem {
 
-// Waits until FD is readable (or at its end). False: the deadline passed, or CANCEL (an eventfd,
-// -1 for none) became readable first.
+// Waits until FD is readable or at its end. Returns false if DEADLINE passes, or if CANCEL, an
+// eventfd or -1, becomes readable first.
 Result<bool> wait_readable(int fd, const Deadline& deadline, int cancel = -1);
 
-// The same until FD takes data, or a connection of it has come about or failed.
+// Waits until FD is writable: it has room for data, or its connect(2) has succeeded or failed.
 Result<bool> wait_writable(int fd, const Deadline& deadline);
 
-// Reads until BUFFER is full or the input ends; returns the number of bytes read. ETIMEDOUT when
-// the deadline passes.
+// Reads until BUFFER is full or the input ends. Returns the number of bytes read. Fails with
+// ETIMEDOUT if DEADLINE passes.
 Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadline& deadline);
 
-// Reads the file FD until TEXT is full or the file ends; then TEXT is as long as what was read. 0
-// or a positive errno value.
+// Reads the file FD until TEXT is full or the file ends, and shrinks TEXT to the bytes read.
+// Returns 0 or a positive errno value.
 template <typename Text>
 [[nodiscard]] int read_file(int fd, Text& text) {
     std::size_t done = 0;
@@ -44,25 +44,26 @@ template <typename Text>
     return 0;
 }
 
-// Writes all of DATA, without SIGPIPE if FD is a socket. ETIMEDOUT when the deadline passes,
-// EPIPE when the reader has gone.
+// Writes all of DATA. Fails with ETIMEDOUT if DEADLINE passes, and with EPIPE if the reader has
+// closed its end. Raises no SIGPIPE if FD is a socket.
 Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& deadline);
 
-// A flag that poll(2) can see. Once raised it stays up.
+// A flag that poll(2) can wait for. It stays raised until clear().
 class Event {
 public:
     static Result<Event> make();
     [[nodiscard]] int fd() const { return fd_.get(); }
     void raise() const;
-    void clear() const; // until it is raised again
+    void clear() const;
 
 private:
     explicit Event(UniqueFd fd) : fd_(std::move(fd)) {}
     UniqueFd fd_;
 };
 
-// Explains CODE if a limit of descriptors caused it: names the limit, and says by USE what needs
-// them. The text begins with ": "; it is empty for other errors.
+// If a limit on descriptors caused the error CODE, returns a text that names the limit and, with
+// USE, what needs the descriptors. The text begins with ": ". Returns an empty text for other
+// errors.
 [[nodiscard]] std::string limit_behind(int code, const char* use);
 
 struct Pipe {
@@ -71,7 +72,7 @@ struct Pipe {
 };
 Result<Pipe> make_pipe(); // both ends close-on-exec
 
-// Instead of a pipe where writing to a reader that has gone must not raise SIGPIPE in the
+// Replaces a pipe where a write after the reader has closed its end must not raise SIGPIPE in the
 // application.
 struct SocketPair {
     UniqueFd ours;

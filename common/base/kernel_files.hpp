@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading what the kernel tells in small files: /sys and /proc.
+// Reads small files of /sys and /proc.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace rpmem {
 
-// The first line of a small file; empty if it cannot be read.
+// Returns the first line of FILE, or an empty string if it cannot be read.
 [[nodiscard]] std::string line_of(const std::filesystem::path& file);
 
-// The names in a directory, in order; none if it cannot be read.
+// Returns the names in DIRECTORY, sorted. Returns none if it cannot be read.
 [[nodiscard]] inline std::vector<std::string> names_in(const std::filesystem::path& directory) {
     std::vector<std::string> names;
     std::error_code error;

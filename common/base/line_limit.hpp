@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many lines of one kind a log takes: a peer that makes a thousand faults a second must fill no
-// disk, and must not push out what else is told.
+// Limits the rate of log lines of one kind. A peer that causes a thousand errors a second must
+// neither fill the disk nor hide the other lines.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ public:
     static constexpr std::chrono::seconds period{1};
 
     struct Answer {
-        bool write;       // this line is written
-        unsigned dropped; // and before it, how many like it were not
+        bool write;       // write this line
+        unsigned dropped; // and before it, report this many lines of its kind as dropped
     };
 
-    // KIND has to outlive this.
+    // KIND must outlive this object.
     Answer admit(std::string_view kind, Time now) {
         Kind& known = kinds_[kind];
         if (known.lines == 0 || now - known.began >= period) {
@@ -37,7 +37,7 @@ public:
         return {false, 0};
     }
 
-    // Calls BODY with each kind, and with how many lines of it were dropped and not yet told.
+    // Calls BODY with each kind and the number of its lines that were dropped and not reported yet.
     template <typename Body>
     void for_each_dropped(const Body& body) const {
         for (const auto& [kind, known] : kinds_)
@@ -52,7 +52,7 @@ private:
         unsigned dropped = 0;
     };
 
-    std::map<std::string_view, Kind> kinds_; // as many as there are formats in the sources
+    std::map<std::string_view, Kind> kinds_; // bounded: one for each format string of the sources
 };
 
 } // namespace rpmem

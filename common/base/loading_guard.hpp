@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Libraries that are loaded may change what belongs to the application: libinfinipath, which
-// libfabric needs, installs handlers for SIGSEGV and others when it is loaded, and libraries that
-// were built with -ffast-math change how floating-point numbers are rounded.
+// Loads shared libraries without their side effects on the application. libinfinipath, which
+// libfabric needs, installs handlers for SIGSEGV and other signals when it is loaded. Libraries
+// built with -ffast-math change the rounding of floating-point numbers.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@
 
 namespace rpmem {
 
-// While it exists libraries may be loaded by this thread. Afterwards the floating-point environment
-// is as it was, and so are the dispositions of signals, but for what the application itself has
-// changed meanwhile.
+// While a guard exists, its thread may load libraries. The destructor restores the floating-point
+// environment and the signal dispositions, except for handlers that the application has changed in
+// the meantime.
 class LoadingGuard {
 public:
     LoadingGuard();
@@ -28,19 +28,19 @@ private:
     void put_back(int signal) const;
 
     std::array<struct sigaction, NSIG> dispositions_{};
-    std::vector<std::uintptr_t> objects_; // loaded before: their addresses, sorted
+    std::vector<std::uintptr_t> objects_; // sorted addresses of the objects loaded before
     std::fenv_t floating_point_{};
 };
 
-// A function of a library, pinned to the VERSION whose structures the headers describe.
+// A function of a library, in the symbol version that the headers describe.
 struct LibrarySymbol {
     const char* name;
     const char* version;
-    void* function; // the pointer that is set to it
+    void* function; // address of the pointer that receives it
 };
 
-// Loads the library FILE for good: it has threads, and destructors that run when the process ends.
-// Returns why it, or one of its functions, cannot be had; empty: they are there.
+// Loads the library FILE and never unloads it, because it has threads, and destructors that run at
+// the end of the process. Returns an empty string, or why FILE or one of SYMBOLS is not available.
 [[nodiscard]] std::string load_library(const char* file,
                                        std::initializer_list<LibrarySymbol> symbols);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where messages for people go: a file, syslog or standard error. A value that is passed to those
-// who log; copies share the destination. Never used on the way of a persist.
+// A log that writes to a file, to syslog or to standard error. It is passed by value, and copies
+// share the destination. The path of a persist never logs.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,12 +17,11 @@ namespace rpmem {
 
 enum class LogLevel { none, error, warning, notice, info, debug };
 
-// TEXT with every byte that is not a printable character of ASCII written as \xNN: what a peer
-// sends, a name for instance, must not be able to start a line of its own in a log or to command a
-// terminal.
+// Returns TEXT with every byte that is not printable ASCII written as \xNN. Text from a peer, such
+// as a name, must neither begin a new line in a log nor send escape sequences to a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// Which file a descriptor is open on.
+// Identifies the file that a descriptor refers to.
 struct FileIdentity {
     dev_t device;
     ino_t inode;
@@ -32,14 +31,14 @@ struct FileIdentity {
 
 class Log {
 public:
-    Log() = default; // says nothing
+    Log() = default; // writes nothing
 
-    // Appends; a file that is not there is made, its directory is not, and no symbolic link is
-    // followed. Lines say who wrote them, because several processes share one file.
+    // Appends to the file PATH, and creates it if it is missing, but not its directory. Symbolic
+    // links are not followed. Each line names its process, because several processes share a file.
     static Result<Log> to_file(const std::string& path, LogLevel level);
     static Log to_syslog(const std::string& identity, LogLevel level);
-    // Lines begin with PREFIX. They are written only while standard error is open on EXPECTED: a
-    // program may have closed it, and have opened a file of its own with that number.
+    // Each line begins with PREFIX. Lines are written only while standard error is the file
+    // EXPECTED: the program may have closed it and opened another file with that number.
     static Log to_stderr(const std::string& prefix, LogLevel level,
                          std::optional<FileIdentity> expected);
 
@@ -66,8 +65,8 @@ public:
         line(LogLevel::debug, format, std::forward<Args>(args)...);
     }
 
-    // Lines with one FORMAT are of one kind: of those at most 10 a second are written, and then how
-    // many were not. At level debug all are.
+    // Lines with the same FORMAT are of one kind. At most 10 lines of a kind are written a second,
+    // followed by the number of dropped ones. At level debug all lines are written.
     template <typename... Args>
     void line(LogLevel level, fmt::format_string<Args...> format, Args&&... args) const {
         if (!enabled(level))
@@ -76,7 +75,7 @@ public:
         write(level, {kind.data(), kind.size()}, fmt::format(format, std::forward<Args>(args)...));
     }
 
-    // As error(), for lines whose format does not tell their kind. KIND must outlive the log.
+    // Like error(), for lines whose format does not identify their kind. KIND must outlive the log.
     void error_of_kind(std::string_view kind, std::string_view text) const {
         if (enabled(LogLevel::error))
             write(LogLevel::error, kind, text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a file for a log.
+// Opens log files.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -9,10 +9,10 @@
 
 namespace rpmem {
 
-// For appending; made with mode 0640 if it is not there. ELOOP for a symbolic link, EINVAL for what
-// is neither a regular file nor a character device, EACCES if another user could have put it there:
-// in a directory that others may write to, such as /tmp, a file that another user owns or that has
-// a second name.
+// Opens PATH for appending, and creates it with mode 0640 if it is missing. Fails with ELOOP for a
+// symbolic link, and with EINVAL for anything but a regular file or a character device. Fails with
+// EACCES if another user may have placed the file: in a directory that others may write to, such as
+// /tmp, the file belongs to another user or has a second hard link.
 [[nodiscard]] Result<UniqueFd> open_log_file(const std::string& path);
 
 } // namespace rpmem

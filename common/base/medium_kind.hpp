@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether what a file is stored on forgets it with the power, or is another machine's.
+// Classifies file systems: durable, volatile, or served by another machine.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,24 +10,24 @@
 namespace rpmem {
 
 enum class MediumKind {
-    lasting,   // as far as the file system tells
+    lasting,   // durable, as far as the type of the file system tells
     forgetful, // in memory: tmpfs, ramfs
-    remote,    // a network or FUSE file system: what is durable there, its server decides
+    remote,    // a network or FUSE file system, whose server decides what is durable
 };
 
 struct MediumName {
     MediumKind kind = MediumKind::lasting;
-    std::string file_system; // empty: not one of those that are known here
+    std::string file_system; // empty if the type is not in the table
 };
 
 // TYPE is f_type of statfs(2).
 [[nodiscard]] MediumName medium_of_type(std::uint64_t type);
 
-// Of the file system of PATH or FD; lasting if it does not tell.
+// Return the kind of the file system of PATH or FD, or `lasting` if statfs(2) fails.
 [[nodiscard]] MediumName medium_of(const std::string& path);
 [[nodiscard]] MediumName medium_of(int fd);
 
-// The consequence for data that is replicated to it; empty for a medium that lasts.
+// Returns what KIND means for data that is replicated to it; empty for `lasting`.
 [[nodiscard]] const char* describe(MediumKind kind);
 
 } // namespace rpmem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of a peer, for people: nothing in it may command a terminal or start a line of its own. The
-// log and rpmemctl use printable() of log.hpp, which leaves ASCII only.
+// Makes text from a peer safe to display: it can neither send escape sequences to a terminal nor
+// begin a new line. The log and rpmemctl use printable() of log.hpp, which keeps ASCII only.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace rpmem {
 
 enum class Charset { ascii, utf8 };
 
-// The charset of the program's locale, which is ASCII unless the program called setlocale(3).
+// Returns the charset of the program's locale: ASCII unless the program called setlocale(3).
 [[nodiscard]] Charset charset_of_locale();
 
-// How many bytes at the beginning of TEXT are one printable character; 0: none, the first byte is a
-// control character (C0, C1 or one that changes the direction of writing) or malformed.
+// Returns the length in bytes of the printable character at the beginning of TEXT. Returns 0 for a
+// malformed one and for a control character (C0, C1, or one that changes the writing direction).
 [[nodiscard]] std::size_t printable_prefix(std::string_view text, Charset charset);
 
-// Copies TEXT into PLACE with a NUL behind it, and writes each byte that is not printable as \xNN.
-// What does not fit is cut. Allocates nothing.
+// Copies TEXT and a terminating NUL into PLACE. Each byte that is not printable is written as \xNN.
+// Text that does not fit is cut. Does not allocate.
 void put_printable(std::span<char> place, std::string_view text, Charset charset);
 
 } // namespace rpmem

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Static probes (USDT), for bpftrace, perf and SystemTap: see contrib/bpftrace. Each is one nop,
-// whose place and arguments stand in a note of the ELF file. Without <sys/sdt.h> (Debian package
-// systemtap-sdt-dev) there are none.
+// Static probes (USDT) for bpftrace, perf and SystemTap, see contrib/bpftrace. A probe is one nop;
+// a note of the ELF file describes its address and arguments. Without <sys/sdt.h> (Debian package
+// systemtap-sdt-dev) probes compile to nothing.
 #pragma once
 
 #if __has_include(<sys/sdt.h>)
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>
-// The arguments are numbers that are there anyway: nothing is computed for a probe.
+// Pass only values that the caller has computed anyway.
 #define RPMEM_PROBE(provider, name, ...) STAP_PROBEV(provider, name, __VA_ARGS__)
 #else
 namespace rpmem {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output of our own programs; a library leaves signals to the application, see
-// common/base/held_signals.hpp.
+// Standard output and the signals of writes, for our programs. The library does not change signal
+// dispositions, see common/base/held_signals.hpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,15 +14,15 @@
 
 namespace rpmem {
 
-// Makes a reader that has gone, and a file beyond the limit (ulimit -f), errors of the call that
-// writes. signal() fails only for a signal that does not exist.
+// Ignores SIGPIPE and SIGXFSZ, so that a write without a reader, or beyond the file size limit
+// (ulimit -f), fails with an error. signal(2) fails only for an invalid signal number.
 inline void ignore_signals_of_writes() {
     for (const int signal : {SIGPIPE, SIGXFSZ})
         static_cast<void>(::signal(signal, SIG_IGN));
 }
 
-// Writes what standard output still has. Returns false if it cannot be written, a full disk for
-// one, and prints that.
+// Flushes standard output. If that fails, for example on a full disk, prints the error and returns
+// false.
 inline bool finish_output(std::string_view program) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
         return true;

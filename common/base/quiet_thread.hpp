@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of ours in other people's processes.
+// Starts threads that take no signals of the application.
 #pragma once
 
 #include <csignal>
@@ -8,9 +8,10 @@
 
 namespace rpmem {
 
-// Signals are for the other threads: the application's, or the daemon's control loop. But a fault
-// comes to the thread that made it, and so does the refusal of a system call (SIGSYS): where it is
-// blocked, the kernel ends the process and no handler can say why.
+// Starts a thread in which all signals are blocked, because they are meant for the application's
+// threads or the daemon's control loop. Faults and SIGSYS stay unblocked: the kernel sends them to
+// the thread that caused them, and if they are blocked it ends the process before a handler can
+// report why.
 template <typename Body>
 std::thread start_without_signals(Body body) {
     struct Blocked {
@@ -26,7 +27,7 @@ std::thread start_without_signals(Body body) {
         Blocked(const Blocked&) = delete;
         Blocked& operator=(const Blocked&) = delete;
     };
-    const Blocked blocked; // the new thread inherits this, and it ends here even if there is none
+    const Blocked blocked; // inherited by the thread, and undone here even if it cannot be started
     return std::thread(std::move(body));
 }
 

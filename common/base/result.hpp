@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Errors as values. Every function that can fail for a reason outside the program returns
-// Result<T>; api.cpp and the daemon's main turn an Error into errno, text or a status.
+// Result<T>. api.cpp and the daemon's main() turn an Error into errno, a text or a status.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,14 +13,14 @@
 
 namespace rpmem {
 
-// The party that has to act. It also decides whether trying again can help.
+// Who has to act. The class also decides whether a retry can help.
 enum class ErrorClass {
-    caller_fault,   // an argument, a setting or a file of the user's is wrong
-    target_refused, // the peer answered, and said no
-    link_lost,      // the peer, ssh or the fabric went away, or the peer broke the protocol
-    medium_failed,  // the target's disk or memory: nothing is durable there that was not before
+    caller_fault,   // an argument, a setting or a file of the user is invalid
+    target_refused, // the peer refused the request
+    link_lost,      // the connection to the peer was lost, or the peer violated the protocol
+    medium_failed,  // the disk or memory of the target failed, and stores nothing any more
     resource_limit, // a limit of this system: memory, descriptors, lanes
-    bug,            // cannot happen; if it does, the text says where
+    bug,            // an internal error; the text says where
 };
 
 struct Error {
@@ -39,13 +39,13 @@ template <typename... Args>
     return Failure(Error{code, kind, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// The user gave something wrong: an argument, a setting, a file.
+// An argument, a setting or a file of the user is invalid.
 template <typename... Args>
 [[nodiscard]] Failure invalid(fmt::format_string<Args...> format, Args&&... args) {
     return fail(ErrorClass::caller_fault, EINVAL, format, std::forward<Args>(args)...);
 }
 
-// As fail(), with ": <strerror(code)>" appended.
+// Like fail(), with ": <strerror(code)>" appended.
 template <typename... Args>
 [[nodiscard]] Failure fail_errno(ErrorClass kind, int code, fmt::format_string<Args...> format,
                                  Args&&... args) {
@@ -55,7 +55,7 @@ template <typename... Args>
         code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + std::string(reason)});
 }
 
-// The same error with where it happened in front: "opening pool.set: <text>".
+// Prefixes the text of ERROR with its context: "opening pool.set: <text>".
 [[nodiscard]] inline Failure in_context(std::string context, Error error) {
     error.text = std::move(context) + ": " + error.text;
     return Failure(std::move(error));
@@ -68,15 +68,17 @@ template <typename T>
 
 } // namespace rpmem
 
-// How an error is passed on. Where there is no value, or none is wanted:
+// Returns from the calling function if the result is an error. Its value is dropped.
 #define RPMEM_TRY(...)                                                                             \
     do {                                                                                           \
         if (auto&& rpmem_result = (__VA_ARGS__); !rpmem_result)                                    \
             return RPMEM_FAILURE_OF(rpmem_result);                                                 \
     } while (false)
 
-// The value goes where DECLARATION says: RPMEM_ASSIGN(auto events, EventQueue::open(domain)),
-// RPMEM_ASSIGN(domain_, open_domain(provider)). A reference is to what stays where it is.
+// Like RPMEM_TRY, but moves the value into DECLARATION, for example
+//   RPMEM_ASSIGN(auto events, EventQueue::open(domain))
+//   RPMEM_ASSIGN(domain_, open_domain(provider))
+// If the expression is an lvalue, DECLARATION may be a reference to its value.
 #define RPMEM_ASSIGN(declaration, ...)                                                             \
     RPMEM_ASSIGN_BY(RPMEM_JOIN(rpmem_result_, __LINE__), declaration, __VA_ARGS__)
 
@@ -86,7 +88,7 @@ template <typename T>
         return RPMEM_FAILURE_OF(result);                                                           \
     declaration = *std::forward<decltype(result)>(result)
 
-// Only of a result that is still somebody's is anything copied.
+// Moves the error out of a temporary, and copies it from an lvalue.
 #define RPMEM_FAILURE_OF(result) ::tl::unexpected(std::forward<decltype(result)>(result).error())
 #define RPMEM_JOIN(left, right) RPMEM_JOIN_EXPANDED(left, right)
 #define RPMEM_JOIN_EXPANDED(left, right) left##right

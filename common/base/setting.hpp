@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One setting is one row of a table. From it come parsing, bounds, --help, the keys of
-// configuration files, the variables of the environment, and what the tools print.
+// A setting is one row of a table. The table defines parsing, bounds, --help, the keys of
+// configuration files, the environment variables, and what the tools print.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -16,12 +16,12 @@ namespace rpmem {
 
 enum class SettingKind {
     text,
-    path,    // absolute; $HOME in it stands for the home directory
-    boolean, // two words: the one that means no, and the one that means yes
+    path,    // absolute; $HOME is replaced by the home directory
+    boolean, // two words: first the one that means no, then the one that means yes
     number,
     choice,   // one of several words
     range,    // FIRST-LAST, two numbers
-    mode,     // permissions in octal; minimum: bits that must be set, maximum: bits that may be
+    mode,     // octal permissions; minimum: bits that must be set, maximum: bits that may be set
     list,     // names, separated by commas
     commands, // command lines, separated by '|'
 };
@@ -29,38 +29,40 @@ enum class SettingKind {
 struct Setting {
     std::string_view name;
     SettingKind kind;
-    std::string_view default_value = ""; // as text; "": none
+    std::string_view default_value = ""; // as text; empty if there is none
     std::string_view help;
     std::uint64_t minimum = 0; // of numbers, ranges and modes
-    std::uint64_t maximum = 0; // of lists: how many names
-    std::uint64_t step = 1;    // a number is a multiple of it
+    std::uint64_t maximum = 0; // likewise; for lists the maximum number of names
+    std::uint64_t step = 1;    // numbers must be a multiple of it
     std::string_view unit = "";
     std::string_view words = ""; // separated by '|'
-    // Of settings of a program:
-    std::string_view variable = "";    // environment variable that sets it, too
+    // Only for settings of a program:
+    std::string_view variable = "";    // environment variable that sets it as well
     std::string_view option = "";      // short option
     std::string_view placeholder = ""; // how --help writes the value
 };
 
-// A value of any kind, before it is stored where it belongs.
+// A parsed value of any kind.
 struct SettingValue {
     std::string_view text;
-    std::uint64_t number = 0;          // or the number of the word, or the first of a range
-    std::uint64_t last = 0;            // of a range
-    std::vector<std::string> elements; // of lists and commands
+    std::uint64_t number = 0;          // for a choice the index of the word, for a range its first
+    std::uint64_t last = 0;            // the last number of a range
+    std::vector<std::string> elements; // the elements of a list or of commands
 };
 
-// Nothing, if TEXT is not a value of SETTING; complaint_about() says what it would have to be.
+// Returns nothing if TEXT is not a valid value of SETTING. complaint_about() describes valid
+// values.
 [[nodiscard]] std::optional<SettingValue> parse_setting(const Setting& setting,
                                                         std::string_view text);
 
-// "not a number of bytes from 64 to 4096": what follows the wrong value in a message.
+// Returns the text that follows an invalid value in a message: "not a number of bytes from 64 to
+// 4096".
 [[nodiscard]] std::string complaint_about(const Setting& setting);
 
-// "64 to 4096 bytes", "yes or no": empty where anything is allowed.
+// Returns "64 to 4096 bytes" or "yes or no"; empty if any value is valid.
 [[nodiscard]] std::string allowed_values(const Setting& setting);
 
-// One row: what a setting is, and where its value is stored.
+// A setting, and the function that stores its value.
 template <typename Values>
 struct SettingRow {
     Setting setting;
@@ -92,14 +94,14 @@ void assign(Member& member, const SettingValue& value) {
 
 } // namespace setting_detail
 
-// Stores a value in this member, whose type decides how.
+// Stores VALUE in MEMBER, converted to its type.
 template <auto member>
 void into(typename setting_detail::MemberOf<decltype(member)>::Owner& values,
           const SettingValue& value) {
     setting_detail::assign(values.*member, value);
 }
 
-// A row whose value goes into this member.
+// Returns a row that stores its value in MEMBER.
 template <auto member>
 constexpr auto row_of(const Setting& setting) {
     return SettingRow<typename setting_detail::MemberOf<decltype(member)>::Owner>{setting,
@@ -122,7 +124,7 @@ constexpr auto choice_row(std::string_view name, std::string_view words,
                            .words = words,
                            .placeholder = placeholder});
 }
-// DEFAULT_VALUE decides for the words: 0 and 1, or no and yes.
+// The words are 0 and 1 if DEFAULT_VALUE is one of them, else no and yes.
 template <auto member>
 constexpr auto switch_row(std::string_view name, std::string_view default_value,
                           std::string_view help) {
@@ -133,7 +135,7 @@ constexpr auto switch_row(std::string_view name, std::string_view default_value,
          .help = help,
          .words = default_value == "0" || default_value == "1" ? "0|1" : "no|yes"});
 }
-// Bounds are those that most times of both ends have, in milliseconds.
+// The default bounds, in milliseconds, are those of most timeouts at both ends.
 template <auto member>
 constexpr auto timeout_row(std::string_view name, std::string_view default_value,
                            std::string_view help, std::string_view unit,

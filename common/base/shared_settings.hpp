@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The meaning of settings that both ends have.
+// Types of settings that both ends have.
 #pragma once
 
 namespace rpmem {
 
-// The use of RDMA devices that can page memory in on demand instead of having it pinned.
+// When to use on-demand paging of an RDMA device instead of pinned memory.
 enum class PagingPolicy { when_needed, always, never };
 
-// Whether lanes use TLS: never, if both ends can, or always.
+// Whether lanes use TLS: never, if both ends support it, or always.
 enum class UseTls { off, on, require };
 
 [[nodiscard]] constexpr const char* name_of(UseTls use) {

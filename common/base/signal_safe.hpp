@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that a signal handler may call: none of them allocates or locks.
+// Async-signal-safe functions: none of them allocates or locks.
 #pragma once
 
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 namespace rpmem::signal_safe {
 
-// Writes TEXT to FD, and gives up after PATIENCE_MS without room for more; nothing to FD -1.
+// Writes TEXT to FD. Gives up when FD has had no room for TIMEOUT_MS. Does nothing if FD is -1.
 inline void put(int fd, std::string_view text, int timeout_ms) {
     pollfd entry = {fd, POLLOUT, 0};
     while (!text.empty() && fd >= 0 && ::poll(&entry, 1, timeout_ms) == 1) {

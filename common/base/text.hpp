@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of text that somebody else has written.
+// Parses pieces of text.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace rpmem {
 
-// The text before the first of SEPARATORS, or all of it. TEXT keeps the rest behind that one.
+// Returns the part of TEXT before the first of SEPARATORS, or all of it. Removes that part and the
+// separator from TEXT.
 [[nodiscard]] inline std::string_view take_until(std::string_view& text,
                                                  std::string_view separators) {
     const std::size_t end = std::min(text.find_first_of(separators), text.size());
@@ -20,7 +21,7 @@ namespace rpmem {
     return taken;
 }
 
-// Nothing, if TEXT is more or less than the digits of a Number.
+// Returns nothing unless TEXT consists of digits only, and the number fits into Number.
 template <std::unsigned_integral Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text, int base = 10) {
     Number number = 0;
@@ -30,7 +31,7 @@ template <std::unsigned_integral Number>
     return number;
 }
 
-// Without blanks at either end.
+// Returns TEXT without blanks at either end.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n\v\f";
     const auto first = text.find_first_not_of(blanks);
