@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes packed fields off a message. Decoders check the length of the whole message first; a read
-// beyond the end yields zeros all the same.
+// Reads packed fields from a message. Decoders check the length of the whole message first. A read
+// beyond the end yields zeros and stays within the message.
 #pragma once
 
 #include <concepts>
@@ -30,8 +30,8 @@ public:
         return value;
     }
 
-    // The same, into a field of a message. ByteWriter has functions of these names, so that one
-    // description of a message does for both directions.
+    // Read into a field of a message. ByteWriter has functions with the same names, so that one
+    // description of a message serves the encoder and the decoder.
     template <typename T>
     void number(T& field) {
         if constexpr (std::is_enum_v<T>)
@@ -50,7 +50,7 @@ public:
 
     void raw(std::span<std::byte> destination) {
         const auto source = take(destination.size());
-        if (!source.empty()) // memcpy(3) wants addresses even for nothing
+        if (!source.empty()) // memcpy(3) needs valid addresses even for 0 bytes
             std::memcpy(destination.data(), source.data(), source.size());
     }
 

@@ -27,7 +27,7 @@ public:
         raw(std::as_bytes(std::span<const T, 1>(&value, 1)));
     }
 
-    // As the functions of ByteReader.
+    // Append a field; see ByteReader.
     template <typename T>
     void number(T field) {
         if constexpr (std::is_enum_v<T>)

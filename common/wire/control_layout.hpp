@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes of the packed control messages. Only for the encoder, the decoder and their tests.
+// The sizes of the packed control messages, for the encoder, the decoder and their tests.
 #pragma once
 
 #include "common/wire/control_messages.hpp"
@@ -29,7 +29,7 @@ static_assert(create_fixed_size + max_pool_set_size == max_message_size);
 
 inline constexpr std::uint32_t close_flag_remove = 1;
 
-// std::to_underlying() of C++23, for the enumerations of the wire.
+// Like std::to_underlying() of C++23.
 template <typename Enum>
 constexpr std::uint32_t raw(Enum value) {
     return static_cast<std::uint32_t>(value);
@@ -40,10 +40,10 @@ struct MessageKind {
     const char* name;
     std::size_t smallest;
     std::size_t largest;
-    MessageType response; // its own type for a response
+    MessageType response; // the message's own type if it is a response
 };
 
-// A name of nothing but its NUL is let through to the decoder, which says what is wrong with it.
+// An empty pool set name passes the size check, because the decoder has a better error text for it.
 inline constexpr MessageKind message_kinds[] = {
     {MessageType::create, "CREATE", create_fixed_size + 1, create_fixed_size + max_pool_set_size,
      MessageType::create_response},
@@ -80,7 +80,7 @@ inline constexpr MessageKind message_kinds[] = {
     return kind.response != kind.type;
 }
 
-// Null: no type of a request.
+// Returns null if TYPE is not the type of a request.
 [[nodiscard]] constexpr const MessageKind* find_request(MessageType type) {
     const MessageKind* const kind = find_kind(type);
     return kind && is_request(*kind) ? kind : nullptr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of the out-of-band channel (protocol 0.1), and their bytes. Pure: no input or
-// output. Big-endian on the wire, but for the initial status, the flags of CLOSE and the lanes of a
-// response, which travel in host order.
+// The messages of the out-of-band channel (protocol 0.1) and their encoding. No input or output.
+// Fields are big-endian, except for the initial status, the flags of CLOSE and the lanes of a
+// response, which are in host order.
 //
-// A receiver reads a header (request_header_size or response_header_size bytes), decodes it, and
-// only then reads the body: header.size - <header size> bytes, which the decoder has bounded.
+// A receiver reads a header (request_header_size or response_header_size bytes) and decodes it.
+// Then it reads the body of header.size - <header size> bytes, which the decoder has bounded.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -42,17 +42,16 @@ enum class MessageType : std::uint32_t {
     close_response = 6,
     set_attributes = 7,
     set_attributes_response = 8,
-    medium_failure = 10, // from the daemon, unasked; see common/wire/medium_failure.hpp
-    login = 11,          // this and what follows: only after capability_resume
+    medium_failure = 10, // unsolicited, see common/wire/medium_failure.hpp
+    // The following types require capability_resume.
+    login = 11,
     login_response = 12,
-    heartbeat = 13, // nobody answers it
-    target_heartbeat =
-        14, // this and the next: from the daemon, unasked; see common/wire/unasked.hpp
-    notice = 16,
+    heartbeat = 13,        // has no response
+    target_heartbeat = 14, // unsolicited, see common/wire/unasked.hpp
+    notice = 16,           // likewise
 };
 
-// Values from the wire are kept as they came, also those that have no name here.
-// The third only after a hello.
+// A decoder keeps values without an enumerator. tcp requires a hello.
 enum class Provider : std::uint32_t { verbs = 1, sockets = 2, tcp = 3 };
 [[nodiscard]] const char* name_of(Provider provider);
 enum class PersistMethod : std::uint32_t { general_purpose = 1, appliance = 2 };
@@ -76,7 +75,7 @@ struct CreateRequest {
     std::uint32_t lanes = 0;
     Provider provider{};
     std::uint64_t inline_size = 0; // bytes of inline data per persist message
-    PoolAttributes attributes{};   // all zero: none
+    PoolAttributes attributes{};   // all zero if there are none
     std::string pool_set;
 };
 
@@ -102,18 +101,18 @@ struct SetAttributesRequest {
 inline constexpr std::size_t takeover_key_size = 32;
 using TakeoverKey = std::array<std::byte, takeover_key_size>;
 
-// The initiator that asks for a pool, before CREATE or OPEN. Generation 0 is a new session. A later
-// one takes over the pool of an earlier session of the same initiator, and proves that by the
-// takeover key of generation 0, which both ends derive from the secret of that session.
+// Identifies the initiator. LOGIN precedes CREATE and OPEN. Generation 0 is a new session. A later
+// generation takes over the pool of an earlier session of the same initiator. Its takeover key
+// proves that: both ends derive it from the secret of generation 0.
 struct LoginRequest {
     static constexpr MessageType type = MessageType::login;
     std::uint64_t generation = 0;
     TakeoverKey takeover{};      // zeros in generation 0
-    std::array<char, 64> host{}; // of the initiator, and its user: for people, padded with NULs
+    std::array<char, 64> host{}; // names of the host and the user for display, padded with NULs
     std::array<char, 32> user{};
 };
 
-// Tells that the initiator lives.
+// Shows that the initiator is alive.
 struct HeartbeatRequest {
     static constexpr MessageType type = MessageType::heartbeat;
 };
@@ -121,7 +120,7 @@ struct HeartbeatRequest {
 using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest,
                              LoginRequest, HeartbeatRequest>;
 
-// How to reach the pool on the fabric. All zero if the status is not success.
+// The address of the pool on the fabric. All zero if the status is not success.
 struct InBandAttributes {
     std::uint32_t port = 0;
     PersistMethod method{};
@@ -158,44 +157,45 @@ struct LoginResponse {
     Status status{};
 };
 
-// Of those above.
+// Any of the messages above.
 template <typename Message>
 concept ControlMessage = std::same_as<decltype(Message::type), const MessageType>;
 
 using Bytes = std::vector<std::byte>;
 
-// The daemon's first word: 0, or the errno value for which it ends.
+// The daemon sends the initial status before any message: 0, or the errno value that ended it.
 [[nodiscard]] Bytes encode_initial_status(std::int32_t status);
 [[nodiscard]] Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes);
 
-// Encoding never fails; a pool set name that the other side will not take is for it to refuse.
+// Encoding never fails. The peer checks the pool set name.
 template <ControlMessage Message>
 [[nodiscard]] Bytes encode(const Message& message);
 
-// The whole response, all fields zero, that tells STATUS to the sender of a request of this type.
+// Returns the response to REQUEST with STATUS and all other fields zero.
 [[nodiscard]] Bytes encode_refusal(MessageType request, Status status);
 
-// The type of the response to a request.
+// Returns the type of the response to REQUEST.
 [[nodiscard]] MessageType response_to(MessageType request);
 
-// Checks the type, and the size against what a message of that type can have. EBADMSG.
+// Checks the type, and that a message of that type can have the size. Fails with EBADMSG.
 [[nodiscard]] Result<RequestHeader> decode_request_header(std::span<const std::byte> bytes);
 
-// The type of a request whose header may be wrong in its size: whom to answer. Nothing if the bytes
-// are too few or the type is not that of a request.
+// Returns the type of a request whose size may be invalid, so that it can still be refused. Returns
+// nothing if HEADER is too short or its type is not that of a request.
 [[nodiscard]] std::optional<MessageType> request_type(std::span<const std::byte> header);
 
-// BODY is all that follows the header. EPROTONOSUPPORT for another protocol version, EBADMSG for
-// all else. Lanes, provider, sizes and an absolute name are for the daemon to judge.
+// BODY is everything after the header. Fails with EPROTONOSUPPORT for another protocol version, and
+// with EBADMSG for any other violation. The daemon checks lanes, provider, sizes and whether the
+// name is absolute.
 [[nodiscard]] Result<Request> decode_request(const RequestHeader& header,
                                              std::span<const std::byte> body);
 
-// Checks type and size; a status without a name is kept. EBADMSG.
+// Checks the type and the size, and fails with EBADMSG. An unknown status is kept.
 [[nodiscard]] Result<ResponseHeader> decode_response_header(std::span<const std::byte> bytes,
                                                             MessageType expected);
 
-// BODY is all that follows the header. With a status other than success the fields are as they
-// came (zero from a well-behaved target) and nothing but the length is checked. EBADMSG.
+// BODY is everything after the header. If the status is not success, only the length is checked,
+// and the fields are returned as received; a correct target sends zeros. Fails with EBADMSG.
 template <ControlMessage Response>
 [[nodiscard]] Result<Response> decode_response(const ResponseHeader& header,
                                                std::span<const std::byte> body);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ends of a lane may send each other, and how much of it: pure bookkeeping, without input
-// or output. Every header of a peer comes here before anything is done about it.
+// The rules of a lane: which frames each end may send, and how many bytes and frames its credits
+// allow. Every header from a peer is checked here before it has any effect. No input or output.
 #pragma once
 
 #include "common/wire/frame.hpp"
@@ -16,30 +16,30 @@ namespace rpmem::wire {
 struct LaneTerms {
     LaneCredits credits;
     std::uint64_t pool_size = 0;
-    bool read_only = false; // nothing may be written
-    bool direct = false;    // ranges may be written by other means than frames
-    bool appliance = false; // such are durable once they have reached the target's memory
+    bool read_only = false; // writes are refused
+    bool direct = false;    // the initiator may write ranges by RDMA instead of frames
+    bool appliance = false; // such a range is durable once it is in the target's memory
 };
 
-// Reads of a lane that may be without data, whatever the credits say.
+// Maximum number of reads in progress on a lane, whatever the credits allow.
 inline constexpr std::size_t max_reads = 16;
 
-// A target's view of what an initiator sends.
+// The target's side: checks the requests of an initiator.
 class RequestRules {
 public:
     explicit RequestRules(const LaneTerms& terms) : terms_(terms) {}
 
-    // The next header. False: it breaks the rules, and WHY.
+    // Checks the next header. Returns false and sets WHY if it violates the rules.
     [[nodiscard]] bool check(const FrameHeader& header, std::string& why);
-    // All of that frame has come.
+    // The frame with this header has arrived completely.
     void complete(const FrameHeader& header);
-    // An ack for all that is complete is on its way.
+    // An ack for all complete frames was sent.
     void acknowledged();
-    // The data of the oldest read are on their way.
+    // The data of the oldest read were sent.
     void answered(std::uint64_t length);
 
     [[nodiscard]] std::uint64_t last_complete() const { return complete_; }
-    // An ack is wanted, or the initiator would soon have to wait for one.
+    // Whether to send an ack now: the initiator asked for one, or has used half of its credits.
     [[nodiscard]] bool ack_is_due() const {
         return wanted_ || complete_weight_ >= terms_.credits.bytes / 2 ||
                complete_frames_ * 2 >= terms_.credits.frames;
@@ -51,40 +51,41 @@ private:
     [[nodiscard]] bool check_credits(const FrameHeader& header, std::string& why);
 
     LaneTerms terms_;
-    std::uint64_t begun_ = 0;    // number of the last frame whose header has come
-    std::uint64_t complete_ = 0; // of the last one that has come as a whole
-    std::uint64_t weight_ = 0;   // of the frames without an ack
+    std::uint64_t begun_ = 0;    // number of the last frame whose header has arrived
+    std::uint64_t complete_ = 0; // number of the last frame that has arrived completely
+    std::uint64_t weight_ = 0;   // weight of the unacknowledged frames
     std::uint64_t complete_weight_ = 0;
     std::uint32_t frames_ = 0;
     std::uint32_t complete_frames_ = 0;
-    std::uint32_t reads_ = 0; // without data
+    std::uint32_t reads_ = 0; // reads in progress
     std::uint64_t read_bytes_ = 0;
     bool wanted_ = false;
 };
 
-// An initiator's view of what it has sent, and of what comes back.
+// The initiator's side: numbers its frames and checks the responses of the target.
 class ResponseRules {
 public:
     explicit ResponseRules(const LaneTerms& terms);
 
-    // Whether the credits have room for such a frame now; if nothing is under way, they do.
+    // Whether the credits allow such a frame now. They always do if nothing is unacknowledged.
     [[nodiscard]] bool has_room(FrameType type, std::uint32_t length) const;
-    // The header of a frame that is sent now, numbered.
+    // Returns the header of the next frame, with its number. The caller sends it at once.
     FrameHeader add(FrameType type, std::uint8_t flags, std::uint64_t offset, std::uint32_t length);
-    // A header of the target: an ack, an error or data. False: it breaks the rules, and WHY. An ack
-    // is taken in.
+    // Checks a header from the target: an ack, an error or data. Returns false and sets WHY if it
+    // violates the rules. An ack takes effect here.
     [[nodiscard]] bool check(const FrameHeader& header, std::string& why);
-    // The data of the oldest read have come.
+    // The data of the oldest read have arrived.
     void read_complete();
 
     [[nodiscard]] std::uint64_t last() const { return last_; } // number of the last frame sent
-    [[nodiscard]] std::uint64_t last_write() const { return last_write_; } // that wants an ack
+    // Number of the last frame sent that needs an ack.
+    [[nodiscard]] std::uint64_t last_write() const { return last_write_; }
     [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
     [[nodiscard]] std::uint32_t reads() const { return reads_; }
-    // How the reads without data are counted: the oldest is number 0 of the first.
+    // Number of reads whose data have arrived.
     [[nodiscard]] std::uint64_t reads_ended() const { return reads_ended_; }
     [[nodiscard]] std::uint32_t max_payload() const { return terms_.credits.payload; }
-    // VISIT(offset, length) for each frame with a range that has no ack yet, the oldest first.
+    // Calls VISIT(offset, length) for each unacknowledged frame with a range, the oldest first.
     void each_unacknowledged(auto visit) const {
         for (std::size_t index = 0; index < frame_count_; ++index) {
             const Unacknowledged& frame = frames_[place_of_frame(index)];
@@ -104,7 +105,7 @@ private:
         std::uint64_t length;
     };
 
-    // In the ring, so many behind the first.
+    // Returns the place of frame INDEX in the ring; 0 is the oldest.
     [[nodiscard]] std::size_t place_of_frame(std::size_t index) const {
         const std::size_t place = first_frame_ + index;
         return place < frames_.size() ? place : place - frames_.size();
@@ -124,7 +125,7 @@ private:
     std::uint64_t read_bytes_ = 0;
 };
 
-// Every persist passes through these.
+// These are on the path of every persist.
 
 inline bool ResponseRules::has_room(FrameType type, std::uint32_t length) const {
     if (type == FrameType::read)
@@ -158,13 +159,13 @@ inline bool ResponseRules::check(const FrameHeader& header, std::string& why) {
     return check_others(header, why);
 }
 
-// False: it breaks the rules.
+// Returns false if HEADER violates the rules.
 inline bool ResponseRules::apply_ack(const FrameHeader& header) {
     if ((header.flags | header.length | header.offset) != 0 || header.number <= acknowledged_ ||
         header.number > last_)
         return false;
     acknowledged_ = header.number;
-    if (acknowledged_ >= last_write_) [[likely]] { // nothing is without an ack
+    if (acknowledged_ >= last_write_) [[likely]] { // all frames are acknowledged
         frame_count_ = 0;
         weight_ = 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels on a lane (protocol 0.1): host byte order, natural alignment. A persist message may
-// be followed by inline data.
+// The messages on a lane of protocol 0.1, in host byte order and with natural alignment. Inline
+// data may follow a persist message.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ inline constexpr std::uint32_t persist_mode_mask = 0x3;
 // Further bits had a meaning in versions that were never released.
 
 enum class PersistMode : std::uint32_t {
-    persist_written = 0, // the data came by RDMA WRITE: make the range durable
-    deep_persist = 1,    // the same, down to the lowest persistence domain
-    inline_data = 2,     // the data follows the message: copy it to addr, make it durable
+    persist_written = 0, // make a range durable that was written by RDMA WRITE
+    deep_persist = 1,    // likewise, down to the lowest persistence domain
+    inline_data = 2,     // copy the data that follows the message to addr, and make it durable
 };
 
 struct PersistMessage {
@@ -31,7 +31,7 @@ struct PersistResponse {
     std::uint32_t lane;
 };
 
-// Bytes of data in one message, of which there is one under way on a lane: what 1.12.1 does.
+// Maximum bytes of data in one message. A lane has one message in progress. Both as in 1.12.1.
 inline constexpr std::size_t inline_size_of_0_1 = 8192;
 
 static_assert(sizeof(PersistMessage) == 24 && std::is_trivially_copyable_v<PersistMessage>);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of `rpmemd --remove` on its standard output. Protocol 0.1 has the exit status only,
-// which ssh(1) passes on once nothing of the login holds its streams any more, and which an
-// application that ignores SIGCHLD never learns.
+// The answer of `rpmemd --remove` on its standard output. Protocol 0.1 has only the exit status.
+// But ssh(1) reports that after every process of the login has closed its streams, and an
+// application that ignores SIGCHLD cannot read it.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace rpmem::wire {
 
-// STATUS is 0 or a value of errno.
+// STATUS is 0 or an errno value.
 [[nodiscard]] std::string encode_removal(int status);
 
-// The status in OUTPUT, in which a login shell may have printed lines of its own. Nothing until the
-// whole answer has come.
+// Returns the status in OUTPUT, which may contain lines of the login shell. Returns nothing if
+// OUTPUT does not contain the whole answer yet.
 [[nodiscard]] std::optional<int> find_removal(std::string_view output);
 
 } // namespace rpmem::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The status word of a response: how the target took a request.
+// The status of a response: success, or why the target refused the request.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ enum class Status : std::uint32_t {
     no_access = 12,
     pool_configuration = 13,
     medium_failed = 14, // only in the message of common/wire/medium_failure.hpp
-    stale = 15,         // only after LOGIN: a later generation does not find the pool as it was
+    stale = 15,         // only after LOGIN: the pool has changed since an earlier generation
 };
 
-// The errno value that the API reports; 0 for success, EREMOTEIO for a status we do not know.
+// Returns the errno value that the API reports: 0 for success, EREMOTEIO for an unknown status.
 [[nodiscard]] int errno_of(Status status);
 
-// A few words for people, never NULL, also for a status we do not know.
+// Returns a short text, also for an unknown status. Never NULL.
 [[nodiscard]] const char* describe(Status status);
 
 } // namespace rpmem::wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the daemon says on the out-of-band channel without being asked, between its responses:
-// that it lives, what its user should know, and that the medium has failed. Each has the header of
-// a response. Pure: no input or output.
+// The unsolicited messages of the daemon on the out-of-band channel: heartbeats, notices for the
+// user, and the failure of the medium. They arrive between responses, and have the header of a
+// response. No input or output.
 #pragma once
 
 #include "common/wire/control_messages.hpp"
@@ -14,23 +14,24 @@
 
 namespace rpmem::wire {
 
-inline constexpr std::size_t max_notice_bytes = 512; // of one sentence
+inline constexpr std::size_t max_notice_bytes = 512;
 
-// How often each end tells that it lives; and how long the other end may be silent at least,
-// whatever its peer-timeout says: some beats may be late.
+// Each end sends a heartbeat at this interval. No peer-timeout is shorter than min_silence, because
+// some heartbeats may be late.
 inline constexpr std::chrono::seconds heartbeat_interval{1};
 inline constexpr std::chrono::seconds min_silence{4};
 
-// The type of such a message, by its header: medium_failure, target_heartbeat or notice. Nothing:
-// the header is that of a response, or of nothing.
+// Returns the type of an unsolicited message: medium_failure, target_heartbeat or notice. Returns
+// nothing for any other header.
 [[nodiscard]] std::optional<MessageType> unasked_type(std::span<const std::byte> header);
 
-// All of a heartbeat.
+// Returns a whole heartbeat.
 [[nodiscard]] Bytes encode_target_heartbeat();
 
-// TEXT for the initiator's log, at level error, which is the default; it is cut if it is too long.
+// The initiator logs TEXT at level error, which is the default level. A text that is too long is
+// cut.
 [[nodiscard]] Bytes encode_notice(const std::string& text);
-// How many bytes follow HEADER. EBADMSG if no notice is so short or so long.
+// Returns the number of bytes after HEADER. Fails with EBADMSG if it is out of range.
 [[nodiscard]] Result<std::size_t> decode_notice_size(std::span<const std::byte> header);
 
 } // namespace rpmem::wire
