@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames on a lane of our own transports, each a header of 32 bytes and a payload.
-// Little-endian. See docs/transport.md, and rpmem-protocol(7) for every byte.
+// The frames on a lane: a header of 32 bytes and a payload, little-endian. docs/transport.md
+// explains them, and rpmem-protocol(7) documents every byte.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -19,104 +19,103 @@ namespace rpmem::wire {
 inline constexpr std::size_t frame_header_size = 32;
 
 enum class FrameType : std::uint8_t {
-    // Of an initiator.
-    write = 1, // the payload goes to the range, and is made durable
-    persist =
-        2, // with the flag deep: the range is made so durable; without a range: see answer_wanted
-    read = 3, // the target sends the range
-    // Of both.
-    bye = 5, // nothing follows
-    // Of a target.
+    // Sent by an initiator.
+    write = 1,   // store the payload in the range, and make it durable
+    persist = 2, // make the range durable; without a range only ask for an ack
+    read = 3,    // send the range
+    // Sent by both.
+    bye = 5, // the last frame
+    // Sent by a target.
     ack = 16,     // every write and persist up to this number is durable
-    data = 17,    // the payload is the range that the read of this number asked for
-    error = 18,   // why the session ends; the payload is text
+    data = 17,    // the payload is the range of the read with this number
+    error = 18,   // the session ends; the payload is a text that says why
     welcome = 19, // the first frame; the payload is LaneCredits
 };
 
 namespace frame_flag {
-inline constexpr std::uint8_t answer_wanted = 1; // an ack must not wait for further frames
+inline constexpr std::uint8_t answer_wanted = 1; // send the ack without waiting for more frames
 inline constexpr std::uint8_t deep = 2;          // down to the lowest persistence domain
 } // namespace frame_flag
 
 struct FrameHeader {
     FrameType type{};
     std::uint8_t flags = 0;
-    // Bytes of the payload; of `read` and `persist`: of the range. In a frame it has 32 bits, and
-    // peers of protocol 0.1 say more.
+    // Bytes of the payload; for `read` and `persist` bytes of the range. A frame has 32 bits for
+    // it. A message of protocol 0.1 has 64.
     std::uint64_t length = 0;
-    std::uint64_t offset = 0; // of the range in the pool; of `error`: see ErrorKind
-    std::uint64_t number = 0; // of the frame, counted from 1 in each direction; of `ack`, `data`:
-                              // of the frame that it answers
+    std::uint64_t offset = 0; // offset of the range in the pool; for `error` see ErrorKind
+    std::uint64_t number = 0; // number of the frame, from 1 in each direction; for `ack` and `data`
+                              // the number of the frame that it answers
 
     bool operator==(const FrameHeader&) const = default;
 };
 
 // The upper half of the offset of an `error`; the lower half is an errno value.
 enum class ErrorKind : std::uint32_t {
-    medium = 1,    // the target's disk or memory
-    protocol = 2,  // the initiator broke the rules
+    medium = 1,    // the disk or memory of the target failed
+    protocol = 2,  // the initiator violated the protocol
     ending = 3,    // the session ends
-    resources = 4, // a limit of the target's system
+    resources = 4, // the target reached a limit of its system
 };
 [[nodiscard]] constexpr std::uint64_t offset_of_error(ErrorKind kind, std::uint32_t code) {
     return static_cast<std::uint64_t>(kind) << 32 | code;
 }
 inline constexpr std::size_t max_error_text = 512; // bytes
 
-// The error text for a header that decode_frame_header() refuses.
+// The error text for a header that decode_frame_header() rejects.
 inline constexpr std::string_view damaged_header =
     "received a header with a wrong checksum: bytes were altered on their way";
 
 using FrameBytes = std::array<std::byte, frame_header_size>;
 [[nodiscard]] FrameBytes encode(const FrameHeader& header);
-// Nothing: the checksum is wrong, or a field that must be zero is not. The fields themselves are
-// for the receiver to check, who knows what they may be.
+// Returns nothing if the checksum is wrong or a reserved field is not zero. The receiver checks the
+// other fields, because only it knows which values are valid.
 [[nodiscard]] std::optional<FrameHeader>
 decode_frame_header(std::span<const std::byte, frame_header_size> bytes);
 
-// How many bytes of payload follow the header.
+// Returns the number of payload bytes after HEADER.
 [[nodiscard]] constexpr std::size_t payload_of(const FrameHeader& header) {
     return header.type == FrameType::read || header.type == FrameType::persist ? 0 : header.length;
 }
 
-// The credits of a lane: the most that an initiator may have under way.
+// The credits of a lane: the maximum that an initiator may have in progress.
 struct LaneCredits {
-    std::uint32_t bytes = 0;   // weight of the frames without acknowledgement, see weight_of()
-    std::uint32_t payload = 0; // most bytes of one frame, or of one read; less than half of them
-    std::uint32_t frames = 0;  // without acknowledgement
-    std::uint32_t reads = 0;   // without data
+    std::uint32_t bytes = 0;   // weight of the unacknowledged frames, see weight_of()
+    std::uint32_t payload = 0; // payload bytes of one frame or one read; less than half of BYTES
+    std::uint32_t frames = 0;  // unacknowledged frames
+    std::uint32_t reads = 0;   // reads whose data have not been sent
 
     bool operator==(const LaneCredits&) const = default;
 };
 inline constexpr std::size_t lane_credits_size = 16;
 [[nodiscard]] std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits);
-// Nothing: a lane could not work with them.
+// Returns nothing if no lane can work with these credits.
 [[nodiscard]] std::optional<LaneCredits>
 decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes);
 
 // The first frame of a target.
 inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_size;
 [[nodiscard]] std::array<std::byte, welcome_size> encode_welcome(const LaneCredits& credits);
-// EBADMSG: it is none, or a lane could not work with its credits.
+// Fails with EBADMSG if BYTES are not a welcome, or if no lane can work with its credits.
 [[nodiscard]] Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes);
 
-// What a frame takes of the credits: a receive buffer of Linux is charged for a small packet as for
-// one of this size, header and all.
+// Returns how many bytes of the credits a frame uses. Linux charges a receive buffer at least this
+// minimum for a packet, however small it is.
 [[nodiscard]] constexpr std::uint64_t weight_of(const FrameHeader& header) {
     constexpr std::uint64_t least = 2304;
     const std::uint64_t size = frame_header_size + payload_of(header);
     return size < least ? least : size;
 }
 inline constexpr std::uint32_t min_credit_bytes = 64 * 1024;
-// An initiator remembers the range of each frame without an ack.
+// Bounds the memory of an initiator, which stores the range of each unacknowledged frame.
 inline constexpr std::uint32_t max_credit_frames = 4096;
 
-// Of the polynomial of Castagnoli, as iSCSI and the CRC instructions of processors have it.
+// CRC-32C, with the polynomial of Castagnoli: iSCSI and the CRC instructions of processors use it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes);
 
-// Every persist passes through the rest.
+// The rest is on the path of every persist.
 
-// A word in the order of the wire, and back.
+// Converts a word between host order and little-endian.
 template <typename T>
 constexpr T on_wire(T word) {
     if constexpr (std::endian::native == std::endian::little)
@@ -143,11 +142,12 @@ extern const bool has_crc_instruction;
 [[nodiscard]] std::uint64_t checksum_by_table(std::uint64_t kind, std::uint64_t offset,
                                               std::uint64_t number);
 
-// The last word, from the others.
+// Returns the last word of a header, computed from the others.
 inline std::uint64_t checksum_of(std::uint64_t kind, std::uint64_t offset, std::uint64_t number) {
 #if defined(__x86_64__)
     if (has_crc_instruction) [[likely]] {
-        // As _mm_crc32_u64(), which cannot be part of code for processors without it.
+        // _mm_crc32_u64() would not compile here, because the file is built for processors without
+        // it.
         std::uint64_t value = ~std::uint32_t{0};
         asm("crc32q %1, %0" : "+r"(value) : "rm"(kind));
         asm("crc32q %1, %0" : "+r"(value) : "rm"(offset));
@@ -168,7 +168,7 @@ inline void encode(const FrameHeader& header, std::byte* place) {
     put_word(place + 24, checksum_of(kind, header.offset, header.number));
 }
 
-// As decode_frame_header().
+// Like decode_frame_header(), but returns false instead of nothing.
 [[nodiscard]] inline bool decode(std::span<const std::byte, frame_header_size> bytes,
                                  FrameHeader& header) {
     constexpr std::uint64_t reserved = 0xffff0000; // of the first word

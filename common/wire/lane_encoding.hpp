@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the frames of a lane travel in messages over libfabric: as they are, or, to and from peers of
-// protocol 0.1, as theirs. Those have neither numbers nor credits: each message is answered before
-// the next one may come.
+// Encodes the frames of a lane as messages over libfabric. A message is a frame, or, for a peer of
+// protocol 0.1, a persist message or its response. These have neither numbers nor credits: an
+// initiator sends a message after the response to the one before.
 #pragma once
 
 #include "common/wire/frame.hpp"
@@ -17,35 +17,36 @@ namespace rpmem::wire {
 
 enum class LaneEnd { initiator, target };
 
-// The number of a lane of protocol 0.1, and the memory that its messages address.
+// A lane of protocol 0.1, and the memory that its messages address.
 struct MessageTerms {
-    LaneEnd end{};                 // this one
-    std::uint32_t lane = 0;        // index, in the order of connection
-    std::uint64_t remote_base = 0; // the target's address of offset 0
+    LaneEnd end{};                 // the role of this end
+    std::uint32_t lane = 0;        // index of the lane in the order of connection
+    std::uint64_t remote_base = 0; // address of offset 0 in the target
     std::uint64_t pool_size = 0;
 };
 
-// Why a message is no frame.
+// Why a message could not be decoded.
 struct DecodeFailure {
     std::string text{};
-    bool is_damaged = false; // the checksum is wrong: bytes were altered on their way
+    bool is_damaged = false; // the checksum is wrong: bytes changed in transit
 };
 
 class LaneEncoding {
 public:
-    // Frames as they are.
+    // The encoding of frames.
     LaneEncoding() = default;
     explicit LaneEncoding(const MessageTerms& terms) : terms_(terms) {}
 
     [[nodiscard]] bool is_0_1() const { return terms_.has_value(); }
-    // Bytes of a request before its payload.
+    // Returns the number of bytes before the payload of a request.
     [[nodiscard]] std::size_t header_size() const {
         return is_0_1() ? sizeof(PersistMessage) : frame_header_size;
     }
-    // The bytes before the payload, in PLACE. Empty: such a peer is not told of such a frame.
+    // Encodes the bytes before the payload into PLACE, and returns them. Returns none if the
+    // protocol of the peer has no such message.
     [[nodiscard]] std::span<const std::byte> encode(const FrameHeader& header, FrameBytes& place);
-    // Returns the frame that MESSAGE is, and leaves its payload in MESSAGE, or returns nothing and
-    // sets WHY. POSTED is the number of frames that this end has sent.
+    // Decodes MESSAGE and leaves its payload in MESSAGE. On failure returns nothing and sets WHY.
+    // POSTED is the number of frames that this end has sent.
     [[nodiscard]] std::optional<FrameHeader> decode(std::span<const std::byte>& message,
                                                     std::uint64_t posted, DecodeFailure& why);
 
@@ -56,8 +57,8 @@ private:
                                                std::uint64_t posted, std::string& why);
 
     std::optional<MessageTerms> terms_;
-    std::uint64_t taken_ = 0;      // messages of protocol 0.1
-    std::uint32_t last_flags_ = 0; // of the last request, which its answer repeats
+    std::uint64_t taken_ = 0;      // number of decoded messages of protocol 0.1
+    std::uint32_t last_flags_ = 0; // flags of the last request, which the response repeats
 };
 
 } // namespace rpmem::wire
