@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of a pool: the part of each byte, and its place there. Pure arithmetic.
+// The layout of a pool: which part holds each byte, and at which offset. No input or output.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,7 +14,7 @@ namespace rpmem {
 inline constexpr std::uint64_t layout_page = 4096;
 
 struct PartPlacement {
-    std::uint64_t file_offset; // 0, or one page if a header comes first that is not in the pool
+    std::uint64_t file_offset; // one page after a header that is not part of the pool, else 0
     std::uint64_t pool_offset;
     std::uint64_t length;
 };
@@ -24,10 +24,12 @@ struct PartLayout {
     std::uint64_t size = 0; // usable bytes of the pool
 };
 
-// Does part INDEX start with a header page? (That of part 0 is also the first page of the pool.)
+// Returns whether part INDEX begins with a header page. The header page of part 0 is also the first
+// page of the pool.
 bool has_header(HeaderLayout headers, std::size_t index);
 
-// EINVAL: a part is smaller than RPMEM_MIN_PART, or all together do not fit an address space.
+// Fails with EINVAL if a part is smaller than RPMEM_MIN_PART, or if the sum of SIZES exceeds the
+// address space.
 Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint64_t> sizes);
 
 } // namespace rpmem

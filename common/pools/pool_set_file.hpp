@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a pool set file (poolset(5)) as a value.
+// Parses the text of a pool set file, see poolset(5).
 #pragma once
 
 #include "common/base/result.hpp"
@@ -13,7 +13,7 @@
 
 namespace rpmem {
 
-// Bounds that keep a hostile or mistaken file from costing memory or descriptors.
+// Limits on the memory and the descriptors that a malformed file can use.
 inline constexpr std::size_t max_pool_set_file_size = std::size_t{1} << 20;
 inline constexpr std::size_t max_pool_set_lines = 16384;
 inline constexpr std::size_t max_pool_set_parts = 1024;
@@ -27,7 +27,7 @@ enum class HeaderLayout {
 
 struct PoolSetPart {
     std::filesystem::path path;        // absolute: a file, a directory or a Device DAX
-    std::optional<std::uint64_t> size; // empty: AUTO, the size of the Device DAX
+    std::optional<std::uint64_t> size; // nothing for AUTO, the size of the Device DAX
 };
 
 struct PoolSet {
@@ -35,19 +35,21 @@ struct PoolSet {
     std::vector<PoolSetPart> parts; // never empty
 };
 
-// The first line is that of a pool set file.
+// Returns whether the first line is that of a pool set file.
 bool begins_as_pool_set(std::string_view text);
 
-// Sections that begin with REPLICA: an error, or ignored, so that the parts of the pool itself
-// remain.
+// How to treat sections that begin with REPLICA: as an error, or skipped, so that the result has
+// only the parts of the pool itself.
 enum class Replicas { refused, ignored };
 
-// NAME is what messages call the file. Every error is EINVAL and names file, line and text; the
-// text only if the file begins as a pool set: any other might be anybody's secret.
+// NAME is the name of the file in error texts. Every error is EINVAL, with the file and the line.
+// The error quotes the line only if the file begins as a pool set, because any other file may be
+// confidential.
 Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name,
                                Replicas replicas = Replicas::refused);
 
-// "64M", "64MiB" (powers of 1024), "64MB" (powers of 1000), "64B", "64"; nothing if it is no size.
+// Parses "64M", "64MiB" (powers of 1024), "64MB" (powers of 1000), "64B" or "64". Returns nothing
+// for any other text.
 std::optional<std::uint64_t> parse_part_size(std::string_view text);
 
 } // namespace rpmem

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one node can do for replication, put into JSON: for people, for the other node, for
-// programs. See rpmemctl(1) for what is in it.
+// Reports in JSON what a machine supports for replication. rpmemctl(1) documents the fields.
 #pragma once
 
 #include "common/transport/fabric/search.hpp"
@@ -16,18 +15,18 @@ namespace rpmem::probe {
 inline constexpr int report_format = 1;
 
 struct Question {
-    std::string program; // who asks, for the report: "rpmemd 2.0.0"
+    std::string program; // name and version for the report: "rpmemd 2.0.0"
     fabric::DeviceSetting device;
-    // At an initiator: the target to reach. At a target: empty.
+    // On an initiator the target to reach. Empty on a target.
     std::string host;
-    // At a target: its own address to listen on. Both empty: nobody is to be reached.
+    // On a target the address to listen on. If both are empty, no route is examined.
     std::string address;
 };
 
 struct ProviderSetting {
     wire::Provider provider;
     bool allowed;
-    std::string how_to_allow; // if it is not
+    std::string how_to_allow; // empty if allowed
 };
 
 [[nodiscard]] nlohmann::json examine_node(const Question& question,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent memory of this node, as the kernel tells of it; and what that means for the appliance
-// method.
+// The persistent memory of this machine, read from sysfs, and whether the appliance method suits
+// it.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace rpmem::probe {
 
-// A namespace of an NVDIMM, or what stands in its place.
+// A namespace of an NVDIMM or of similar memory.
 struct PersistentDevice {
     std::string name; // /dev/pmem0, /dev/dax0.0
-    std::string mode; // fsdax, devdax, sector, raw; empty: unknown
+    std::string mode; // fsdax, devdax, sector or raw; empty if unknown
     std::uint64_t size = 0;
-    std::string mount{};         // where a file system of it is mounted; empty: nowhere
-    bool is_mounted_dax = false; // with -o dax, or the like
-    std::string deep_flush{};    // the file of its region to ask for a deep flush; empty: none
-    bool may_deep_flush = false; // this user may write to it
+    std::string mount{};         // mount point of its file system; empty if not mounted
+    bool is_mounted_dax = false; // mounted with -o dax or an equivalent option
+    std::string deep_flush{};    // path of the file deep_flush of its region; empty if it has none
+    bool may_deep_flush = false; // this user may write to that file
 };
 
 struct Storage {
     std::vector<PersistentDevice> devices;
-    // Where stores are safe: cpu_cache (eADR), memory_controller (ADR), or what the kernel says;
-    // empty: it does not.
+    // cpu_cache (eADR), memory_controller (ADR), or another value of the kernel. Empty if the
+    // kernel does not report it.
     std::string persistence_domain;
-    std::string processor; // its vendor, as in /proc/cpuinfo
+    std::string processor; // the vendor from /proc/cpuinfo
 };
 
-// ROOT: where sys and proc are; another one than / for tests.
+// ROOT is the directory that contains sys and proc. Tests use another one than "/".
 [[nodiscard]] Storage examine_storage(const std::filesystem::path& root = "/");
 
-// Whether the appliance method would be right, for the operator of this target.
+// Returns advice for the operator: whether the appliance method is safe on this target.
 [[nodiscard]] std::string advise_on_appliance(const Storage& storage);
 
 } // namespace rpmem::probe

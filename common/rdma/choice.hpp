@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which devices the user allows: RPMEM_DEVICE, and the daemon's setting `device`.
+// The RDMA devices that the user allows, from RPMEM_DEVICE or the daemon's setting `device`.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,18 +14,18 @@ namespace rpmem::rdma {
 
 struct AllowedDevice {
     std::string name;
-    std::optional<unsigned> port; // nothing: any
+    std::optional<unsigned> port; // any port if there is none
 };
 
-// NAME or NAME:PORT, several separated by commas. Empty: all are allowed, and so is the result.
-// EINVAL.
+// Parses a list of NAME or NAME:PORT, separated by commas. An empty text allows all devices and
+// gives an empty result. Fails with EINVAL.
 [[nodiscard]] Result<std::vector<AllowedDevice>> parse_devices(std::string_view text);
 
-// As parse_devices() reads it.
+// Returns the text that parse_devices() accepts.
 [[nodiscard]] std::string text_of(const std::vector<AllowedDevice>& allowed);
 
 [[nodiscard]] const Device* find(const std::vector<Device>& devices, std::string_view name);
-// The ports of DEVICE that may be used; all if ALLOWED is empty.
+// Returns the ports of DEVICE that ALLOWED permits: all if ALLOWED is empty.
 [[nodiscard]] std::vector<const Port*> allowed_ports(const Device& device,
                                                      const std::vector<AllowedDevice>& allowed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RDMA devices that the kernel tells of, and whether this process may use them. Nothing is
-// opened, and no library is needed.
+// The RDMA devices of this machine, read from sysfs, and whether this process may use them. Opens
+// no device and loads no library.
 #pragma once
 
 #include <filesystem>
@@ -11,9 +11,9 @@ namespace rpmem::rdma {
 
 struct Port {
     unsigned number = 0;
-    std::string state;                   // as the kernel words it: ACTIVE, DOWN, INIT, ARMED...
+    std::string state;                   // from the kernel: ACTIVE, DOWN, INIT, ARMED...
     std::string link_layer;              // InfiniBand, Ethernet
-    std::vector<std::string> interfaces; // of the network, whose addresses lead to this port
+    std::vector<std::string> interfaces; // network interfaces whose addresses use this port
 
     [[nodiscard]] bool is_active() const { return state == "ACTIVE"; }
 };
@@ -23,25 +23,25 @@ enum class FileAccess { usable, missing, forbidden };
 
 struct Device {
     std::string name;   // mlx5_0
-    std::string driver; // of the kernel; empty: it does not say, as with those in software
-    std::string uverbs; // the name of its file in /dev/infiniband; empty: the kernel gives none
-    FileAccess access = FileAccess::missing; // to that file
-    std::vector<Port> ports;                 // by number
+    std::string driver; // kernel driver; empty if sysfs names none, as for software devices
+    std::string uverbs; // name of its file in /dev/infiniband; empty if there is none
+    FileAccess access = FileAccess::missing; // access to that file
+    std::vector<Port> ports;                 // sorted by number
 };
 
 struct Devices {
-    bool has_subsystem = false;                      // the kernel knows of RDMA at all
-    FileAccess manager_access = FileAccess::missing; // to /dev/infiniband/rdma_cm
-    std::vector<Device> devices;                     // by name
+    bool has_subsystem = false;                      // the kernel has loaded the RDMA subsystem
+    FileAccess manager_access = FileAccess::missing; // access to /dev/infiniband/rdma_cm
+    std::vector<Device> devices;                     // sorted by name
 };
 
-// ROOT: where sys and dev are; another one than / for tests.
+// ROOT is the directory that contains sys and dev. Tests use another one than "/".
 [[nodiscard]] Devices examine_devices(const std::filesystem::path& root = "/");
 
-// Why the device cannot have reliable connections whatever its settings are; empty: it can.
+// Returns why DEVICE never supports reliable connections, or an empty text if it does.
 [[nodiscard]] std::string lack_of(const Device& device);
 
-// For people: "mlx5_0 (port 1 ACTIVE, Ethernet, eth0; port 2 DOWN, InfiniBand)".
+// Return a text for display: "mlx5_0 (port 1 ACTIVE, Ethernet, eth0; port 2 DOWN, InfiniBand)".
 [[nodiscard]] std::string describe(const Device& device);
 [[nodiscard]] std::string describe(const std::vector<Device>& devices);
 

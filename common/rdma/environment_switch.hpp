@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Variables of libfabric's.
+// Reads environment variables of libfabric.
 #pragma once
 
 #include "common/base/text.hpp"
@@ -11,7 +11,7 @@
 
 namespace rpmem::rdma {
 
-// Of those that are true or false.
+// Returns the value of a boolean variable; false if it is not set.
 inline bool is_switched_on(const char* variable) {
     const char* const value = ::secure_getenv(variable);
     if (!value)
@@ -22,8 +22,8 @@ inline bool is_switched_on(const char* variable) {
     return false;
 }
 
-// Whether LIST, the value of FI_PROVIDER, leaves out NAME; see fabric(7): a list of names, or after
-// a ^ of those that are not wanted.
+// Whether LIST, the value of FI_PROVIDER, excludes NAME. LIST names the providers to use or, after
+// '^', those to exclude; see fabric(7).
 inline bool excludes(std::string_view list, std::string_view name) {
     const bool negated = list.starts_with('^');
     if (negated)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fork(2) does to memory that an RDMA device uses. Unless something is done about it, either
-// process's next write moves its page away from beneath the device.
+// Protects memory that an RDMA device uses from fork(2). Without protection the next write of
+// either process copies the page, and the device continues to use the other copy.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -8,20 +8,21 @@
 namespace rpmem::rdma {
 
 enum class ForkSafety {
-    copied_by_kernel,   // children get copies at once (Linux 5.12 and newer): nothing to do
-    kept_from_children, // ibv_fork_init(3) is in force: children do not have the memory at all
-    unsafe,             // neither
+    copied_by_kernel,   // fork(2) copies such pages for the child at once (Linux 5.12 and later)
+    kept_from_children, // ibv_fork_init(3) has taken effect: the child does not have the memory
+    unsafe,             // none of these
 };
 
-// For people.
+// Returns a text for display.
 const char* describe(ForkSafety safety);
 
-// How it stands now, without changing it. ELIBACC if libibverbs cannot be loaded.
+// Returns the current state and does not change it. Fails with ELIBACC if libibverbs cannot be
+// loaded.
 Result<ForkSafety> fork_safety();
 
-// Has ibv_fork_init(3) do its work where the kernel does not. To be called before anything is
-// registered, and before libfabric looks at the devices. ENOTSUP, with what to do, if it is too
-// late or forbidden (FI_FORK_UNSAFE).
+// Calls ibv_fork_init(3) if the kernel does not copy the pages. Call it before any memory is
+// registered and before libfabric opens a device. Fails with ENOTSUP and advice if it is too late,
+// or if FI_FORK_UNSAFE forbids it.
 Result<ForkSafety> make_fork_safe();
 
 } // namespace rpmem::rdma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address of this machine at which the way to a host begins.
+// The local address and interface of a route.
 #pragma once
 
 #include <filesystem>
@@ -10,24 +10,25 @@
 namespace rpmem::rdma {
 
 struct LocalEnd {
-    std::string problem;     // why it is not known; then the rest is empty
-    std::string address;     // of this machine
-    std::string interface;   // that has the address
-    bool loopback = false;   // the address is one
+    std::string problem;     // why the local end is unknown; then the other fields are empty
+    std::string address;     // the local address
+    std::string interface;   // the interface with that address
+    bool loopback = false;   // the address is a loopback address
     bool infiniband = false; // the interface is IP over InfiniBand
 };
 
-// Of the route to HOST, a name or an address. Asks the resolver; sends nothing to HOST.
+// Returns the local end of the route to HOST, a name or an address. Queries the resolver, but sends
+// nothing to HOST.
 [[nodiscard]] LocalEnd local_end_to(const std::string& host,
                                     const std::filesystem::path& root = "/");
-// Of ADDRESS, which is one of this machine.
+// Returns the local end with ADDRESS, an address of this machine.
 [[nodiscard]] LocalEnd local_end_at(const std::string& address,
                                     const std::filesystem::path& root = "/");
 
-// The addresses of an interface.
+// Returns the addresses of INTERFACE.
 [[nodiscard]] std::vector<std::string> addresses_of(std::string_view interface);
-// The first of them from which a connection to a peer of PEER's kind (IPv4; IPv6, link-local or
-// not) can begin; empty if there is none.
+// Returns the first address of INTERFACE that can connect to PEER: both are IPv4, or both are IPv6
+// and both or neither are link-local. Returns an empty string if there is none.
 [[nodiscard]] std::string address_like(std::string_view interface, const std::string& peer);
 
 } // namespace rpmem::rdma

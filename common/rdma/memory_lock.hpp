@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory this process may lock. Devices for RDMA need what they use locked, and the kernel
+// The limit on locked memory. RDMA devices need the memory that they use locked, and the kernel
 // counts it against RLIMIT_MEMLOCK of the process.
 #pragma once
 
@@ -17,31 +17,31 @@ struct LockLimit {
 
     std::uint64_t soft = 0;
     std::uint64_t hard = 0;
-    std::uint64_t used = 0; // pinned already, by whatever part of the process
-    bool exempt = false;    // CAP_IPC_LOCK, of which the kernel takes notice: no limit counts
-    std::uint64_t page = 1; // memory is locked in pages of this size
+    std::uint64_t used = 0; // bytes that this process has pinned already
+    bool exempt = false;    // CAP_IPC_LOCK lifts the limit
+    std::uint64_t page = 1; // page size
 };
 
 enum class LockVerdict {
     fits,
-    fits_if_raised, // below the hard limit, which everybody may raise the soft one to
+    fits_if_raised, // after the soft limit is raised, which is possible up to the hard limit
     too_much,
 };
 
 LockLimit read_lock_limit();
 
-// Whether SIZE bytes at ADDRESS may be locked on top of what is.
+// Returns whether SIZE bytes at ADDRESS may be locked in addition to the used bytes.
 LockVerdict judge_lock(const LockLimit& limit, std::uint64_t address, std::uint64_t size);
 
-// For people: both numbers, and what to write where. USER is who needs more.
+// Returns a text with the size, the limit, and how to raise it for USER.
 std::string explain_lock_limit(const LockLimit& limit, std::uint64_t address, std::uint64_t size,
                                const std::string& user);
 
-// The name of the user whose limit counts, or the number if there is no name.
+// Returns the name of the user to whom the limit applies, or the user ID if it has no name.
 std::string name_of_user();
 
-// Raises the soft limit if that is what it takes. ENOMEM with the explanation if SIZE bytes at
-// ADDRESS are too much.
+// Raises the soft limit if necessary. Fails with ENOMEM and the explanation if SIZE bytes at
+// ADDRESS exceed the hard limit.
 Result<LockVerdict> make_room_to_lock(const void* address, std::uint64_t size);
 
 } // namespace rpmem::rdma

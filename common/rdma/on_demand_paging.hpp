@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Devices that page memory in when they need it (on-demand paging, ODP) instead of having it
+// On-demand paging (ODP): devices that page memory in when they access it, so that it need not be
 // pinned.
 #pragma once
 
@@ -15,21 +15,21 @@ namespace rpmem::rdma {
 
 struct PagingDevice {
     std::string name;    // mlx5_0
-    bool can_page;       // all that the lanes of a pool do
-    std::string why_not; // empty if it can
+    bool can_page;       // ODP supports every operation of a lane
+    std::string why_not; // empty if can_page
 };
 
-// Every device of this node. ELIBACC if libibverbs cannot be loaded.
+// Returns all devices of this machine. Fails with ELIBACC if libibverbs cannot be loaded.
 Result<std::vector<PagingDevice>> paging_devices();
 
-// The same for one; of devices that are not there, that they are not.
+// Returns the device NAME. If it does not exist, why_not says so.
 PagingDevice paging_device(const std::string& name);
 
-// Why memory cannot be pinned, as far as that can be told without pinning it all; empty if it can:
-// the limit, or what DEVICE (that can_page) says to the first page.
+// Returns why SIZE bytes at ADDRESS cannot be pinned, or an empty text. Checks the limit, and tries
+// the first page on DEVICE, which must have can_page. It does not pin the whole range.
 std::string why_not_pinned(const PagingDevice& device, void* address, std::size_t size);
 
-// The abilities of a device, put into words.
+// Evaluates the ODP capabilities of a device.
 PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities);
 
 } // namespace rpmem::rdma

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libibverbs, loaded when it is asked for first: nodes without RDMA do without it. Where
-// libfabric's verbs provider is in use the process has it already, and this is the same one.
+// Loads libibverbs at its first use, so that machines without RDMA do not need it. If libfabric has
+// loaded its verbs provider, this is the same library.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -9,7 +9,7 @@
 
 namespace rpmem::rdma {
 
-// By the names of libibverbs, without "ibv_".
+// The functions of libibverbs, without the prefix "ibv_".
 struct VerbsFunctions {
     decltype(&::ibv_get_device_list) get_device_list;
     decltype(&::ibv_free_device_list) free_device_list;
@@ -24,7 +24,8 @@ struct VerbsFunctions {
     decltype(&::ibv_is_fork_initialized) is_fork_initialized;
 };
 
-// ELIBACC if it cannot be loaded. From any thread; good until the process ends.
+// Fails with ELIBACC if libibverbs cannot be loaded. Thread-safe. The result is valid until the
+// process ends.
 Result<const VerbsFunctions*> verbs_library();
 
 } // namespace rpmem::rdma

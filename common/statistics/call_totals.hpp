@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of one kind, of all who made them.
+// The calls of one kind, summed over all threads.
 #pragma once
 
 #include "common/statistics/latency.hpp"

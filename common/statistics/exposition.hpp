@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Metrics in the text format of Prometheus, for the textfile collector of its node exporter.
+// Writes metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 #pragma once
 
 #include "common/statistics/call_totals.hpp"
@@ -19,7 +19,7 @@ using Labels = std::vector<std::pair<std::string_view, std::string>>;
     return labels;
 }
 
-// A family that has one number for each OWNER: a pool, or a session.
+// A metric family with one sample for each OWNER, a pool or a session.
 template <typename Owner>
 struct Metric {
     const char* name;
@@ -30,11 +30,12 @@ struct Metric {
 
 class Exposition {
 public:
-    // The samples that follow are NAME's. TYPE: counter, gauge or histogram.
+    // Begins the family NAME, to which the following samples belong. TYPE is counter, gauge or
+    // histogram.
     void family(std::string_view name, std::string_view type, std::string_view help);
     void sample(const Labels& labels, std::uint64_t value);
     void histogram(const Labels& labels, const CallTotals& totals, double nanoseconds_of_tick);
-    // A family for each of METRICS.
+    // Writes a family for each of METRICS.
     template <typename Metrics, typename Owners, typename LabelsOf>
     void tell(const Metrics& metrics, const Owners& owners, LabelsOf labels_of) {
         for (const auto& [name, type, help, of] : metrics) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DIRECTORY/STEM.prom: metrics for the textfile collector.
+// A file with metrics for the textfile collector: DIRECTORY/STEM.prom.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -13,33 +13,32 @@
 
 namespace rpmem::statistics {
 
-// The interval at which files are written. Prometheus asks every 15 seconds, as a rule.
+// The interval between writes. Prometheus usually scrapes every 15 seconds.
 inline constexpr std::chrono::seconds write_interval(10);
 
-// A file of another PID namespace is dead if it is older: its writer missed 60 intervals. No signal
-// can ask for a process of that namespace.
+// A file from another PID namespace is stale after this time, which is 60 intervals. kill(2) cannot
+// check for a process of another namespace.
 inline constexpr std::chrono::seconds max_age(600);
 
-// PROGRAM-BOOT-NAMESPACE-PID. A container has processes with the same numbers as the host, so the
-// number alone does not identify one.
+// Returns PROGRAM-BOOT-NAMESPACE-PID. A process ID alone is not unique, because containers and the
+// host use the same ones.
 [[nodiscard]] std::string stem_of_process(std::string_view program, pid_t process);
 
 class ExpositionFile {
 public:
-    // Nothing is written yet. The directory must be there.
+    // Writes nothing yet. DIRECTORY must exist.
     [[nodiscard]] static Result<ExpositionFile> open(const std::string& directory,
                                                      const std::string& stem);
 
-    // Whoever reads the file sees the old text or TEXT, whole. The calls that it takes are those
-    // that rpmemd/confinement/seccomp.cpp allows.
+    // Replaces the file atomically: a reader sees the old text or TEXT. A confined daemon calls
+    // this, so it may only use the system calls that rpmemd/confinement/seccomp.cpp allows.
     [[nodiscard]] Result<> replace(std::string_view text) const;
     void remove() const noexcept;
-    // Removes the files of PROGRAM's processes that have ended: at once if they were of this PID
-    // namespace, otherwise when nobody has written them for max_age. Files that cannot be listed or
-    // removed stay.
+    // Removes the files of processes of PROGRAM that have ended. Files from this PID namespace are
+    // removed at once, others after max_age without a write. Errors are ignored.
     void remove_of_the_dead(std::string_view program) const;
 
-    // O_PATH.
+    // Returns a descriptor of the directory, opened with O_PATH.
     [[nodiscard]] int directory() const { return directory_.get(); }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long calls took: counts by buckets whose width grows with the time, as in HdrHistogram. A
-// time is known to 12.5 %.
+// A histogram of call times. The width of a bucket grows with the time, as in HdrHistogram, so the
+// relative error is at most 12.5 %.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace rpmem::statistics {
 
-// Buckets of each power of two.
+// Each power of two has this many buckets.
 inline constexpr unsigned bits_of_bucket = 3;
 inline constexpr unsigned steps = 1U << bits_of_bucket;
 
-// Longer times than 2^40 ticks, some minutes, are counted as that.
+// Times above 2^40 ticks, a few minutes, count as this one.
 inline constexpr std::uint64_t longest = (std::uint64_t{1} << 40) - 1;
 
-// The shift by STEPS makes the smallest times like all others, without a branch.
+// Adding STEPS makes the formula valid for the smallest times as well, without a branch.
 [[nodiscard]] constexpr std::size_t bucket_of(std::uint64_t ticks) {
     const std::uint64_t shifted = std::min(ticks, longest) + steps;
     const unsigned power = static_cast<unsigned>(std::bit_width(shifted)) - 1 - bits_of_bucket;
@@ -29,7 +29,7 @@ inline constexpr std::uint64_t longest = (std::uint64_t{1} << 40) - 1;
 
 inline constexpr std::size_t buckets = bucket_of(longest) + 1;
 
-// The least time of BUCKET; of the one behind the last: what no time reaches.
+// Returns the smallest time in BUCKET. BUCKET may be one past the last.
 [[nodiscard]] constexpr std::uint64_t min_of(std::size_t bucket) {
     const std::size_t power = bucket / steps;
     return ((std::uint64_t{bucket % steps} + steps) << power) - steps;
@@ -37,10 +37,10 @@ inline constexpr std::size_t buckets = bucket_of(longest) + 1;
 
 using Counts = std::array<std::uint64_t, buckets>;
 
-// The time that SHARE of all calls (0 to 1) did not exceed, as the upper end of its bucket; 0
-// without calls.
+// Returns the time that SHARE of all calls (0 to 1) did not exceed, rounded up to the end of its
+// bucket. Returns 0 if there are no calls.
 [[nodiscard]] inline std::uint64_t quantile(const Counts& counts, double share) {
-    double calls = 0; // counts of another process may have any sum
+    double calls = 0; // counts read from another process may overflow an integer
     for (const std::uint64_t count : counts)
         calls += static_cast<double>(count);
     const double wanted = std::max(std::ceil(share * calls), 1.0);

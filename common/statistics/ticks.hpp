@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock that costs a few instructions. A reader of the counts finds out how long a tick is: by a
-// pair of ticks and nanoseconds from then, and one from now.
+// A clock that costs a few instructions. A reader of the counters computes the length of a tick
+// from two Moments.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace rpmem::statistics {
 
-// The processor's counter runs at one rate on every x86-64 machine since 2008 (invariant TSC), and
-// on every aarch64 machine.
+// The counter has a constant rate on every x86-64 processor since 2008 (invariant TSC) and on every
+// AArch64 processor.
 [[nodiscard]] inline std::uint64_t ticks() {
 #if defined(__x86_64__)
     return __rdtsc();
@@ -28,7 +28,7 @@ namespace rpmem::statistics {
 
 struct Moment {
     std::uint64_t ticks;
-    std::uint64_t nanoseconds; // of CLOCK_MONOTONIC, which is one clock for all processes
+    std::uint64_t nanoseconds; // CLOCK_MONOTONIC, which all processes share
 };
 
 [[nodiscard]] inline Moment moment() {
@@ -37,7 +37,7 @@ struct Moment {
                          std::chrono::duration_cast<std::chrono::nanoseconds>(since).count())};
 }
 
-// 1, if the moments are one.
+// Returns 1 unless NOW is after THEN.
 [[nodiscard]] inline double nanoseconds_of_tick(const Moment& then, const Moment& now) {
     if (now.ticks <= then.ticks || now.nanoseconds <= then.nanoseconds)
         return 1;
