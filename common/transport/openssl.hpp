@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of errors of OpenSSL, which belongs to the application.
+// Preserves the error queue of OpenSSL, which belongs to the application.
 #pragma once
 
 #include "common/base/freed_by.hpp"
@@ -11,7 +11,7 @@
 
 namespace rpmem::transport {
 
-// Removes the errors that libcrypto queues while it lives: the queue belongs to the application.
+// The destructor removes the errors that libcrypto has queued since the constructor.
 class ErrorMark {
 public:
     ErrorMark() { ::ERR_set_mark(); }
@@ -20,7 +20,8 @@ public:
     ErrorMark& operator=(const ErrorMark&) = delete;
 };
 
-// The same for libssl, which empties the queue whenever it shakes hands or changes keys.
+// Like ErrorMark, but for libssl, which clears the queue in a handshake and a key update. It saves
+// the queue and restores it.
 class ErrorQueue {
 public:
     ErrorQueue() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages by which both ends of a lane prove to each other that they know the secret of its
-// session. Functions of bytes only; docs/transport.md, "Who may connect", has the format. What
-// comes first and what follows is in proof_ends.hpp.
+// The messages of the lane handshake, in which both ends prove that they know the secret of the
+// session. No input or output. docs/transport.md, "Who may connect", documents the format.
+// proof_ends.hpp has the order of the messages.
 #pragma once
 
 #include "common/transport/crypto.hpp"
@@ -20,11 +20,11 @@ namespace rpmem::transport {
 
 inline constexpr std::size_t magic_size = 8;
 inline constexpr std::string_view lane_magic = "RPMEMLN1";    // first and second message
-inline constexpr std::string_view refusal_magic = "RPMEMNO1"; // in the place of the second message
+inline constexpr std::string_view refusal_magic = "RPMEMNO1"; // instead of the second message
 inline constexpr std::uint32_t newest_proof_format = 1;       // the digit of the magic
 
 inline constexpr std::size_t first_message_size = 96;
-inline constexpr std::size_t second_message_size = 72; // and of a refusal
+inline constexpr std::size_t second_message_size = 72; // also a refusal
 inline constexpr std::size_t third_message_size = 32;
 using FirstMessage = std::array<std::byte, first_message_size>;
 using SecondMessage = std::array<std::byte, second_message_size>;
@@ -32,52 +32,54 @@ using ThirdMessage = std::array<std::byte, third_message_size>;
 
 using Nonce = std::array<std::byte, 32>;
 using SessionId = std::array<std::byte, 8>;
-// What a lane's connection request brings where the network has such: it is visible there, and
-// proves nothing. It keeps strangers from taking memory.
-using Token = std::array<std::byte, 16>; // as wire::Token
+// The connection request of a lane over libfabric contains a token. It is visible in the network
+// and authenticates nobody, but unauthenticated connections without it get no memory.
+using Token = std::array<std::byte, 16>; // the same type as wire::Token
 using Transcript = Digest;
-// Of TLS, with the label "EXPORTER-rpmem-lane-1"; zeros without TLS.
+// Keying material exported from TLS with the label "EXPORTER-rpmem-lane-1". Zeros without TLS.
 using Exporter = std::array<std::byte, 32>;
 
 struct SessionKeys {
     Secret lane;
     Secret tls;      // the pre-shared key
-    Secret takeover; // for a session that takes over the pool of this one
+    Secret takeover; // proves that a later session may take over the pool of this one
     SessionId id;    // public
     Token token;
 };
 [[nodiscard]] Result<SessionKeys> derive_keys(const Secret& secret);
 
-// What both ends have agreed on, as it crossed the control channel. Each message tells its size, so
-// that no two agreements have the same bytes.
+// Hashes the messages of the control channel on which both ends have agreed. Each message contains
+// its size, so different messages never give the same input.
 [[nodiscard]] Result<Transcript> transcript_of(ByteView hello, ByteView answer, ByteView request,
                                                ByteView response);
 
-// What all lanes of a session prove themselves by. It stays where it is while one of them does.
+// The keys and facts that all lanes of a session use in their handshake. It must not move or end
+// during one.
 struct ProofSession {
     SessionKeys keys;
     Transcript transcript;
-    std::uint32_t lanes = 0;      // only the target needs it
+    std::uint32_t lanes = 0;      // only used by the target
     std::uint64_t generation = 0; // see wire::LoginRequest
 };
 
-// What the control channel of a session carried before its lanes connect. Lanes prove that both
-// ends mean the same by it.
+// The messages of the control channel before the lanes connect. The handshake of a lane covers
+// them, so both ends must have seen the same ones.
 class ControlTranscript {
 public:
-    // SECRET: of the session, as HELLO brought it.
+    // SECRET is the session secret in HELLO.
     [[nodiscard]] static Result<ControlTranscript> make(const wire::SessionSecret& secret,
                                                         ByteView hello, ByteView answer);
     ~ControlTranscript();
     ControlTranscript(ControlTranscript&&) = default;
     ControlTranscript& operator=(ControlTranscript&&) = default;
 
-    // The request for the pool, and the response that gave it.
+    // Adds CREATE or OPEN and its response.
     void add(ByteView request, ByteView response);
-    // LANES: that the session has; only the target needs it.
+    // Returns what lanes need for their handshake. LANES is the number of lanes; only the target
+    // uses it.
     [[nodiscard]] Result<ProofSession> prove_by(std::uint32_t lanes,
                                                 std::uint64_t generation = 0) const;
-    // The key by which later generations prove themselves, if this is the session of generation 0.
+    // Returns the takeover key of this session, which must be of generation 0.
     [[nodiscard]] Result<Secret> takeover_key() const;
 
 private:
@@ -95,7 +97,7 @@ struct LaneIdentity {
     bool operator==(const LaneIdentity&) const = default;
 };
 
-// The subject of the second and the third message.
+// The values that the second and the third message authenticate.
 struct ProofFacts {
     LaneIdentity identity;
     Nonce initiator{};
@@ -106,11 +108,11 @@ struct ProofFacts {
 template <typename T>
 using Proved = tl::expected<T, Refused>;
 
-// Nothing here throws or keeps memory. The checks take bytes of any kind and number; those that
-// make a message fail only if libcrypto has no memory.
+// The following functions do not throw or allocate. check_*() accept any bytes. make_*() fail only
+// if libcrypto has no memory.
 [[nodiscard]] Proved<FirstMessage> make_first(const ProofSession& session,
                                               const LaneIdentity& identity, const Nonce& nonce);
-// Sets all but the target's nonce and the exporter.
+// Returns all facts except the target's nonce and the exporter.
 [[nodiscard]] Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider transport,
                                              ByteView message);
 
@@ -126,7 +128,7 @@ using Proved = tl::expected<T, Refused>;
 
 [[nodiscard]] SecondMessage make_refusal(Refusal why, std::uint32_t number);
 
-// Whether these first bytes of a message may still become MAGIC.
+// Returns whether BEGIN, the first bytes of a message, is a prefix of MAGIC.
 [[nodiscard]] bool may_be(std::string_view magic, ByteView begin);
 
 } // namespace rpmem::transport

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of one connection while the lane proves itself. They decide, and their callers move the
+// The state machines of the lane handshake, one for each end. Their callers send and receive the
 // bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
 //
 //   target     | next      | when
-//   first      | known     | the first message is right
-//   known      | third     | accept() was called, and has made the second message
-//   third      | proven    | the third message is right
-//   each       | refused   | a message is wrong, or refuse() was called
+//   first      | known     | the first message is valid
+//   known      | third     | accept() has made the second message
+//   third      | proven    | the third message is valid
+//   any        | refused   | a message is invalid, or refuse() was called
 //
 //   initiator  | next      | when
-//   securing   | second    | secured() was called: TLS has begun
-//   second     | welcome   | the second message is right, and the third has been made
-//   welcome    | proven    | the first byte of a frame has come
-//   each       | refused   | a refusal has come, or what is none of these messages
+//   securing   | second    | secured() was called: the TLS handshake is complete
+//   second     | welcome   | the second message is valid, and the third has been made
+//   welcome    | proven    | the first byte of a frame has arrived
+//   any        | refused   | a refusal or an invalid message has arrived
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -20,24 +20,24 @@
 namespace rpmem::transport {
 
 enum class ProofState {
-    first,    // target: waits for the first message
-    known,    // target: it was right, and the caller finds a slot, lets TLS begin if it is agreed
-              // on, and then says accept()
-    securing, // initiator: TLS begins, unless the target refuses; then the caller says secured()
+    first, // target: waits for the first message
+    known, // target: the first message was valid; the caller finds a slot, runs the TLS handshake
+           // if TLS was agreed on, and then calls accept()
+    securing, // initiator: the caller runs the TLS handshake and then calls secured()
     second,   // initiator: waits for the second message
     third,    // target: waits for the third message
-    welcome,  // initiator: has proven itself; waits for the first byte of a frame, or a refusal
-    proven,   // the peer is who it should be; frames follow
-    refused,  // refused() tells why; send what is to be sent, then end the connection
+    welcome,  // initiator: has sent the third message; waits for a frame or a refusal
+    proven,   // the peer is authenticated; frames follow
+    refused,  // refused() says why; the caller sends ProofStep::send and ends the connection
 };
 
 struct ProofStep {
-    std::size_t taken = 0; // of the bytes that came in; those behind are TLS's or frames
-    ByteView send{};       // valid until the next call
+    std::size_t taken = 0; // number of input bytes consumed; the rest belongs to TLS or to frames
+    ByteView send{};       // bytes to send, valid until the next call
     ProofState state = ProofState::first;
 };
 
-// The part that both ends have.
+// The common part of both ends.
 class ProofEnd {
 public:
     [[nodiscard]] ProofState state() const { return state_; }
@@ -49,7 +49,7 @@ protected:
 
     const ProofSession& session_;
     ProofState state_;
-    std::size_t filled_ = 0; // bytes of the message that is coming
+    std::size_t filled_ = 0; // bytes received of the current message
     ProofFacts facts_;
     Refused refused_;
 };
@@ -59,17 +59,16 @@ public:
     TargetProof(const ProofSession& session, wire::Provider transport)
         : ProofEnd(session, ProofState::first), transport_(transport) {}
 
-    // Takes bytes in the states `first` and `third`, and none in others. It may be called with
-    // none.
+    // Consumes bytes in the states `first` and `third`, and none in others. IN may be empty.
     ProofStep advance(ByteView in);
-    // In the state `known`. EXPORTER: of this connection's TLS, which has begun.
+    // Only in the state `known`. EXPORTER is that of the TLS connection, if there is one.
     ProofStep accept(Random& random, const Exporter& exporter = {});
-    // The caller does not let this connection in: `busy`, `too_late`, `lane_in_use` and so on. Even
-    // after `proven`, until a frame was sent.
+    // Refuses the connection: `busy`, `too_late`, `lane_in_use` and so on. Possible until the first
+    // frame is sent, also in the state `proven`.
     ProofStep refuse(Refusal why, std::uint32_t number = 0);
 
-    // Who the peer says it is: from `known` on it knows the lane key, or repeats a message of one
-    // that does; the same one is there from `proven` on only.
+    // The identity that the peer claims. In `known` the first message was authentic but may be a
+    // replay. Only `proven` authenticates the peer.
     [[nodiscard]] const LaneIdentity& identity() const { return facts_.identity; }
 
 private:
@@ -78,24 +77,24 @@ private:
     ProofStep end(const Refused& why, std::size_t taken = 0);
 
     wire::Provider transport_;
-    FirstMessage in_{}; // the longest one that comes
+    FirstMessage in_{}; // has room for every message of an initiator
     SecondMessage out_{};
 };
 
 class InitiatorProof : public ProofEnd {
 public:
-    // SECURED: this session uses TLS.
+    // SECURED states whether the session uses TLS.
     InitiatorProof(const ProofSession& session, const LaneIdentity& identity, bool secured)
         : ProofEnd(session, secured ? ProofState::securing : ProofState::second) {
         facts_.identity = identity;
     }
 
-    // Once, before all else.
+    // Makes the first message. Call it once, before all others.
     ProofStep start(Random& random);
-    // TLS has begun.
+    // The TLS handshake is complete.
     ProofStep secured(const Exporter& exporter);
-    // Bytes that came: in the state `securing` before TLS sees them, of which those of TLS are
-    // not taken; later those that came out of TLS, if there is any.
+    // Consumes received bytes. In the state `securing` they are raw bytes, and those of TLS are
+    // left for it. Later they are decrypted bytes if the session uses TLS.
     ProofStep advance(ByteView in);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a lane may not connect.
+// Why the target refuses a lane.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rpmem::transport {
 
-// The numbers of the wire. A later peer may send others.
+// The values are those on the wire. A later version may send other ones.
 enum class Refusal : std::uint32_t {
     busy = 1,
     too_late = 2,
@@ -23,22 +23,22 @@ enum class Refusal : std::uint32_t {
 
 struct Refused {
     Refusal why = Refusal::another_format;
-    // Of no_such_lane: how many lanes the session has. Of no_resources: the errno value. Of
-    // another_format: the newest format that the target knows. Else 0.
+    // no_such_lane: the number of lanes of the session. no_resources: the errno value.
+    // another_format: the newest format that the target knows. 0 for the others.
     std::uint32_t number = 0;
-    bool by_peer = false; // the peer said so; otherwise this end does not accept what came
+    bool by_peer = false; // true if the peer refused, false if this end did
 
     bool operator==(const Refused&) const = default;
 };
 
-// A clause for a message: who refuses whom, why, and what to do about it.
+// Returns a clause for an error text: who refuses, why, and what to do.
 [[nodiscard]] std::string describe(const Refused& refused);
 
-// A positive errno value.
+// Returns a positive errno value.
 [[nodiscard]] int errno_of(Refusal why);
 
-// Whether the same lane may be let in a moment later. An honest lane is too late, as well, where
-// strangers who repeat old first messages have all the other places.
+// Whether a retry may succeed. A genuine lane can be too late as well, if replayed first messages
+// occupy the other slots.
 [[nodiscard]] constexpr bool may_pass(Refusal why) {
     return why == Refusal::busy || why == Refusal::too_late;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When an initiator tries again to connect a lane that was refused as busy, or whose connection
-// ended before its welcome.
+// The back-off of an initiator whose lane was refused as busy, or whose connection ended before the
+// welcome.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,10 @@ namespace rpmem::transport {
 inline constexpr std::chrono::milliseconds first_retry_pause{50};
 inline constexpr std::chrono::milliseconds max_retry_pause{1000};
 
-// After TRIES in vain, from 1 on. RANDOM: any 32 random bits, which choose between half of the
-// pause and all of it. Without them, lanes that were refused together come back together, and only
-// one round of known slots gets in each time: 1024 lanes over 20 ms of distance took 9 s that way.
+// Returns the pause after TRIES failed attempts, at least 1. The 32 random bits RANDOM choose a
+// value from half of the pause to all of it. Without jitter, lanes that were refused together retry
+// together, and each round admits only as many as there are known slots: 1024 lanes over a link of
+// 20 ms took 9 s.
 [[nodiscard]] constexpr std::chrono::microseconds retry_pause(unsigned tries,
                                                               std::uint32_t random) {
     const unsigned doublings = std::min(tries > 0 ? tries - 1 : 0, 5U);

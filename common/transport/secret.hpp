@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that nobody else may see: in no core dump, and wiped when it is given back.
+// Memory for keys. It is excluded from core dumps, and wiped before it is released.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,20 +10,20 @@
 
 namespace rpmem::transport {
 
-// SIZE bytes, zeros, in pages of their own; null: there is no memory.
+// Returns SIZE zero bytes in pages of their own, or null if there is no memory.
 void* take_secret_pages(std::size_t size) noexcept;
 void wipe_secret_pages(void* pages, std::size_t size) noexcept;
 
 inline constexpr std::size_t secret_size = 32; // 256 bits
 
-// A key in such a page. It moves and is never copied.
+// A key in such a page. It can be moved, but not copied.
 class Secret {
 public:
-    // Zeros, to be filled in place.
+    // Returns zeros, which the caller overwrites.
     [[nodiscard]] static Result<Secret> make();
     [[nodiscard]] static Result<Secret> copy_of(std::span<const std::byte, secret_size> bytes);
 
-    // Not of one that was moved from.
+    // Invalid after a move.
     [[nodiscard]] std::span<const std::byte, secret_size> bytes() const {
         return std::span<const std::byte, secret_size>(page_.get(), secret_size);
     }

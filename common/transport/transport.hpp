@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract between lanes and transports, the same at both ends: frames go out and come in, in
-// order. docs/transport.md has the reasons.
+// The interface between lanes and transports, the same at both ends. It sends and receives frames
+// in order. docs/transport.md gives the reasons for these rules.
 //
-//  1. Buffers. The bytes of a piece stay readable until released() has reached the number of its
-//     frame. A chunk that a Receiver is given is gone when take() returns.
-//  2. Order. Frames arrive in the order of post(). A piece is read only when it is handed to the
-//     network: a copy that is made earlier could overwrite newer bytes that another lane has made
-//     durable meanwhile.
-//  3. Failures. The first one ends the connection and is kept. What has come before it is taken
-//     first, so that the peer's own explanation goes before the end of the connection.
-//  4. Waiting. Nothing waits but Group::wait().
-//  5. Bounds. Sizes of a peer are checked before they are used: by the connection against what the
-//     frame's type may have, by the Receiver against the pool.
-//  6. Threads. One thread at a time uses a connection or a group. Two of them share nothing.
+//  1. Buffers. The caller keeps the bytes of a piece until released() has reached the number of its
+//     frame. A chunk is valid for a Receiver until take() returns.
+//  2. Order. Frames arrive in the order of post(). A transport reads a piece only when it passes
+//  the
+//     piece to the network. An earlier copy could overwrite newer bytes that another lane has made
+//     durable in the meantime.
+//  3. Failures. The first failure ends the connection and is kept. Frames that arrived before it
+//  are
+//     delivered first, because one of them may be the error of the peer.
+//  4. Waiting. Only Group::wait() blocks.
+//  5. Bounds. Sizes from a peer are checked before their use: the connection checks them against
+//  the
+//     type of the frame, and the Receiver against the pool.
+//  6. Threads. One thread at a time uses a connection or a group. Different ones share nothing.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -30,12 +33,12 @@ namespace rpmem::transport {
 
 enum class Fault {
     none,
-    closed,         // a bye came, then the end
-    lost,           // the end without a bye, or an error of the socket
-    silent,         // the peer's kernel acknowledged nothing for the time of TCP_USER_TIMEOUT
-    broke_protocol, // a frame that the session has not agreed on
-    damaged,        // a checksum or a TLS record is wrong: bytes were altered on their way
-    medium,         // memory of the pool at this end cannot be read
+    closed,         // the peer sent a bye and closed the connection
+    lost,           // the connection ended without a bye, or the socket failed
+    silent,         // the peer's kernel acknowledged nothing for TCP_USER_TIMEOUT
+    broke_protocol, // the peer sent an invalid frame
+    damaged,        // a checksum or a TLS record is wrong: bytes changed in transit
+    medium,         // the pool at this end has memory that cannot be read
     local,          // a limit of this system
 };
 
@@ -47,112 +50,114 @@ enum class Fault {
 struct ConnectionFailure {
     Fault fault = Fault::none;
     int code = 0;     // a positive errno value
-    std::string text; // the connection, what happened, and how far it had come
+    std::string text; // the connection, the event, and the number of unsent frames
 };
 
-// The receiver of the frames that arrive at this end.
+// Receives the frames that arrive at this end.
 class Receiver {
 public:
     virtual ~Receiver() = default;
-    // A header has come: nothing of it has been checked but its checksum. PLACE: where the payload
-    // shall go, as a whole; if it is left empty, take() gets it. False: the frame breaks the rules,
-    // and WHY.
+    // A header has arrived. Only its checksum was checked. Set PLACE to where the whole payload is
+    // to be stored, or leave it empty to get the payload by take(). Return false and set WHY if the
+    // frame violates the protocol.
     virtual bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
                        std::string& why) = 0;
-    // The payload, or what there is of it from POSITION on. Each chunk but the last ends at a
-    // multiple of 8 bytes of the pool.
+    // A chunk of the payload, which begins at POSITION. Each chunk except the last ends at a
+    // multiple of 8 bytes in the pool.
     virtual void take(const wire::FrameHeader& header, std::size_t position,
                       std::span<const std::byte> chunk) = 0;
-    // All of the frame has come. False: as begin().
+    // The frame is complete. Returns like begin().
     virtual bool end(const wire::FrameHeader& header, std::string& why) = 0;
 };
 
-// One that has ended because the peer broke the rules can still tell the peer why.
+// The result of posting a frame.
 enum class PostResult {
     yes,
-    full, // the connection keeps as many frames as it can until the network has taken some
+    full, // the queue of the connection is full until the network accepts some frames
     ended,
 };
 
-// Whether another frame is about to be posted: then both go to the network together.
+// Whether the caller posts another frame at once. The transport then sends both together.
 enum class More { none, follows };
 
-// What a connection can do besides frames: memory of the peer that is registered for it is written
-// and read without the peer's processor.
+// Direct access: RDMA writes and reads of the peer's registered memory, without the peer's
+// processor.
 struct Abilities {
     bool direct = false;
-    std::size_t max_bytes = 0; // of one direct write or read
-    // Reaches a direct read, where others may not; empty: frames read instead.
+    std::size_t max_bytes = 0; // maximum size of one direct write or read
+    // Registered memory for direct reads into memory that is not registered. If it is empty, such
+    // reads use frames.
     std::span<std::byte> bounce_buffer{};
 };
 
 class Connection {
 public:
     Connection() = default;
-    // At once; the peer sees a reset. Nothing touches pieces or places afterwards.
+    // Ends the connection at once, and the peer sees a reset. Does not access pieces or places any
+    // more.
     virtual ~Connection() = default;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // Takes the whole frame or nothing. PIECE is its payload.
+    // Accepts the whole frame or nothing. PIECE is its payload.
     virtual PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                             More more) = 0;
-    // The network did not take all that was posted. poll() tries again.
+    // Returns whether the network has not accepted all posted frames yet. poll() continues.
     [[nodiscard]] virtual bool unsent() const = 0;
-    // Frames posted by this end whose pieces are read no more, counted from the first. The last
-    // ones may be missing until another is posted, or close() is called.
+    // Returns the number of the last posted frame up to which no piece is read any more. It may lag
+    // behind for the last frames until another one is posted or close() is called.
     [[nodiscard]] virtual std::uint64_t released() const = 0;
-    // Sends what is unsent, and hands what has come to RECEIVER, for a bounded time. Returns how
-    // many bytes have come, those of direct writes and reads that have ended, too. 0: there is
-    // nothing now, or the connection has ended. If it ended
-    // because the peer broke the rules, this sends what is unsent, and drops what comes until the
-    // peer ends, too: then fd() is -1.
+    // Sends unsent frames and delivers received ones to RECEIVER, for a bounded time. Returns the
+    // number of bytes received, including completed direct writes and reads. Returns 0 if nothing
+    // has arrived or the connection has ended. After a protocol violation it still sends unsent
+    // frames and drops input until the peer closes the connection; then fd() is -1.
     virtual std::size_t poll(Receiver& receiver) = 0;
-    // Sends a bye behind all that was posted, and nothing afterwards.
+    // Sends a bye after all posted frames. No frame may be posted afterwards.
     virtual void close() = 0;
-    // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
+    // Closes the descriptors in a child made by fork(2). The parent continues to use its own.
     virtual void release_in_child() = 0;
-    // At once, as the destructor: nothing touches pieces or places afterwards.
+    // Ends the connection at once, like the destructor. Does not access pieces or places any more.
     virtual void abandon() { release_in_child(); }
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
-    // Whether a direct read may go to PLACE.
+    // Returns whether a direct read may store into PLACE.
     [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
-    // Places PIECE at OFFSET of the peer's pool before any frame arrives that is posted later, but
-    // maybe before the peer has taken frames that were posted earlier.
+    // Writes PIECE to OFFSET in the peer's pool. The bytes arrive before every frame that is posted
+    // later, and possibly before the peer has processed frames that were posted earlier.
     virtual PostResult write(std::uint64_t, std::span<const std::byte>) {
         return PostResult::ended;
     }
-    // Reads the peer's pool at OFFSET, behind all that was written before. Without a PLACE it reads
-    // a word that nobody wants: when it has come, all that was written is in the peer's memory.
+    // Reads from OFFSET in the peer's pool, after all earlier writes. If PLACE is empty, it reads
+    // one word and discards it: its completion means that all earlier writes are in the peer's
+    // memory.
     virtual PostResult read(std::uint64_t, std::span<std::byte>) { return PostResult::ended; }
-    // Of those reads, how many have not come yet.
+    // Returns the number of direct reads in progress.
     [[nodiscard]] virtual std::size_t open_reads() const { return 0; }
 
     [[nodiscard]] virtual bool ended() const = 0;
     [[nodiscard]] virtual const ConnectionFailure& failure() const = 0;
-    // For the group: the descriptor to sleep on, and the memory in which it may receive.
+    // For the group: the descriptor to wait for, and a buffer for received bytes.
     [[nodiscard]] virtual int fd() const = 0;
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-// Of a session, for whoever waits for its lanes.
+// Tells whoever waits for a lane that its session was lost.
 struct LossWatch {
-    int fd = -1; // readable: it may be lost
-    // Looks, for a moment at least. From any thread; must not throw.
+    int fd = -1; // readable if the session may be lost
+    // Checks for the loss without blocking. Thread-safe. Must not throw.
     std::function<bool()> is_lost{};
 };
 
-// Of connecting a lane.
+// The limits of an attempt to connect a lane.
 struct ConnectLimits {
-    std::chrono::milliseconds time; // for all tries together
+    std::chrono::milliseconds time; // for all attempts together
     LossWatch watch{};
 };
 
 enum class WaitResult { look, woken, timed_out };
 
-// The connections that one thread serves: of an initiator those of a lane, of a target those of a
-// worker.
+// The connections that one thread serves: an initiator has a group for each lane, a target one for
+// each worker.
 class Group {
 public:
     Group() = default;
@@ -162,11 +167,11 @@ public:
 
     virtual Result<> add(Connection& connection) = 0;
     virtual void remove(Connection& connection) = 0;
-    // Returns when it is worth while to poll those in ready(), when WAKE (a descriptor) is
-    // readable, or when LIMIT has passed since progressed() was called last.
+    // Returns when the connections in ready() should be polled, when the descriptor WAKE is
+    // readable, or when LIMIT has passed since the last call of progressed().
     virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
     [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
-    // Something has come: what follows is another wait.
+    // Bytes have arrived: the next wait() begins a new wait.
     void progressed() {
         if (std::exchange(is_waiting_, false)) [[unlikely]]
             wait_has_ended();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which connections that have not proven themselves may stay. Strangers come at any rate: they must
-// not keep honest lanes out, and not make the daemon hold more than this many connections. A value
-// over a clock that the caller gives; ids are the caller's, each is used once at a time.
+// Decides which unauthenticated connections may stay. They may arrive at any rate. They must
+// neither keep genuine lanes out, nor make the daemon hold more than this number of connections.
+// The caller provides the time and unique ids.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@
 
 namespace rpmem::transport {
 
-// The bytes of an honest first message come right behind its connection, so that a short stay is
-// enough; a stranger holds none of these for longer than 64 other connections take to arrive.
+// Slots before the first message. A genuine lane sends it together with its connection, so a short
+// stay is enough. Another connection loses its slot when 64 newer ones have arrived.
 inline constexpr std::size_t max_silent = 64;
-// The steps that follow take round trips, and have their own slots: strangers cannot get there.
+// Slots after a valid first message. The following steps take round trips, so they have slots of
+// their own, which only an authentic first message can get.
 inline constexpr std::size_t max_known = 64;
-// Since accept(2), whatever the peer does.
+// Maximum time from accept(2) to the end of the handshake.
 inline constexpr std::chrono::seconds unproven_timeout{10};
-// For the round trips of an honest one, while others want its slot.
+// A known connection keeps its slot for at least this time while others need one.
 inline constexpr std::chrono::seconds shortest_known{1};
 
 class UnprovenSlots {
@@ -29,27 +30,28 @@ public:
 
     UnprovenSlots();
 
-    // A connection was accepted. Returns the silent one that has to make room, if any: end it at
-    // once, by RST. Receive what has come before the next accept(2): honest ones are known then.
+    // A connection was accepted. Returns the silent connection that loses its slot, if any; the
+    // caller resets it. The caller must receive pending bytes before the next accept(2), so that
+    // genuine lanes become known.
     [[nodiscard]] std::optional<Id> arrived(Id id, Time now);
 
     struct Admission {
-        bool admitted = false;   // if not, refuse it as `busy`; it has no slot any more
-        std::optional<Id> ended; // the known one that has to make room: refuse it as `too_late`
+        bool admitted = false; // if false, the caller refuses it as `busy`; it has no slot any more
+        std::optional<Id> ended; // the known connection that lost its slot: refuse it as `too_late`
     };
-    // Its first message was right.
+    // The first message of ID was valid.
     [[nodiscard]] Admission recognised(Id id, Time now);
 
-    // It is proven, or ended by whomever.
+    // ID is authenticated or has ended.
     void left(Id id);
 
     struct Expired {
         Id id;
-        bool known; // refuse it as `too_late`; otherwise end it by RST
+        bool known; // if true, refuse it as `too_late`; else reset it
     };
-    // One whose time is over, which has no slot any more. Call it until there is none.
+    // Returns a connection that has timed out and lost its slot. Call it until it returns nothing.
     [[nodiscard]] std::optional<Expired> expired(Time now);
-    // When expired() will next have one, if nothing else happens.
+    // Returns when expired() will return the next one.
     [[nodiscard]] std::optional<Time> deadline() const;
 
     [[nodiscard]] std::size_t silent() const { return silent_.size(); }
@@ -59,9 +61,9 @@ private:
     struct Slot {
         Id id = 0;
         Time arrived;
-        Time since; // it is in this line
+        Time since; // when it entered its queue
     };
-    // The longest in it comes first; memory for all of them is taken once.
+    // The oldest entry is first. All memory is allocated once.
     using Queue = std::vector<Slot>;
 
     Queue silent_;

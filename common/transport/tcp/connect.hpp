@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The initiator's way to a lane: connect, prove who we are, learn the credits.
+// Connects a lane of an initiator over TCP: connection, handshake, welcome.
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -14,7 +14,7 @@
 namespace rpmem::transport {
 
 struct LaneAddress {
-    std::string host; // a number, perhaps with a zone
+    std::string host; // a numeric address, possibly with a zone
     std::uint16_t port = 0;
 };
 
@@ -23,7 +23,7 @@ struct ConnectOptions {
     LaneIdentity identity;
     ConnectLimits limits;
     std::chrono::milliseconds peer_timeout;
-    const TlsContext* tls = nullptr; // null: the lane goes without
+    const TlsContext* tls = nullptr; // null for a lane without TLS
 };
 
 struct OpenedLane {
@@ -31,8 +31,8 @@ struct OpenedLane {
     wire::LaneCredits credits;
 };
 
-// ETIMEDOUT, ECONNREFUSED, EACCES (the proof), EPROTO (TLS), ECONNRESET (the session ended), or
-// what the kernel says; the text tells how far it came.
+// Fails with ETIMEDOUT, ECONNREFUSED, EACCES (the handshake failed), EPROTO (TLS), ECONNRESET (the
+// session ended), or an error of the kernel. The text names the step that failed.
 [[nodiscard]] Result<OpenedLane> connect_lane(const ProofSession& session,
                                               const ConnectOptions& options, Random& random);
 

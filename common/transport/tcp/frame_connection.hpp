@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames on a stream of bytes. Each direction has a life of its own:
+// A connection that carries frames on a stream of bytes. Each direction has a state of its own:
 //
 //   sending    | next      | when
-//   open       | closing   | close() was called: a bye waits behind the other frames
-//   closing    | finished  | the stream has taken all of them
-//   each       | failed    | the stream takes nothing any more, or was let go of
+//   open       | closing   | close() was called: a bye is queued after the other frames
+//   closing    | finished  | the stream has accepted all frames
+//   any        | failed    | the stream failed or was released
 //
 //   receiving  | next      | when
-//   header     | payload   | a header has come that the receiver takes
-//   payload    | header    | all of its frame has come
-//   header     | bye       | a bye has come
-//   each       | broken    | the peer violated the protocol, or what it sent was damaged: this end
-//              |           | may still send an error; further input is dropped
-//   each       | ended     | nothing will come: after a bye, or why is in failure()
+//   header     | payload   | a header has arrived, and the receiver accepts it
+//   payload    | header    | the frame is complete
+//   header     | bye       | a bye has arrived
+//   any        | broken    | the peer violated the protocol, or a frame was damaged: this end may
+//              |           | still send an error; further input is dropped
+//   any        | ended     | nothing more will arrive; failure() says why, unless a bye arrived
 #pragma once
 
 #include "common/transport/tcp/stream.hpp"
@@ -26,7 +26,7 @@ namespace rpmem::transport {
 
 class FrameConnection final : public Connection {
 public:
-    // NAME: of the lane and its ends, for messages.
+    // NAME identifies the lane and its ends in error texts.
     FrameConnection(std::unique_ptr<Stream> stream, std::string name)
         : stream_(std::move(stream)), name_(std::move(name)) {}
     ~FrameConnection() override;
@@ -57,7 +57,7 @@ private:
     [[nodiscard]] Frame& waiting(std::size_t index) {
         return frames_[(first_ + index) % ring_size];
     }
-    // A peer that broke the rules may be told so.
+    // After a protocol violation an error can still be sent.
     [[nodiscard]] bool can_send() const {
         return sending_ == Sending::open && receiving_ != Receiving::ended;
     }
@@ -82,10 +82,10 @@ private:
     void send_failed(int code);
     void let_go();
 
-    // Frames that are sent by one call, or wait for the network.
+    // Maximum number of frames that one call sends, or that wait for the network.
     static constexpr std::size_t max_waiting = 64;
     static constexpr std::size_t ring_size = max_waiting + 1; // one for a bye
-    // Bytes that are too few to be handed on: part of a header, or of a word of the pool.
+    // Maximum number of bytes kept until more arrive: a part of a header or of a word of the pool.
     static constexpr std::size_t max_kept = wire::frame_header_size;
 
     std::unique_ptr<Stream> stream_;
@@ -93,21 +93,22 @@ private:
     ConnectionFailure failure_;
     Sending sending_ = Sending::open;
     Receiving receiving_ = Receiving::header;
-    int send_code_ = 0; // why sending has failed; what has come is taken first
+    int send_code_ = 0; // why sending failed; reported after the received frames
 
     std::array<Frame, ring_size> frames_; // a ring
     std::size_t first_ = 0;
     std::size_t waiting_ = 0;
-    std::size_t sent_of_first_ = 0; // bytes
+    std::size_t sent_of_first_ = 0; // bytes sent of the first frame in the ring
     std::uint64_t posted_ = 0;
 
     std::span<std::byte> buffer_;
     std::array<std::byte, max_kept> kept_;
     std::size_t kept_size_ = 0;
-    wire::FrameHeader header_;   // of the frame that is coming
-    std::span<std::byte> place_; // of the rest of its payload; empty: the receiver takes chunks
-    std::size_t position_ = 0;   // bytes of the payload that have come
-    std::string why_;            // what the receiver has against a frame
+    wire::FrameHeader header_; // header of the frame that is arriving
+    std::span<std::byte>
+        place_; // where the rest of its payload goes; empty: the receiver gets chunks
+    std::size_t position_ = 0; // bytes of the payload that have arrived
+    std::string why_;          // why the receiver rejects a frame
 };
 
 } // namespace rpmem::transport

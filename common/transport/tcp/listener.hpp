@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where lanes arrive at the target: sockets that listen, and connections that have not yet shown
-// who they are. Used by one thread; all memory for strangers is taken when it is made. One of them:
+// The listener of a target: the listening sockets and the unauthenticated connections. One thread
+// uses it. All memory for unauthenticated connections is allocated at the start. The states of such
+// a connection:
 //
 //   state         | next          | when
-//   free          | first         | a connection has been accepted
-//   first         | shaking_hands | its first message is right and lanes use TLS
-//   first         | third         | its first message is right and they do not
-//   shaking_hands | third         | TLS has begun
-//   each          | free          | it has proven itself and is its owner's, or it was ended
+//   free          | first         | a connection was accepted
+//   first         | shaking_hands | its first message is valid, and lanes use TLS
+//   first         | third         | its first message is valid, and lanes do not use TLS
+//   shaking_hands | third         | the TLS handshake is complete
+//   any           | free          | it was authenticated and passed to the owner, or it ended
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -28,23 +29,23 @@
 namespace rpmem::transport {
 
 struct PortRange {
-    std::uint16_t first = 0; // 0 and 0: the kernel chooses
+    std::uint16_t first = 0; // if both are 0, the kernel chooses a port
     std::uint16_t last = 0;
 };
 
 struct ListenOptions {
-    std::vector<std::string> addresses; // numbers; the first must do, the others may fail
+    std::vector<std::string> addresses; // numeric; the first must work, the others may fail
     PortRange ports{};
     std::chrono::milliseconds peer_timeout;
 };
 
-// The listener's owner, which receives the lanes that have proven themselves.
+// The owner of a listener receives the authenticated lanes.
 class LaneOwner {
 public:
     virtual ~LaneOwner() = default;
-    // Whether the lane may come in; nothing: it may, and gets CREDITS.
+    // Returns nothing to admit the lane, or why it is refused.
     virtual std::optional<Refused> admit(const LaneIdentity& identity) = 0;
-    // It is open: it has been welcomed.
+    // Passes a lane to the owner. Its welcome with CREDITS was sent.
     virtual void take(const LaneIdentity& identity, std::unique_ptr<Stream> stream,
                       std::string name, const wire::LaneCredits& credits) = 0;
 };
@@ -53,33 +54,35 @@ class Listener {
 public:
     using Time = UnprovenSlots::Time;
 
-    // EADDRINUSE: no port of the range is free.
+    // Fails with EADDRINUSE if no port of the range is free.
     [[nodiscard]] static Result<std::unique_ptr<Listener>> listen(const ListenOptions& options,
                                                                   Random& random);
-    // Those that are known are told that the session ends.
+    // Refuses the known connections, because the session ends.
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
-    // Of further addresses: why nothing listens there.
+    // Returns why further addresses could not be used.
     [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
-    // Readable when handle() has something to do.
+    // The descriptor is readable when handle() has work.
     [[nodiscard]] int fd() const { return epoll_.get(); }
-    // Until handle() has something to do though fd() is not readable.
+    // Returns when to call handle() at the latest, even if fd() is not readable.
     [[nodiscard]] std::optional<Time> deadline() const;
-    // Takes in what has come. SESSION stays the same, and so does TLS; null: lanes go without.
+    // Processes the events. SESSION and TLS must be the same in each call. TLS is null if lanes do
+    // not use it.
     void handle(const ProofSession& session, const TlsContext* tls, LaneOwner& owner, Time now);
-    // Since the last call: for the log.
+    // Returns the number of connections that ended unauthenticated since the last call, for the
+    // log.
     [[nodiscard]] unsigned take_ended() { return std::exchange(ended_, 0U); }
 
 private:
     struct UnprovenConnection {
         enum class State { free, first, shaking_hands, third };
         State state = State::free;
-        UniqueFd socket;                  // until TLS has it
-        std::unique_ptr<TlsStream> tls;   // from a right first message on, if lanes use it
-        std::optional<TargetProof> proof; // but while it is free
+        UniqueFd socket;                  // moves into tls
+        std::unique_ptr<TlsStream> tls;   // after a valid first message, if lanes use TLS
+        std::optional<TargetProof> proof; // unless the state is free
 
         void enter(State next) { state = next; }
         [[nodiscard]] int fd() const { return tls ? tls->fd() : socket.get(); }
@@ -109,7 +112,7 @@ private:
     std::vector<std::string> warnings_;
     std::array<UnprovenConnection, max_silent + max_known + 1> strangers_;
     UnprovenSlots slots_;
-    std::optional<Time> paused_until_; // descriptors have run out
+    std::optional<Time> paused_until_; // set after accept(2) ran out of descriptors
     unsigned ended_ = 0;
 };
 

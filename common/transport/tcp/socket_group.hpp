@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for sockets: looks at all of them, then sleeps in poll(2); where there are many, epoll(7)
-// does both.
+// Waits for sockets. It polls all of them, and then sleeps in poll(2). A group with many sockets
+// uses epoll(7) for both.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -15,7 +15,7 @@ namespace rpmem::transport {
 
 class SocketGroup final : public Group {
 public:
-    // BUFFER_SIZE: bytes that one call receives at most, of any connection.
+    // BUFFER_SIZE is the maximum number of bytes that one call receives from a connection.
     SocketGroup(std::chrono::microseconds spin_time, std::size_t buffer_size)
         : policy_(spin_time), buffer_size_(buffer_size) {}
 
@@ -29,12 +29,12 @@ private:
 
     using Clock = std::chrono::steady_clock;
 
-    // To look at so many takes no longer than to ask epoll(7) which have something.
+    // Polling this many sockets takes no longer than asking epoll(7) for the readable ones.
     static constexpr std::size_t few = 4;
 
     struct Member {
         Connection* connection;
-        bool awaits_room; // as epoll(7) was told
+        bool awaits_room; // registered with epoll(7) for writing
     };
     [[nodiscard]] bool is_few() const { return members_.size() <= few; }
     void mark_all_ready();
@@ -49,10 +49,10 @@ private:
     std::unique_ptr<std::byte[]> buffer_;
     std::vector<Member> members_;
     std::vector<Connection*> ready_;
-    UniqueFd epoll_; // from the first moment on when they were not few
+    UniqueFd epoll_; // created when the number of sockets first exceeds `few`
     int epoll_wake_ = -1;
-    Clock::time_point since_{};      // of the wait that is under way
-    Clock::time_point deaf_since_{}; // has not looked at WAKE since
+    Clock::time_point since_{};      // start of the current wait
+    Clock::time_point deaf_since_{}; // when WAKE was last checked
     bool slept_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream of bytes without boundaries: a socket, TLS upon it, or one of the simulator.
+// A stream of bytes: a socket, TLS over a socket, or a stream of the simulator.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -22,34 +22,36 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // Both return how many bytes were moved, of receive() 0 at the end, or a negative errno value;
-    // -EAGAIN: not now. MORE: other bytes follow at once.
+    // Return the number of bytes sent or received, or a negative errno value: -EAGAIN if the call
+    // would block. receive() returns 0 at the end of the stream. MORE states that more bytes follow
+    // at once.
     virtual ssize_t send(std::span<const iovec> pieces, bool more) = 0;
     virtual ssize_t receive(std::span<const iovec> places) = 0;
-    // As receive(), of what earlier calls took from the network and kept: fd() tells nothing of it.
+    // Like receive(), but only returns bytes that earlier calls have buffered. fd() does not become
+    // readable for them.
     virtual ssize_t receive_kept(std::span<const iovec>) { return -EAGAIN; }
-    // Whether it has something to tell.
+    // Whether receive_kept() would return something.
     [[nodiscard]] virtual bool has_kept() const { return false; }
-    // Nothing more will be sent: the peer reads the end behind what was.
+    // Ends the sending direction. The peer reads the end of the stream after all bytes sent.
     virtual void finish() = 0;
-    // Nothing of what is on its way is waited for.
+    // Resets the connection. Bytes in transit may be lost.
     virtual void reset() = 0;
     [[nodiscard]] virtual int fd() const = 0;
     // The stream still holds bytes that send() has accepted. It sends them in later calls of send()
     // and receive(), when the network has room.
     [[nodiscard]] virtual bool pending() const { return false; }
-    // The cause of a failure, beyond its errno value.
+    // Details of a failure, in addition to its errno value.
     [[nodiscard]] virtual std::string_view reason() const { return {}; }
 };
 
-// How several pieces go by one call. sendmsg(2) raises no SIGPIPE, which would end a program that
-// only loaded the library. Its message may name any address, and no filter of system calls sees
-// that: a confined daemon, which ignores SIGPIPE, has writev(2) only.
+// The system call that sends several pieces at once. sendmsg(2) can suppress SIGPIPE, which would
+// end an application that only loaded the library. But it can also name a destination address,
+// which a seccomp filter cannot see. A confined daemon ignores SIGPIPE and may only use writev(2).
 enum class PieceCall { sendmsg, writev };
 
 class SocketStream final : public Stream {
 public:
-    // The socket does not block.
+    // SOCKET must be non-blocking.
     explicit SocketStream(UniqueFd socket, PieceCall piece_call = PieceCall::sendmsg)
         : socket_(std::move(socket)), piece_call_(piece_call) {}
 
@@ -66,13 +68,14 @@ private:
     PieceCall piece_call_;
 };
 
-// For a connected socket, or one that listens and hands them on: small messages go at once, and a
-// peer whose kernel acknowledges nothing for PEER_TIMEOUT has gone.
+// Sets the options of a connected socket, or of a listening one whose connections inherit them.
+// Small messages are sent without delay. The connection fails if the peer's kernel acknowledges
+// nothing for PEER_TIMEOUT.
 void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout);
 
-// Grows the receive buffer of a socket as far as the system's limits let everybody, towards BYTES.
-// Returns how many bytes of frames an honest peer may send before it is acknowledged, so that the
-// window stays open: while it is closed, the kernel of the peer counts its TCP_USER_TIMEOUT.
+// Grows the receive buffer of SOCKET towards BYTES, as far as the system allows without privileges.
+// Returns how many bytes of unacknowledged frames the peer may send without closing the TCP window.
+// While the window is closed, the TCP_USER_TIMEOUT of the peer's kernel runs.
 std::uint32_t credit_bytes(int socket, int bytes);
 
 } // namespace rpmem::transport

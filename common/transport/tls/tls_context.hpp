@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of TLS that all lanes of a session share: the settings and the pre-shared key (PSK).
+// The TLS context that all lanes of a session share: the settings and the pre-shared key (PSK).
 #pragma once
 
 #include "common/base/result.hpp"
@@ -15,10 +15,10 @@ namespace rpmem::transport {
 
 enum class TlsRole { initiator, target };
 
-// Nothing of it changes: streams may be made of it in several threads at once, and may live longer.
+// Immutable. Several threads may create streams from it, and a stream may outlive it.
 class TlsContext {
 public:
-    // PSK stays where it is while a stream of this context does its handshake.
+    // PSK must not move or end during a handshake of a stream of this context.
     [[nodiscard]] static Result<TlsContext> make(TlsRole role, const Secret& psk);
 
     [[nodiscard]] TlsRole role() const { return role_; }
@@ -34,8 +34,8 @@ private:
     std::unique_ptr<ssl_ctx_st, Free> context_;
 };
 
-// In words, without the name of the peer: by the ALERT that it sent, or by the newest error in
-// OpenSSL's queue.
+// Returns why TLS failed, without the name of the peer: from the ALERT that it sent, or from the
+// newest error in the queue of OpenSSL.
 [[nodiscard]] std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake);
 
 } // namespace rpmem::transport

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS 1.3 upon another stream. First the handshake is advanced until it is done; from then on this
-// is a stream as others are. Nothing here waits, or allocates once the handshake is done. OpenSSL
-// touches no socket, because its own BIO for them raises SIGPIPE: the encrypted bytes lie in the
-// two buffers of a BIO pair.
+// TLS 1.3 over another stream. The caller advances the handshake until it is done. Then this is a
+// stream like any other. It never blocks, and does not allocate after the handshake. OpenSSL does
+// not access the socket, because its socket BIO raises SIGPIPE. The encrypted bytes are in the two
+// buffers of a BIO pair.
 //
 //   state      | next      | when
 //   handshake  | open      | the peer has the PSK of the session
-//   handshake  | failed    | it has not, breaks the rules of TLS, or has gone
+//   handshake  | failed    | the peer has another PSK, violates TLS, or has disconnected
 //   open       | finishing | finish() was called
-//   finishing  | said_end  | all that was sent has gone; close_notify follows
-//   said_end   | finished  | that has gone, too; the lower stream is finished
+//   finishing  | said_end  | the lower stream has accepted all bytes; close_notify follows
+//   said_end   | finished  | the lower stream has accepted close_notify, and is finished
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -27,43 +27,44 @@ struct ssl_st; // SSL
 
 namespace rpmem::transport {
 
-// Of TLS 1.3: five bytes before, the type and the tag behind.
+// A record of TLS 1.3 has 5 bytes before the plaintext, and the type and the tag after it.
 inline constexpr std::size_t max_plain_bytes = 16384;
 inline constexpr std::size_t record_overhead = 5 + 1 + 16;
 
 enum class TlsStep {
-    wants_read,  // go on when fd() is readable
-    wants_write, // go on when fd() is writable
+    wants_read,  // continue when fd() is readable
+    wants_write, // continue when fd() is writable
     done,        // the peer has the PSK of the session
-    failed,      // error() tells why; the peer was told if the network took it at once
+    failed,      // error() says why; an alert was sent if the network accepted it at once
 };
 
-// AES-GCM is safe for more records of one key; some are left for the messages of TLS itself.
+// AES-GCM is safe for about 2^24.5 records of one key. 64 are left for the messages of TLS itself.
 inline constexpr std::uint64_t max_records_of_a_key = (std::uint64_t{1} << 23) - 64;
 
 class TlsStream final : public Stream {
 public:
-    // NAME: of the lane and its peer, for messages.
+    // NAME identifies the lane and its peer in error texts.
     [[nodiscard]] static Result<std::unique_ptr<TlsStream>>
     make(const TlsContext& context, std::unique_ptr<Stream> lower, std::string name,
          std::uint64_t records_of_a_key = max_records_of_a_key);
 
-    // Bytes of TLS that were received before. False: they are more than a handshake has.
+    // Passes in bytes of TLS that were received before. Returns false if they are more than a
+    // handshake can have.
     [[nodiscard]] bool give(ByteView received);
-    // The initiator's first message goes, and nothing is received: what comes next may be a
-    // refusal, which InitiatorProof::advance() takes. What it does not take is for give().
+    // Sends the first message of the initiator and receives nothing, because a refusal may arrive
+    // next. InitiatorProof::advance() handles it. Bytes that it does not consume go to give().
     TlsStep start() { return shake_hands(false); }
     TlsStep advance() { return shake_hands(true); }
-    // When it is done: the same at both ends of this connection, and at no other.
+    // After the handshake: a value that both ends of this connection have, and no other connection.
     [[nodiscard]] const Exporter& exporter() const { return exporter_; }
-    // When it has failed, or send() or receive() have.
+    // After the handshake, send() or receive() failed.
     [[nodiscard]] Error error() const;
 
-    // One record of at most 16 KiB, from a copy: PIECES may change meanwhile. While an earlier one
-    // is pending() it is sent instead, also by receive().
+    // Sends one record of at most 16 KiB from a copy of PIECES. While an earlier record is
+    // pending(), send() and receive() send that one first.
     ssize_t send(std::span<const iovec> pieces, bool more) override;
-    // 0 only if the peer has said that this is the end. Otherwise the end is ECONNRESET, and EPROTO
-    // is what breaks the rules of TLS.
+    // Returns 0 only after close_notify. Any other end is -ECONNRESET, and a violation of TLS
+    // -EPROTO.
     ssize_t receive(std::span<const iovec> places) override;
     ssize_t receive_kept(std::span<const iovec> places) override;
     [[nodiscard]] bool has_kept() const override { return ended_ || has_something(); }
@@ -114,12 +115,12 @@ private:
     std::uint64_t records_of_a_key_;
     State state_ = State::handshake;
     Exporter exporter_{};
-    std::uint64_t records_ = 0;          // sent with the key that is in use
-    unsigned messages_ = 0;              // of TLS itself, received since the last data
-    std::size_t handshake_bytes_ = 0;    // that may still come
-    std::optional<unsigned char> alert_; // that the peer sent
-    std::optional<int> ended_;           // what receive() says from now on: 0 or an errno value
-    int send_code_ = 0;                  // why nothing can be sent any more
+    std::uint64_t records_ = 0;          // number of records sent with the current key
+    unsigned messages_ = 0;              // messages of TLS itself received since the last data
+    std::size_t handshake_bytes_ = 0;    // bytes that the handshake may still receive
+    std::optional<unsigned char> alert_; // alert sent by the peer
+    std::optional<int> ended_;           // final result of receive(): 0 or an errno value
+    int send_code_ = 0;                  // errno value of the failure that ended sending
     std::string reason_;
     std::unique_ptr<bio_st, Free> network_; // the end of the BIO pair that is not OpenSSL's
     std::unique_ptr<ssl_st, Free> ssl_;
