@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The initiator's way to a lane over libfabric: connect, prove who we are, learn the credits.
+// Connects a lane of an initiator over libfabric: connection, handshake, welcome.
 #pragma once
 
 #include "common/transport/fabric/fabric_connection.hpp"
@@ -13,31 +13,33 @@ namespace rpmem::transport {
 
 struct FabricTarget {
     const fabric::Domain& domain;
-    const fabric::Provider& provider; // to the target
+    const fabric::Provider& provider; // the provider that reaches the target
     const fabric::EventQueue& events;
     std::chrono::microseconds spin_time;
     FabricPool pool;
-    std::size_t queue;       // operations under way
-    std::size_t max_payload; // that was asked for
+    std::size_t queue;       // maximum of operations in progress
+    std::size_t max_payload; // payload size that CREATE or OPEN asked for
 };
 
 struct OpenedFabricLane {
-    std::unique_ptr<FabricGroup> group; // outlives the connection
+    std::unique_ptr<FabricGroup> group; // must outlive the connection
     std::unique_ptr<FabricConnection> connection;
     wire::LaneCredits credits{};
 };
 
-// Messages that a lane receives at most, for its queues.
+// Maximum number of messages that a lane receives at once. The queues have room for them.
 inline constexpr std::uint32_t max_lane_frames = 64;
 inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_reads + 2;
 
-// To a target of protocol 0.1, of which LANE is the next lane. WHERE: for messages.
+// Connects lane number LANE to a target of protocol 0.1. Lanes must be connected in order. WHERE
+// names the target in error texts.
 [[nodiscard]] Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane,
                                                            const FabricTarget& target,
                                                            const std::string& where,
                                                            const ConnectLimits& limits);
 
-// READ_PIECE: bytes of `data` at most, of the payload that the target grants.
+// Connects a lane with frames. READ_PIECE returns the maximum payload of a `data` frame from the
+// payload size that the target grants.
 [[nodiscard]] Result<OpenedFabricLane>
 connect_fabric_lane(const ProofSession& session, const LaneIdentity& identity,
                     const FabricTarget& target, const std::string& where,

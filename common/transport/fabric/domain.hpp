@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An opened provider, memory registered with it, and its queues: event queues (connections) and
-// completion queues (data), with waits that have a bound and can be woken.
+// An open provider, the memory registered with it, and its queues: event queues for connections and
+// completion queues for data. Their waits are bounded and can be interrupted.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -25,9 +25,9 @@ struct Domain {
 Result<Domain> open_domain(const Provider& provider);
 
 enum class Access {
-    local,       // source and destination of own operations
-    remote,      // target of the peer's reads and writes, and what is sent
-    remote_read, // of the peer's reads only, and what is sent
+    local,       // used by operations of this end
+    remote,      // also read and written by the peer
+    remote_read, // also read by the peer
 };
 
 // Registered memory; empty where the provider needs no registration for local access.
@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] void* descriptor() const { return handle_ ? fi_mr_desc(handle_.get()) : nullptr; }
     [[nodiscard]] std::uint64_t key() const { return fi_mr_key(handle_.get()); }
-    // A peer adds this to an offset to address this region.
+    // The peer adds this to an offset to get the address of a byte of this region.
     [[nodiscard]] std::uint64_t remote_base() const { return remote_base_; }
 
 private:
@@ -54,10 +54,10 @@ struct ConnectionEvent {
     enum class Kind { requested, connected, shut_down, failed };
     Kind kind;
     fid_t object;                  // the endpoint; the passive endpoint for `requested`
-    Info info{};                   // of `requested`: what to make the endpoint from
-    std::string text{};            // of `failed`: why
-    int code = 0;                  // of `failed`: a positive errno value
-    std::vector<std::byte> data{}; // of `requested`: what the peer sent with it; zeros may follow
+    Info info{};                   // requested: from which to open the endpoint
+    std::string text{};            // failed: the reason
+    int code = 0;                  // failed: a positive errno value
+    std::vector<std::byte> data{}; // requested: data of the connection request; zeros may follow
 };
 
 class EventQueue {
@@ -65,12 +65,12 @@ public:
     static Result<EventQueue> open(const Domain& domain);
 
     [[nodiscard]] fid_eq* get() const { return queue_.get(); }
-    // To poll(2) on, after prepare_sleep() said true.
+    // A descriptor for poll(2). Use it after prepare_sleep() has returned true.
     [[nodiscard]] int fd() const { return fd_; }
-    // False: something may be there to read already.
+    // Returns false if there may be an event to read already.
     bool prepare_sleep() const;
     Result<std::optional<ConnectionEvent>> read() const;
-    // Nothing: the deadline passed, or WAKE became readable.
+    // Returns nothing if DEADLINE passes or WAKE becomes readable.
     Result<std::optional<ConnectionEvent>> wait(const Deadline& deadline, int wake) const;
 
 private:
@@ -90,12 +90,13 @@ public:
 
     [[nodiscard]] fid_cq* get() const { return queue_.get(); }
 
-    // Number of entries read; 0: none there; negative: -errno of a failed operation.
+    // Returns the number of entries read, possibly 0, or the negative errno value of a failed
+    // operation.
     int read(std::span<Completion> entries) const;
-    // The operation whose failure read() has returned last; null: libfabric does not say.
+    // Returns the context of the operation whose failure read() has returned last. It may be null.
     [[nodiscard]] void* failed_context() const { return failed_context_; }
-    // Sleeps at most TIMEOUT_MS (-1: without bound) until read() may find something or WAKE is
-    // raised. False: WAKE is raised.
+    // Sleeps until read() may return something or WAKE is readable, for at most TIMEOUT_MS (-1:
+    // without a limit). Returns false if WAKE is readable.
     bool sleep(int timeout_ms, int wake) const;
 
 private:

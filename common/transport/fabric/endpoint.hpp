@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connected endpoints (one a lane) and the passive one that they arrive at.
+// Endpoints of libfabric: connected ones, one for each lane, and the passive one of a target.
 #pragma once
 
 #include "common/transport/fabric/domain.hpp"
@@ -19,22 +19,22 @@ struct RemoteAddress {
     std::uint64_t key;
 };
 
-// The posting calls return 0, -FI_EAGAIN when the queue is full (read completions, try again), or
-// another negative libfabric error. CONTEXT comes back in the completion, where there is one.
+// The post_*() functions return 0 or a negative libfabric error. -FI_EAGAIN means that the queue is
+// full: read completions and retry. The completion, if there is one, contains CONTEXT.
 class Endpoint {
 public:
     Endpoint() = default;
-    // INFO: of the provider (initiator) or of the connection request (target).
+    // INFO comes from the provider on an initiator, and from the connection request on a target.
     static Result<Endpoint> open(const Domain& domain, fi_info* info, const EventQueue& events,
                                  const CompletionQueue& completions);
 
     explicit operator bool() const { return endpoint_ != nullptr; }
     [[nodiscard]] fid_t id() const { return &endpoint_->fid; }
-    // DATA go with the request; 56 bytes at most (what RDMA CM has room for).
+    // The connection request contains DATA, at most 56 bytes: the limit of RDMA CM.
     Result<> connect(const void* address, std::span<const std::byte> data = {});
     Result<> accept();
     void shut_down();
-    // Gives up the connection, and what is on its way. Then only shut_down() may be called.
+    // Closes the endpoint and cancels its operations. Only shut_down() may be called afterwards.
     void close() { endpoint_.reset(); }
 
     [[nodiscard]] int post_write(const void* source, std::size_t size, void* descriptor,
@@ -47,14 +47,14 @@ public:
         const Transfer transfer(destination, size, descriptor, source, context);
         return static_cast<int>(fi_readmsg(endpoint_.get(), &transfer.message, FI_COMPLETION));
     }
-    // One message from several places. Without FI_COMPLETION in FLAGS there is no completion unless
-    // it fails: PIECES must stay as they are until the peer has answered.
+    // Sends one message from several pieces. Without FI_COMPLETION in FLAGS only a failure has a
+    // completion, and PIECES must not change until the peer has answered.
     [[nodiscard]] int post_send(std::span<const iovec> pieces, std::span<void*> descriptors,
                                 std::uint64_t flags = 0, void* context = nullptr) {
         const fi_msg message{pieces.data(), descriptors.data(), pieces.size(), 0, context, 0};
         return static_cast<int>(fi_sendmsg(endpoint_.get(), &message, flags));
     }
-    // Copies the message, of Provider::inject_size at most; there is no completion.
+    // Sends a copy of a message of at most Provider::inject_size bytes. It has no completion.
     [[nodiscard]] int inject(const void* message, std::size_t size) {
         return static_cast<int>(fi_inject(endpoint_.get(), message, size, 0));
     }

@@ -139,15 +139,15 @@ private:
         FabricOperation* operation;
         std::size_t size;
     };
-    // Registered memory, cut into places of messages.
+    // Registered memory, divided into message buffers.
     struct MessageBuffers {
         std::unique_ptr<std::byte[]> memory;
         fabric::MemoryRegion region;
         std::vector<FabricOperation> operations;
-        std::size_t size = 0; // of a place
+        std::size_t size = 0; // bytes of a message buffer
         std::span<std::byte> behind;
     };
-    // Bytes of a read that nobody wants.
+    // Bytes of a read whose data are discarded, see Connection::read().
     static constexpr std::size_t unwanted = 8;
 
     FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,
@@ -155,12 +155,12 @@ private:
         : domain_(end.domain), provider_(end.provider), group_(end.group), accepts_(end.accepts),
           encoding_(end.encoding), name_(std::move(name)), pool_(pool),
           handshake_(std::move(handshake)) {}
-    // With so many BYTES_BEHIND them.
+    // BYTES_BEHIND is the size of a span after the message buffers.
     Result<MessageBuffers> make_places(std::size_t count, std::size_t size,
                                        FabricOperation::Kind kind, std::size_t bytes_behind = 0);
     Result<> post_all();
     int post_receive(FabricOperation& operation);
-    // Posts OPERATION, if it is not null, and those that there was no room for.
+    // Posts OPERATION, if it is not null, and the receives that could not be posted before.
     void receive_again(FabricOperation* operation) {
         if (operation)
             unposted_.push_back(operation);
@@ -187,19 +187,19 @@ private:
     wire::LaneEncoding encoding_;
     std::string name_;
     FabricPool pool_;
-    std::unique_ptr<LaneHandshake> handshake_; // null: frames come
+    std::unique_ptr<LaneHandshake> handshake_; // null after the handshake
     std::shared_ptr<FabricState> state_ = std::make_shared<FabricState>();
     ConnectionFailure failure_;
     Sending sending_ = Sending::open;
-    int send_code_ = 0; // why sending has failed; what has come is taken first
+    int send_code_ = 0; // why sending failed; reported after the received frames
 
     MessageBuffers receives_;
-    MessageBuffers first_receives_; // of the handshake
+    MessageBuffers first_receives_; // buffers of the handshake
     MessageBuffers sends_;          // a ring
     std::size_t first_send_ = 0;
     std::size_t open_sends_ = 0;
-    std::size_t quiet_sends_ = 0;        // the last of them, whose ends nobody will tell
-    std::vector<std::uint64_t> numbers_; // of the frames in sends_
+    std::size_t quiet_sends_ = 0;        // number of the last sends, which have no completion
+    std::vector<std::uint64_t> numbers_; // numbers of the frames in sends_
     std::vector<Completed> arrived_;     // a ring
     std::size_t first_arrived_ = 0;
     // The provider sockets has no room for a receive while its completion queue is full.
@@ -207,13 +207,13 @@ private:
     std::size_t arrived_count_ = 0;
     FabricOperation write_{.connection = this, .kind = FabricOperation::Kind::write};
     FabricOperation read_{.connection = this, .kind = FabricOperation::Kind::read};
-    std::size_t queue_ = 0; // operations that may be under way
+    std::size_t queue_ = 0; // maximum of operations in progress
     std::size_t writes_ = 0;
     std::size_t reads_ = 0;
-    std::size_t direct_ended_ = 0; // since poll() told of it
-    std::uint64_t posted_ = 0;     // frames
+    std::size_t direct_ended_ = 0; // bytes of completed direct operations since the last poll()
+    std::uint64_t posted_ = 0;     // number of frames
     bool has_news_ = false;
-    fabric::Endpoint endpoint_; // is closed before what it uses
+    fabric::Endpoint endpoint_; // destroyed before the members that it uses
 };
 
 } // namespace rpmem::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for connections over libfabric, which share one completion queue.
+// Waits for connections over libfabric that share a completion queue.
 #pragma once
 
 #include "common/transport/fabric/domain.hpp"
@@ -17,30 +17,30 @@ namespace rpmem::transport {
 
 class FabricConnection;
 
-// The context of an operation: libfabric returns it when the operation has ended.
+// The context of an operation. libfabric returns it with the completion.
 struct FabricOperation {
     enum class Kind : std::uint8_t { receive, send, write, read };
     FabricConnection* connection = nullptr;
     Kind kind = Kind::receive;
-    std::byte* place = nullptr; // of a message
+    std::byte* place = nullptr; // buffer of a message
 };
 
 class FabricGroup final : public Group {
 public:
-    // OPERATIONS: of all connections that are under way at once.
+    // OPERATIONS is the maximum number of operations in progress, for all connections together.
     static Result<std::unique_ptr<FabricGroup>>
     open(const fabric::Domain& domain, std::size_t operations, std::chrono::microseconds spin_time);
 
     // For FabricConnection.
     [[nodiscard]] const fabric::CompletionQueue& completions() const { return completions_; }
-    // Tells the connections what has ended, for a bounded time.
+    // Passes completions to their connections, for a bounded time.
     void look();
-    // The provider had no room for an operation, and does not tell when it has.
+    // A provider had no room for an operation, and does not report when it has room again.
     void expect_room() { expects_room_ = true; }
 
-    // Those of FabricConnection only. It begins to receive, and a target's end is accepted.
+    // CONNECTION must be a FabricConnection. It starts to receive, and a target accepts it.
     Result<> add(Connection& connection) override;
-    // It is closed, and leaves nothing in the queue.
+    // Closes CONNECTION and drains its completions.
     void remove(Connection& connection) override;
     WaitResult wait(std::chrono::milliseconds limit, int wake) override;
     [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
@@ -61,11 +61,11 @@ private:
     fabric::CompletionQueue completions_;
     SpinPolicy policy_;
     std::vector<FabricConnection*> members_;
-    std::vector<FabricConnection*> noted_; // something has ended for them since wait() returned
+    std::vector<FabricConnection*> noted_; // had a completion since wait() returned
     std::vector<Connection*> ready_;
-    Clock::time_point since_{}; // of the wait that is under way
+    Clock::time_point since_{}; // start of the current wait
     bool expects_room_ = false;
-    unsigned failures_ = 0; // in a row
+    unsigned failures_ = 0; // failed reads of the completion queue in a row
 };
 
 } // namespace rpmem::transport

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first messages of a connection over libfabric: those by which both ends prove that they
-// belong to the session, and the welcome. See common/transport/proof_ends.hpp.
+// The handshake of a lane over libfabric: the messages that authenticate both ends, and the
+// welcome. See common/transport/proof_ends.hpp.
 #pragma once
 
 #include "common/transport/proof_ends.hpp"
@@ -19,18 +19,18 @@ public:
     LaneHandshake(const LaneHandshake&) = delete;
     LaneHandshake& operator=(const LaneHandshake&) = delete;
 
-    // A message comes behind the next one, before frames do.
+    // Whether another message follows the next one before the first frame.
     [[nodiscard]] virtual bool expects_more() const = 0;
-    // What to send, which may be nothing, and is valid until the next call. Failure: the connection
-    // is of no use.
+    // Processes MESSAGE, and returns the bytes to send, possibly none. They are valid until the
+    // next call. On failure the connection must be closed.
     virtual Result<ByteView> take(ByteView message) = 0;
-    // The peer sends frames from now on.
+    // Whether the handshake is complete: frames follow.
     [[nodiscard]] virtual bool is_done() const = 0;
 };
 
 class TargetHandshake final : public LaneHandshake {
 public:
-    // LANE: as the connection request has it. SESSION must stay.
+    // LANE is the lane of the connection request. SESSION must outlive this object.
     TargetHandshake(const ProofSession& session, std::uint32_t lane,
                     const wire::LaneCredits& credits, std::function<void()> opened);
 
@@ -51,7 +51,7 @@ public:
     InitiatorHandshake(const ProofSession& session, const LaneIdentity& identity)
         : proof_(session, identity, false) {}
 
-    // The first message.
+    // Returns the first message.
     Result<ByteView> start();
     [[nodiscard]] bool expects_more() const override {
         return proof_.state() == ProofState::second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libfabric is loaded when it is needed first: its own start takes a good part of a second on some
-// systems, and much of what this project does gets by without it.
+// Loads libfabric at its first use, because its start takes a good part of a second on some
+// systems, and lanes over tcp do not need it.
 #pragma once
 
 #include "common/base/freed_by.hpp"
@@ -15,20 +15,20 @@
 
 namespace rpmem::fabric {
 
-// ELIBACC if libfabric cannot be loaded. Later calls, from any thread, find it loaded.
+// Fails with ELIBACC if libfabric cannot be loaded. Thread-safe; only the first call loads it.
 Result<> load_library();
 
-// "1.17"; empty if libfabric cannot be loaded.
+// Returns a version such as "1.17", or an empty string if libfabric cannot be loaded.
 std::string library_version();
 
-// Sets a variable of the environment; false if it is too late: libfabric has read them, or
-// freeze_environment() was called.
+// Sets an environment variable of libfabric. Returns false if it is too late, because libfabric was
+// loaded or freeze_environment() was called.
 bool set_before_start(const char* variable, const char* value);
-// Nothing is set any more: other threads may read the environment from now on.
+// Makes set_before_start() fail from now on, so that other threads may read the environment.
 void freeze_environment();
 
-// Owners of its objects. fi_close() fails only with objects open beneath, and this layer keeps the
-// order.
+// Owners of libfabric objects. fi_close() fails only while dependent objects are open, and this
+// layer closes those first.
 struct Closer {
     template <typename Object>
     void operator()(Object* object) const {
@@ -41,10 +41,10 @@ using Handle = std::unique_ptr<Object, Closer>;
 
 using Info = std::unique_ptr<fi_info, FreedBy<fi_freeinfo>>;
 
-// The words for CODE, a positive errno value of libfabric's, and what to do about it.
+// Returns the text for CODE, a positive error code of libfabric, and what to do.
 std::string explain(int code);
 
-// STATUS is a libfabric return value (negative).
+// STATUS is a negative return value of libfabric.
 template <typename... Args>
 [[nodiscard]] Failure fail_fabric(ErrorClass kind, int status, fmt::format_string<Args...> format,
                                   Args&&... args) {
@@ -53,7 +53,7 @@ template <typename... Args>
         Error{code, kind, fmt::format(format, std::forward<Args>(args)...) + ": " + explain(code)});
 }
 
-// The same, of a STATUS that may be 0: then nothing is wrong.
+// Like fail_fabric(), but succeeds if STATUS is 0.
 template <typename... Args>
 [[nodiscard]] Result<> checked(int status, ErrorClass kind, fmt::format_string<Args...> format,
                                Args&&... args) {
