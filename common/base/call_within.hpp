@@ -10,8 +10,8 @@
 
 namespace rpmem {
 
-// Maximum number of timed-out calls that still run in the background. A program that reconnects for
-// hours while its name servers are down must not accumulate threads.
+// Maximum number of calls that run at once, including timed-out ones in the background. A program
+// that reconnects for hours while its name servers are down must not accumulate threads.
 inline constexpr int max_unfinished_calls = 16;
 
 // Runs CALL in a new thread and waits for it for at most TIME. Fails with ETIMEDOUT if CALL takes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child process that is started without fork(2). A pidfd reports its end, and this class always
-// reaps it.
+// A child process that is started without fork(2). A pidfd reports its end. The destructor kills
+// the process and reaps it.
 #pragma once
 
 #include "common/base/deadline.hpp"

@@ -60,7 +60,7 @@ enum class Reach {
 [[nodiscard]] std::string text_of(const HostAddress& address);
 
 // Returns the numeric addresses of HOST in the order of getaddrinfo(3): at least 1 and at most 8. A
-// numeric HOST is returned as it is. Waits like look_up().
+// numeric HOST is returned in canonical form. Waits like look_up().
 [[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& host,
                                                        std::chrono::milliseconds time);
 

@@ -66,7 +66,7 @@ public:
     }
 
     // Lines with the same FORMAT are of one kind. At most 10 lines of a kind are written a second,
-    // followed by the number of dropped ones. At level debug all lines are written.
+    // followed by the number of dropped ones. Lines of level debug are not limited.
     template <typename... Args>
     void line(LogLevel level, fmt::format_string<Args...> format, Args&&... args) const {
         if (!enabled(level))

@@ -8,8 +8,8 @@
 
 namespace rpmem {
 
-// Starts a thread in which all signals are blocked, because they are meant for the application's
-// threads or the daemon's control loop. Faults and SIGSYS stay unblocked: the kernel sends them to
+// Starts a thread in which all signals are blocked except faults, SIGABRT and SIGSYS. The others
+// are meant for the application's threads or the daemon's control loop. The kernel sends them to
 // the thread that caused them, and if they are blocked it ends the process before a handler can
 // report why.
 template <typename Body>

@@ -16,7 +16,7 @@ namespace rpmem {
 // Who has to act. The class also decides whether a retry can help.
 enum class ErrorClass {
     caller_fault,   // an argument, a setting or a file of the user is invalid
-    target_refused, // the peer refused the request
+    target_refused, // the target refused the request, or its answer is malformed
     link_lost,      // the connection to the peer was lost, or the peer violated the protocol
     medium_failed,  // the disk or memory of the target failed, and stores nothing any more
     resource_limit, // a limit of this system: memory, descriptors, lanes

@@ -28,8 +28,8 @@ struct PartLayout {
 // page of the pool.
 bool has_header(HeaderLayout headers, std::size_t index);
 
-// Fails with EINVAL if a part is smaller than RPMEM_MIN_PART, or if the sum of SIZES exceeds the
-// address space.
+// Fails with EINVAL if a part is smaller than RPMEM_MIN_PART, the pool is smaller than
+// RPMEM_MIN_POOL, or its size does not fit into off_t.
 Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint64_t> sizes);
 
 } // namespace rpmem

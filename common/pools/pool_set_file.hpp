@@ -42,9 +42,9 @@ bool begins_as_pool_set(std::string_view text);
 // only the parts of the pool itself.
 enum class Replicas { refused, ignored };
 
-// NAME is the name of the file in error texts. Every error is EINVAL, with the file and the line.
-// The error quotes the line only if the file begins as a pool set, because any other file may be
-// confidential.
+// NAME is the name of the file in error texts. Every error is EINVAL, with the file and, unless the
+// file is too large, the line. The error quotes the line only if the file begins as a pool set,
+// because any other file may be confidential.
 Result<PoolSet> parse_pool_set(std::string_view text, std::string_view name,
                                Replicas replicas = Replicas::refused);
 

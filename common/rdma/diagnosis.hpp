@@ -17,14 +17,14 @@ enum class Fault {
     excluded,            // FI_PROVIDER does not let libfabric use verbs
     no_subsystem,        // the RDMA subsystem of the kernel is not loaded
     no_device,           // the kernel has no RDMA device
-    unknown_device,      // the setting names a device that does not exist
+    unknown_device,      // none of the devices and ports in the setting exists
     no_connections,      // the device has no connected queue pairs
-    no_module,           // ib_uverbs or rdma_ucm is not loaded
+    no_module,           // ib_uverbs is not loaded
     no_device_file,      // a file is missing in /dev/infiniband
     no_permission,       // this user may not open a file in /dev/infiniband
     no_active_port,      // no allowed port is active
-    no_address,          // the kernel has no route to the other machine
-    wrong_link_layer,    // the route starts on Ethernet, and all devices are InfiniBand
+    no_address,          // the local end of the route is unknown
+    wrong_link_layer,    // the route starts on Ethernet, and all allowed devices are InfiniBand
     not_an_rdma_address, // the route starts on an interface without an RDMA device
     other_device,        // the route starts at a device that is not allowed or not usable
 };

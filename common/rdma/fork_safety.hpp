@@ -21,8 +21,9 @@ const char* describe(ForkSafety safety);
 Result<ForkSafety> fork_safety();
 
 // Calls ibv_fork_init(3) if the kernel does not copy the pages. Call it before any memory is
-// registered and before libfabric opens a device. Fails with ENOTSUP and advice if it is too late,
-// or if FI_FORK_UNSAFE forbids it.
+// registered and before libfabric opens a device. Fails with ENOTSUP and advice if ibv_fork_init(3)
+// fails, as when it is too late, or if FI_FORK_UNSAFE forbids it. Fails with ELIBACC like
+// fork_safety().
 Result<ForkSafety> make_fork_safe();
 
 } // namespace rpmem::rdma

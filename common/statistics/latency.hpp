@@ -12,7 +12,7 @@
 
 namespace rpmem::statistics {
 
-// Each power of two has this many buckets.
+// Each power of two has STEPS buckets.
 inline constexpr unsigned bits_of_bucket = 3;
 inline constexpr unsigned steps = 1U << bits_of_bucket;
 

@@ -108,8 +108,8 @@ struct ProofFacts {
 template <typename T>
 using Proved = tl::expected<T, Refused>;
 
-// The following functions do not throw or allocate. check_*() accept any bytes. make_*() fail only
-// if libcrypto has no memory.
+// The following functions do not throw, and only libcrypto allocates in them. check_*() accept any
+// bytes. make_*() fail only if libcrypto has no memory.
 [[nodiscard]] Proved<FirstMessage> make_first(const ProofSession& session,
                                               const LaneIdentity& identity, const Nonce& nonce);
 // Returns all facts except the target's nonce and the exporter.
@@ -128,7 +128,8 @@ using Proved = tl::expected<T, Refused>;
 
 [[nodiscard]] SecondMessage make_refusal(Refusal why, std::uint32_t number);
 
-// Returns whether BEGIN, the first bytes of a message, is a prefix of MAGIC.
+// Returns whether a message that begins with BEGIN may have MAGIC. Bytes after magic_size are
+// ignored.
 [[nodiscard]] bool may_be(std::string_view magic, ByteView begin);
 
 } // namespace rpmem::transport

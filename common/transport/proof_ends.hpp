@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state machines of the lane handshake, one for each end. Their callers send and receive the
-// bytes: no sockets, no clock, no allocation. See docs/transport.md, "Who may connect".
+// bytes: no sockets, no clock, and no allocation outside libcrypto. See docs/transport.md, "Who may
+// connect".
 //
 //   target     | next      | when
 //   first      | known     | the first message is valid

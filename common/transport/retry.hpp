@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The back-off of an initiator whose lane was refused as busy, or whose connection ended before the
-// welcome.
+// The back-off of an initiator whose lane was refused for a reason that may pass, or whose
+// connection ended before the welcome.
 #pragma once
 
 #include <algorithm>

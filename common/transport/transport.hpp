@@ -5,16 +5,13 @@
 //  1. Buffers. The caller keeps the bytes of a piece until released() has reached the number of its
 //     frame. A chunk is valid for a Receiver until take() returns.
 //  2. Order. Frames arrive in the order of post(). A transport reads a piece only when it passes
-//  the
-//     piece to the network. An earlier copy could overwrite newer bytes that another lane has made
-//     durable in the meantime.
+//     the piece to the network. An earlier copy could overwrite newer bytes that another lane has
+//     made durable in the meantime.
 //  3. Failures. The first failure ends the connection and is kept. Frames that arrived before it
-//  are
-//     delivered first, because one of them may be the error of the peer.
+//     are delivered first, because one of them may be the error of the peer.
 //  4. Waiting. Only Group::wait() blocks.
 //  5. Bounds. Sizes from a peer are checked before their use: the connection checks them against
-//  the
-//     type of the frame, and the Receiver against the pool.
+//     the type of the frame, and the Receiver against the pool.
 //  6. Threads. One thread at a time uses a connection or a group. Different ones share nothing.
 #pragma once
 
@@ -39,7 +36,7 @@ enum class Fault {
     broke_protocol, // the peer sent an invalid frame
     damaged,        // a checksum or a TLS record is wrong: bytes changed in transit
     medium,         // the pool at this end has memory that cannot be read
-    local,          // a limit of this system
+    local,          // a limit of this system, or this end abandoned the connection
 };
 
 // After these faults an error frame can still be sent.
@@ -93,8 +90,8 @@ struct Abilities {
 class Connection {
 public:
     Connection() = default;
-    // Ends the connection at once, and the peer sees a reset. Does not access pieces or places any
-    // more.
+    // Ends the connection at once. Over TCP the peer sees a reset, unless close() was called and
+    // all frames were sent. Does not access pieces or places any more.
     virtual ~Connection() = default;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -102,21 +99,21 @@ public:
     // Accepts the whole frame or nothing. PIECE is its payload.
     virtual PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
                             More more) = 0;
-    // Returns whether the network has not accepted all posted frames yet. poll() continues.
+    // Returns true while posted frames, or a failure to send them, wait for poll().
     [[nodiscard]] virtual bool unsent() const = 0;
     // Returns the number of the last posted frame up to which no piece is read any more. It may lag
     // behind for the last frames until another one is posted or close() is called.
     [[nodiscard]] virtual std::uint64_t released() const = 0;
     // Sends unsent frames and delivers received ones to RECEIVER, for a bounded time. Returns the
-    // number of bytes received, including completed direct writes and reads. Returns 0 if nothing
-    // has arrived or the connection has ended. After a protocol violation it still sends unsent
-    // frames and drops input until the peer closes the connection; then fd() is -1.
+    // number of bytes received, plus one for each completed direct write or read. Returns 0 if
+    // nothing has arrived or the connection has ended. After a protocol violation it still sends
+    // unsent frames and drops input until the peer closes the connection; then fd() is -1.
     virtual std::size_t poll(Receiver& receiver) = 0;
     // Sends a bye after all posted frames. No frame may be posted afterwards.
     virtual void close() = 0;
     // Closes the descriptors in a child made by fork(2). The parent continues to use its own.
     virtual void release_in_child() = 0;
-    // Ends the connection at once, like the destructor. Does not access pieces or places any more.
+    // Ends the connection at once. Does not access pieces or places any more.
     virtual void abandon() { release_in_child(); }
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
@@ -136,12 +133,13 @@ public:
 
     [[nodiscard]] virtual bool ended() const = 0;
     [[nodiscard]] virtual const ConnectionFailure& failure() const = 0;
-    // For the group: the descriptor to wait for, and a buffer for received bytes.
+    // For the group: the descriptor to wait for, or -1, and a buffer for received bytes. Over
+    // libfabric only the sign of the descriptor has a meaning.
     [[nodiscard]] virtual int fd() const = 0;
     virtual void receive_in(std::span<std::byte> buffer) = 0;
 };
 
-// Tells whoever waits for a lane that its session was lost.
+// Reports the loss of the session to a thread that waits for one of its lanes.
 struct LossWatch {
     int fd = -1; // readable if the session may be lost
     // Checks for the loss without blocking. Thread-safe. Must not throw.
@@ -168,7 +166,7 @@ public:
     virtual Result<> add(Connection& connection) = 0;
     virtual void remove(Connection& connection) = 0;
     // Returns when the connections in ready() should be polled, when the descriptor WAKE is
-    // readable, or when LIMIT has passed since the last call of progressed().
+    // readable, or when LIMIT has passed since the first wait() after progressed().
     virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
     [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
     // Bytes have arrived: the next wait() begins a new wait.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides which unauthenticated connections may stay. They may arrive at any rate. They must
-// neither keep genuine lanes out, nor make the daemon hold more than this number of connections.
-// The caller provides the time and unique ids.
+// neither keep genuine lanes out, nor make the daemon hold more than max_silent + max_known
+// connections. The caller provides the time and unique ids.
 #pragma once
 
 #include <chrono>

@@ -120,7 +120,7 @@ struct HeartbeatRequest {
 using Request = std::variant<CreateRequest, OpenRequest, CloseRequest, SetAttributesRequest,
                              LoginRequest, HeartbeatRequest>;
 
-// The address of the pool on the fabric. All zero if the status is not success.
+// The address of the pool on the fabric. A correct target sends zeros if the status is not success.
 struct InBandAttributes {
     std::uint32_t port = 0;
     PersistMethod method{};
@@ -163,7 +163,8 @@ concept ControlMessage = std::same_as<decltype(Message::type), const MessageType
 
 using Bytes = std::vector<std::byte>;
 
-// The daemon sends the initial status before any message: 0, or the errno value that ended it.
+// The daemon sends the initial status before any message: 0, hello_status if a hello follows, or
+// the errno value that ended it.
 [[nodiscard]] Bytes encode_initial_status(std::int32_t status);
 [[nodiscard]] Result<std::int32_t> decode_initial_status(std::span<const std::byte> bytes);
 

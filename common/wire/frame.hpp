@@ -44,8 +44,8 @@ struct FrameHeader {
     // it. A message of protocol 0.1 has 64.
     std::uint64_t length = 0;
     std::uint64_t offset = 0; // offset of the range in the pool; for `error` see ErrorKind
-    std::uint64_t number = 0; // number of the frame, from 1 in each direction; for `ack` and `data`
-                              // the number of the frame that it answers
+    std::uint64_t number = 0; // number of a frame of an initiator, from 1; for `ack` and `data`
+                              // the number of the frame that it answers, else 0
 
     bool operator==(const FrameHeader&) const = default;
 };
@@ -107,7 +107,8 @@ inline constexpr std::size_t welcome_size = frame_header_size + lane_credits_siz
     return size < least ? least : size;
 }
 inline constexpr std::uint32_t min_credit_bytes = 64 * 1024;
-// Bounds the memory of an initiator, which stores the range of each unacknowledged frame.
+// A welcome with more frames is invalid. An initiator stores the range of each unacknowledged
+// frame.
 inline constexpr std::uint32_t max_credit_frames = 4096;
 
 // CRC-32C, with the polynomial of Castagnoli: iSCSI and the CRC instructions of processors use it.

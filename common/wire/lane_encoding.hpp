@@ -28,7 +28,7 @@ struct MessageTerms {
 // Why a message could not be decoded.
 struct DecodeFailure {
     std::string text{};
-    bool is_damaged = false; // the checksum is wrong: bytes changed in transit
+    bool is_damaged = false; // the header is damaged: bytes changed in transit
 };
 
 class LaneEncoding {

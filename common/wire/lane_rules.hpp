@@ -67,7 +67,8 @@ class ResponseRules {
 public:
     explicit ResponseRules(const LaneTerms& terms);
 
-    // Whether the credits allow such a frame now. They always do if nothing is unacknowledged.
+    // Whether the credits allow such a frame now. A write of at most max_payload() bytes always has
+    // room if nothing is unacknowledged.
     [[nodiscard]] bool has_room(FrameType type, std::uint32_t length) const;
     // Returns the header of the next frame, with its number. The caller sends it at once.
     FrameHeader add(FrameType type, std::uint8_t flags, std::uint64_t offset, std::uint32_t length);

@@ -16,8 +16,8 @@ namespace rpmem::wire {
 
 inline constexpr std::size_t max_notice_bytes = 512;
 
-// Each end sends a heartbeat at this interval. No peer-timeout is shorter than min_silence, because
-// some heartbeats may be late.
+// Each end sends a heartbeat at this interval. The control channel allows a silence of at least
+// min_silence, even if the peer-timeout is shorter, because some heartbeats may be late.
 inline constexpr std::chrono::seconds heartbeat_interval{1};
 inline constexpr std::chrono::seconds min_silence{4};
 

@@ -27,7 +27,8 @@ struct OpenedFabricLane {
     wire::LaneCredits credits{};
 };
 
-// Maximum number of messages that a lane receives at once. The queues have room for them.
+// Maximum number of frames in the credits of a lane, and of messages that it receives at once. The
+// queues have room for them.
 inline constexpr std::uint32_t max_lane_frames = 64;
 inline constexpr std::size_t max_lane_messages = max_lane_frames + wire::max_reads + 2;
 

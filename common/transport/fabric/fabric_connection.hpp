@@ -4,12 +4,13 @@
 //
 //   phase      | next      | when
 //   handshake  | open      | the handshake is complete, or the connection has none
-//   open       | lost      | the event queue reported the end of the connection; the thread that
-//              |           | reads it sets this, and poll() still delivers what has arrived
+//   handshake, | lost      | only on a target: the event queue reported the end of the connection;
+//   open       |           | poll() still delivers what has arrived
 //   any        | ended     | the connection failed for good, or was abandoned
 //
 //   sending    | next      | when
-//   open       | closing   | close() has posted the bye frame
+//   open       | closing   | close() was called; it posts a bye if the queue has room, and the
+//              |           | protocol has one
 //   any        | failed    | an operation failed, or poll() found the phase lost
 //   any        | not_ours  | this process is a child made by fork(2), and the endpoint belongs to
 //              |           | its parent
@@ -39,7 +40,7 @@ struct FabricEnd {
     fi_info* info; // of the provider, or of the connection request
     const fabric::EventQueue& events;
     FabricGroup& group;
-    bool accepts = false; // a target's
+    bool accepts = false; // this end is a target, which accepts the connection
     wire::LaneEncoding encoding{};
 };
 
@@ -55,9 +56,9 @@ struct FabricBuffers {
 };
 
 struct FabricPool {
-    std::span<std::byte> memory{}; // that is registered at this end
+    std::span<std::byte> memory{}; // registered at this end
     void* descriptor = nullptr;
-    std::optional<fabric::RemoteAddress> remote{}; // of offset 0, if the peer's is
+    std::optional<fabric::RemoteAddress> remote{}; // offset 0 in the peer's registered memory
 };
 
 enum class FabricPhase { handshake, open, lost, ended };
@@ -198,7 +199,7 @@ private:
     MessageBuffers sends_;          // a ring
     std::size_t first_send_ = 0;
     std::size_t open_sends_ = 0;
-    std::size_t quiet_sends_ = 0;        // number of the last sends, which have no completion
+    std::size_t quiet_sends_ = 0;        // number of sends since the last one with a completion
     std::vector<std::uint64_t> numbers_; // numbers of the frames in sends_
     std::vector<Completed> arrived_;     // a ring
     std::size_t first_arrived_ = 0;
@@ -210,7 +211,7 @@ private:
     std::size_t queue_ = 0; // maximum of operations in progress
     std::size_t writes_ = 0;
     std::size_t reads_ = 0;
-    std::size_t direct_ended_ = 0; // bytes of completed direct operations since the last poll()
+    std::size_t direct_ended_ = 0; // direct operations completed since the last poll()
     std::uint64_t posted_ = 0;     // number of frames
     bool has_news_ = false;
     fabric::Endpoint endpoint_; // destroyed before the members that it uses

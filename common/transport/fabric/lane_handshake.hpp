@@ -19,7 +19,8 @@ public:
     LaneHandshake(const LaneHandshake&) = delete;
     LaneHandshake& operator=(const LaneHandshake&) = delete;
 
-    // Whether another message follows the next one before the first frame.
+    // Whether to post the buffer of the next message again, because another message of the
+    // handshake or, on a target, a frame follows it.
     [[nodiscard]] virtual bool expects_more() const = 0;
     // Processes MESSAGE, and returns the bytes to send, possibly none. They are valid until the
     // next call. On failure the connection must be closed.

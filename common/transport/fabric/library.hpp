@@ -21,8 +21,8 @@ Result<> load_library();
 // Returns a version such as "1.17", or an empty string if libfabric cannot be loaded.
 std::string library_version();
 
-// Sets an environment variable of libfabric. Returns false if it is too late, because libfabric was
-// loaded or freeze_environment() was called.
+// Sets an environment variable of libfabric. Returns false if setenv(3) fails, or if it is too
+// late: fi_getinfo(3) or freeze_environment() was called.
 bool set_before_start(const char* variable, const char* value);
 // Makes set_before_start() fail from now on, so that other threads may read the environment.
 void freeze_environment();

@@ -26,7 +26,8 @@ struct Provider {
     Info info;
     bool virtual_addressing; // remote addresses are virtual addresses, not offsets in the region
     bool provider_keys;      // the provider chooses the keys of regions
-    bool pins_memory;        // registered memory is locked
+    bool pins_memory;        // registered memory is locked, unless pages_on_demand
+
     bool pages_on_demand;    // registered memory is not locked: the device pages it in
     bool local_registration; // buffers of local operations must be registered
     unsigned max_lanes;      // maximum number of endpoints
@@ -64,12 +65,12 @@ std::string describe(const Provider& provider);
 
 // Turns on on-demand paging in libfabric if POLICY requires it, or if MEMORY cannot be pinned and a
 // device of this machine supports it. libfabric reads its environment once, so the first decision
-// in a process holds for all pools. Returns a text for the log: what was turned on, and why.
-// Returns an empty text if nothing was.
+// in a process holds for all pools. Returns a text for the log: what was turned on and why, or that
+// it is too late for that. Returns an empty text if paging is not needed or is on already.
 std::string ask_for_paging(PagingPolicy policy, std::byte* memory, std::size_t size);
 
-// Fails with ENOTSUP if POLICY is `always` and the device of PROVIDER does not page on demand, or
-// libfabric was not told to.
+// Fails with ENOTSUP if POLICY is `always`, PROVIDER is verbs, and its device does not support
+// paging or paging was not enabled in libfabric.
 Result<> check_paging(PagingPolicy policy, const Provider& provider);
 
 } // namespace rpmem::fabric

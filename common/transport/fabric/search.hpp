@@ -10,7 +10,6 @@
 
 namespace rpmem::fabric {
 
-// The setting that limits the RDMA devices.
 struct DeviceSetting {
     const char* name;  // RPMEM_DEVICE or `device`, for error texts
     std::string value; // see common/rdma/choice.hpp; empty: all devices
@@ -24,7 +23,8 @@ struct DeviceSetting {
                                                 const std::string& service, QueueSizes queues,
                                                 const DeviceSetting& setting);
 
-// Reads the devices of this machine from sysfs. EINVAL if the value of SETTING is malformed.
+// Reads the devices of this machine from sysfs. Fails with EINVAL if the value of SETTING is
+// malformed.
 [[nodiscard]] Result<rdma::RdmaFacts> look_around(const DeviceSetting& setting);
 
 } // namespace rpmem::fabric

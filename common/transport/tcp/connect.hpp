@@ -31,8 +31,10 @@ struct OpenedLane {
     wire::LaneCredits credits;
 };
 
-// Fails with ETIMEDOUT, ECONNREFUSED, EACCES (the handshake failed), EPROTO (TLS), ECONNRESET (the
-// session ended), or an error of the kernel. The text names the step that failed.
+// Fails with ETIMEDOUT, EACCES (the proof is wrong), ECONNREFUSED (any other refusal, or nobody
+// listens), EPROTO (TLS), EBADMSG (the welcome is malformed), ECONNRESET (the session or the
+// connection ended), EINVAL (the address is not numeric), or an error of the kernel. The text names
+// the step that failed.
 [[nodiscard]] Result<OpenedLane> connect_lane(const ProofSession& session,
                                               const ConnectOptions& options, Random& random);
 

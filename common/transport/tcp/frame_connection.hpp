@@ -12,7 +12,7 @@
 //   header     | bye       | a bye has arrived
 //   any        | broken    | the peer violated the protocol, or a frame was damaged: this end may
 //              |           | still send an error; further input is dropped
-//   any        | ended     | nothing more will arrive; failure() says why, unless a bye arrived
+//   any        | ended     | nothing more will arrive; failure() says why
 #pragma once
 
 #include "common/transport/tcp/stream.hpp"
@@ -105,8 +105,8 @@ private:
     std::array<std::byte, max_kept> kept_;
     std::size_t kept_size_ = 0;
     wire::FrameHeader header_; // header of the frame that is arriving
-    std::span<std::byte>
-        place_; // where the rest of its payload goes; empty: the receiver gets chunks
+    // Where the rest of its payload is stored. If it is empty, the receiver gets chunks.
+    std::span<std::byte> place_;
     std::size_t position_ = 0; // bytes of the payload that have arrived
     std::string why_;          // why the receiver rejects a frame
 };

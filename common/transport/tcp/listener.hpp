@@ -45,7 +45,8 @@ public:
     virtual ~LaneOwner() = default;
     // Returns nothing to admit the lane, or why it is refused.
     virtual std::optional<Refused> admit(const LaneIdentity& identity) = 0;
-    // Passes a lane to the owner. Its welcome with CREDITS was sent.
+    // Passes a lane to the owner, after its welcome with CREDITS. If that could not be sent, STREAM
+    // is finished.
     virtual void take(const LaneIdentity& identity, std::unique_ptr<Stream> stream,
                       std::string name, const wire::LaneCredits& credits) = 0;
 };
@@ -72,8 +73,8 @@ public:
     // Processes the events. SESSION and TLS must be the same in each call. TLS is null if lanes do
     // not use it.
     void handle(const ProofSession& session, const TlsContext* tls, LaneOwner& owner, Time now);
-    // Returns the number of connections that ended unauthenticated since the last call, for the
-    // log.
+    // Returns the number of connections that ended before they became lanes since the last call,
+    // for the log.
     [[nodiscard]] unsigned take_ended() { return std::exchange(ended_, 0U); }
 
 private:

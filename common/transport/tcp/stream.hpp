@@ -68,9 +68,9 @@ private:
     PieceCall piece_call_;
 };
 
-// Sets the options of a connected socket, or of a listening one whose connections inherit them.
-// Small messages are sent without delay. The connection fails if the peer's kernel acknowledges
-// nothing for PEER_TIMEOUT.
+// Sets the options of the socket of a lane, before connect(2) or after accept(2). Small messages
+// are sent without delay. The connection fails if the peer's kernel acknowledges nothing for
+// PEER_TIMEOUT.
 void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout);
 
 // Grows the receive buffer of SOCKET towards BYTES, as far as the system allows without privileges.

@@ -38,7 +38,8 @@ enum class TlsStep {
     failed,      // error() says why; an alert was sent if the network accepted it at once
 };
 
-// AES-GCM is safe for about 2^24.5 records of one key. 64 are left for the messages of TLS itself.
+// RFC 8446 allows about 2^24.5 records of one key. This is less than half of that, minus 64 for the
+// messages of TLS itself.
 inline constexpr std::uint64_t max_records_of_a_key = (std::uint64_t{1} << 23) - 64;
 
 class TlsStream final : public Stream {
@@ -57,11 +58,12 @@ public:
     TlsStep advance() { return shake_hands(true); }
     // After the handshake: a value that both ends of this connection have, and no other connection.
     [[nodiscard]] const Exporter& exporter() const { return exporter_; }
-    // After the handshake, send() or receive() failed.
+    // Returns why the handshake, send() or receive() failed.
     [[nodiscard]] Error error() const;
 
-    // Sends one record of at most 16 KiB from a copy of PIECES. While an earlier record is
-    // pending(), send() and receive() send that one first.
+    // Sends a copy of PIECES in records of at most 16 KiB, as many as the buffer has room for, and
+    // returns the number of bytes accepted. Returns -EAGAIN while earlier records are pending();
+    // send() and receive() then send those first.
     ssize_t send(std::span<const iovec> pieces, bool more) override;
     // Returns 0 only after close_notify. Any other end is -ECONNRESET, and a violation of TLS
     // -EPROTO.
