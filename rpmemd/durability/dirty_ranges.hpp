@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges that a lane has stored into the pool and not made durable yet.
+// The ranges that a lane has stored into the pool and not made durable yet.
 #pragma once
 
 #include "rpmemd/durability/medium.hpp"
@@ -11,21 +11,21 @@
 
 namespace rpmem::target {
 
-// Used by one thread, which counts in COUNTERS. POOL is where offset 0 is. All must outlive this.
-// The texts say why a range is not durable; empty: it is.
+// One thread uses it and updates COUNTERS. POOL is the address of offset 0. MEDIUM, POOL and
+// COUNTERS must outlive it. The functions return an empty text, or why a range is not durable.
 class DirtyRanges {
 public:
     DirtyRanges(const Medium& medium, const std::byte* pool, WorkerCounters& counters)
         : medium_(medium), pool_(pool), counters_(counters) {}
 
-    // Copies DATA to the pool, without cutting through aligned words. Part of it may become durable
-    // at once.
+    // Copies DATA into the pool without tearing aligned words. Part of it may become durable at
+    // once.
     [[nodiscard]] std::string copy(std::byte* address, std::span<const std::byte> data);
-    // Somebody else has stored the range.
+    // Adds a range that was stored otherwise, for example by RDMA.
     [[nodiscard]] std::string add(std::byte* address, std::size_t size);
-    // Makes all of them durable.
+    // Makes all ranges durable.
     [[nodiscard]] std::string persist();
-    // Likewise, and then the range as deep as the medium can.
+    // Makes all ranges durable, and then flushes the given range as deep as the medium supports.
     [[nodiscard]] std::string deep_persist(std::byte* address, std::size_t size);
 
 private:
@@ -34,7 +34,7 @@ private:
     const Medium& medium_;
     const std::byte* pool_;
     WorkerCounters& counters_;
-    std::byte* begin_ = nullptr; // ranges that follow each other are one
+    std::byte* begin_ = nullptr; // adjacent ranges are merged
     std::size_t size_ = 0;
     bool has_streams_ = false;
 };

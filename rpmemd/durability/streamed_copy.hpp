@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy to persistent memory, past the processor's caches if they are lost with the power: the
-// data needs no flush afterwards.
+// Copies to persistent memory with non-temporal stores if a power failure loses the processor
+// caches. The data needs no flush afterwards.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 
 namespace rpmem::target {
 
-// pmem_memcpy(3) promises stores of at least 8 bytes where address and length are multiples of 8.
-// False: libpmem was told to leave copying to libc, which promises nothing (libpmem(7),
-// PMEM_NO_GENERIC_MEMCPY).
+// Returns whether pmem_memcpy(3) uses stores of at least 8 bytes if address and length are
+// multiples of 8. It does unless PMEM_NO_GENERIC_MEMCPY makes libpmem(7) call memcpy(3) of libc,
+// which guarantees nothing.
 [[nodiscard]] bool streams_keep_words();
 
-// As copy_words(); the data is durable after the next end_streams(). Only if streams_keep_words().
+// Like copy_words(), but the data is durable after the next end_streams(). Requires
+// streams_keep_words().
 void stream_words(std::byte* destination, std::span<const std::byte> data);
 
-// Orders all that this thread has streamed before all that it does next.
+// Orders all streamed stores of this thread before its later operations.
 void end_streams();
 
 } // namespace rpmem::target

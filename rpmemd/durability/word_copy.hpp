@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy that a crash cannot cut through an aligned 8-byte word of the destination.
+// A copy in which a crash cannot tear an aligned 8-byte word of the destination.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,9 @@
 
 namespace rpmem::target {
 
-// memcpy() promises nothing about the width of its stores. Words that lie wholly in the range are
-// written with one 8-byte store each; x86-64 and AArch64 make such a store visible (and so durable)
-// as a whole. Bytes of words that the range only touches at its ends are written one by one: the
-// range does not contain those words.
+// memcpy(3) does not guarantee the width of its stores. This function writes each aligned word
+// within the range by one 8-byte store, which x86-64 and AArch64 make visible, and so durable, as a
+// whole. The bytes before the first and after the last whole word are written one by one.
 inline void copy_words(std::byte* destination, std::span<const std::byte> data) {
     constexpr std::size_t word_size = sizeof(std::uint64_t);
     const std::byte* source = data.data();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the record of a pool changes when a session opens the pool for writing. Pure, but for the
-// random name of a new pool.
+// Computes the record of a pool when a session opens the pool for writing.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,7 +9,7 @@
 
 namespace rpmem::target {
 
-// The record after LAST with the claim of NEXT, of which claim, parts and headers are set.
+// Returns the record that follows LAST. NEXT has the new claim, the parts and the headers.
 //   a later generation of the same claim  keeps id, epoch and marks
 //   the first session of an initiator     the next epoch; a claim that was not closed leaves a mark
 //   a session that creates the pool       a new id and the next epoch, without marks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ending a session for good: its daemon, and the right of its initiator to go on.
+// Ends a session and bars its initiator from reconnecting.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -13,13 +13,13 @@
 
 namespace rpmem::target {
 
-// How long the initiator may come back in between, and be ended again.
+// The initiator may reconnect in the meantime, and is ended again for this time.
 inline constexpr std::chrono::seconds evict_time(10);
 
-// Ends the session ID and what its initiator makes in its place, and takes the pools from it: its
-// next session is answered with ESTALE. PART_MODE is the setting part-mode. Returns what the
-// session was. ENOENT: there is no such session; EBUSY: it did not succeed WITHIN this time; else
-// see fence() and open_pool_file().
+// Ends the session ID and every session that its initiator starts instead, and removes the claim to
+// the pool. The next session of the initiator fails with ESTALE. PART_MODE is the setting
+// part-mode. Returns the session. Fails with ENOENT if there is no such session, with EBUSY if it
+// is not ended WITHIN that time, and like fence() and open_pool_file().
 [[nodiscard]] Result<LiveSession> evict(const StateDirectory& directory, std::string_view id,
                                         mode_t part_mode, const Log& log,
                                         std::chrono::milliseconds within = evict_time);

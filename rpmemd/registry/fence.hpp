@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ending the daemon of a session: after that it writes nothing any more.
+// Ends the daemon of a session, so that it cannot write to the pool any more.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,14 +10,13 @@
 
 namespace rpmem::target {
 
-// A killed daemon ends within this time. It takes longer only where the kernel waits for a medium
-// or a device.
+// A killed daemon exits within this time, unless the kernel waits for a medium or a device.
 inline constexpr std::chrono::seconds fence_time(5);
 
-// Ends the process that has locked FILE, and returns when it has ended; at once if nobody has. The
-// kernel names the process, so a daemon that somebody has taken over cannot name another one.
-// EBUSY: it was killed, and is still there after WITHIN; or it cannot be found: see
-// exclusive_holder().
+// Kills the process that holds the lock of FILE and waits for its exit. Returns at once if the file
+// is not locked. The kernel names the process, so a compromised daemon cannot name another one.
+// Fails with EBUSY if the process still exists after WITHIN, or if exclusive_holder() cannot find
+// it.
 [[nodiscard]] Result<> fence(const StateDirectory& directory, const StateFile& file,
                              std::chrono::milliseconds within = fence_time);
 

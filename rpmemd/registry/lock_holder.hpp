@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process that holds the lock of a file, as the kernel reports it. What a process wrote into
-// the file itself would be its own word only.
+// Finds the process that holds the lock of a file. The kernel reports it, because a process could
+// write any number into the file.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -11,9 +11,9 @@
 
 namespace rpmem::target {
 
-// The process that holds the exclusive lock (flock(2)) of FILE, which is in DIRECTORY. Nothing if
-// nobody does. EBUSY if somebody does whom this process cannot see: on another machine, in another
-// container, or without /proc.
+// Returns the process that holds the exclusive lock (flock(2)) of FILE, which is in DIRECTORY, or
+// nothing if there is none. Fails with EBUSY if this process cannot see the holder: it is on
+// another machine or in another container, or /proc is not mounted.
 [[nodiscard]] Result<std::optional<pid_t>> exclusive_holder(int file, int directory);
 
 } // namespace rpmem::target

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of pools in state-dir, for pools whose first part cannot have an attribute. A pool is
-// identified by the inode of its first part, a Device DAX by its path. The daemon that has the pool
-// has its file locked.
+// The files in state-dir for pools whose first part cannot have an extended attribute. The inode of
+// the first part identifies a pool, and its path a Device DAX. The daemon that has the pool open
+// locks the file.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -15,23 +15,24 @@
 
 namespace rpmem::target {
 
-// A pool that was closed in order so long ago needs no record: an initiator that closed it, and did
-// not hear of that, has given up by now.
+// The record of a pool that was closed cleanly is kept for this time. An initiator that did not
+// receive the response to CLOSE has given up by then.
 inline constexpr std::chrono::hours closed_record_life(24);
 
 [[nodiscard]] Result<std::string> pool_file_name(const PartIdentity& first_part);
 
-// Locked, and still there when it was. ENOENT; EBUSY: another process looks at it for long.
+// Opens and locks the file of a pool. Fails with ENOENT if there is none, and with EBUSY if another
+// process holds the lock for too long.
 [[nodiscard]] Result<StateFile> open_pool_file(const StateDirectory& directory,
                                                const std::string& name);
-// Likewise.
+// Creates and locks the file of a pool.
 [[nodiscard]] Result<StateFile> make_pool_file(const StateDirectory& directory,
                                                const std::string& name);
 
-// Of all pools that have one.
+// Returns the names of all such files.
 [[nodiscard]] std::vector<std::string> pool_file_names(const StateDirectory& directory);
 
-// Those of pools that were closed, and not seen for closed_record_life.
+// Removes the files of pools that were closed and not used for closed_record_life.
 void remove_old_pool_files(const StateDirectory& directory);
 
 } // namespace rpmem::target

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the record of a pool is: in an attribute of its first part, or, if the part cannot have
-// one, in a file of state-dir.
+// Reads and writes the record of a pool. It is in an extended attribute of the first part or, if
+// the part cannot have one, in a file of state-dir.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -15,7 +15,7 @@
 
 namespace rpmem::target {
 
-// Used while the first part and the directory are open.
+// The first part and the directory must stay open.
 class PoolRecordPlace {
 public:
     enum class Access { read_only, read_write };
@@ -26,14 +26,16 @@ public:
         : attribute_(attribute), directory_(directory), first_part_(std::move(first_part)),
           access_(access) {}
 
-    // Nothing if the pool has no record. EINVAL if there is one that cannot be understood, EACCES
-    // if the record should be in state-dir, which cannot be used; else see PoolAttribute::read().
+    // Returns nothing if the pool has no record. Fails with EINVAL if the record cannot be decoded,
+    // with EACCES if it belongs into state-dir and that cannot be used, and like
+    // PoolAttribute::read().
     [[nodiscard]] Result<std::optional<PoolRecord>> read();
-    // Durable on return. To be called after read(). ENOTSUP: the file system has turned out to take
-    // no attribute, and the record belongs into state-dir: read and write it there.
+    // Writes the record, which is durable on return. Call read() first. Fails with ENOTSUP if the
+    // file system turns out to support no attributes. The record then belongs into state-dir: call
+    // read() and write() again.
     [[nodiscard]] Result<> write(const PoolRecord& record);
 
-    // From now on, as the syncs of the part have failed: they would not ask the medium any more.
+    // Call it after the medium has failed: OverlappingSyncs would refuse every further sync.
     void sync_alone() { attribute_ = PoolAttribute(attribute_.part()); }
 
     [[nodiscard]] bool is_attribute() const { return in_attribute_; }
@@ -47,7 +49,7 @@ private:
     PartIdentity first_part_;
     Access access_;
     bool in_attribute_ = true;
-    std::optional<std::string> value_; // of the attribute; nothing: there is none
+    std::optional<std::string> value_; // value of the attribute, if there is one
     std::optional<StateFile> file_;
 };
 

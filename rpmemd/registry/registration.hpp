@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session: its identity and its end, in the directory state-dir, and its claim to a pool, in
-// the record of the pool. They tell a later session whether it may go on after an earlier one was
-// lost. Registration::become() changes the state:
-//   outside -> listed    enter(): it has a file of its own, locked until the process ends
-//   outside -> unlisted  enter(): state-dir cannot be used; it is served all the same
-//   listed, unlisted -> holding  take_up(): the record of the pool has its claim
-//   holding -> closed    closed(): the pool is nobody's; without it the next session is warned
-//   holding -> closed    medium_failed(): the next session is told why, too
+// Registers a session in state-dir, and its claim in the record of the pool. From them a later
+// session learns whether it may resume a lost one. States:
+//
+//   outside  -> listed    enter(): the session has a file in state-dir, locked until it exits
+//   outside  -> unlisted  enter(): state-dir cannot be used; the session is served without a file
+//   listed   -> holding   take_up(): the record of the pool contains the claim
+//   unlisted -> holding   likewise
+//   holding  -> closed    closed(): the pool was closed cleanly; otherwise the next session warns
+//   holding  -> closed    medium_failed(): the next session also reports the failure
 #pragma once
 
 #include "common/base/log.hpp"
@@ -27,15 +28,15 @@
 
 namespace rpmem::target {
 
-// The remedy for a replica that is not what it was.
+// The advice for a replica that may be behind.
 inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remove, or pmempool "
                                             "rm), and then run pmempool sync, which alone "
                                             "would take it for healthy and copy nothing";
 
-// How often a session says that it lives, at most.
+// Minimum interval between updates of last-seen.
 inline constexpr std::chrono::seconds seen_interval(5);
 
-// The identity of a session. Without LOGIN: all zeros and empty, but for the address.
+// The identity of a session. Without LOGIN everything except the address is zero or empty.
 struct SessionIdentity {
     Owner owner{};
     std::uint64_t generation = 0;
@@ -46,7 +47,8 @@ struct SessionIdentity {
 struct PoolUse {
     std::filesystem::path pool_set; // absolute
     std::vector<PartIdentity> parts;
-    PoolAttribute attribute;         // of the first part, open until the session gives up the pool
+    // Of the first part, which must stay open while the session has the pool.
+    PoolAttribute attribute;
     std::vector<PoolHeader> headers; // see Pool::lasting_headers()
     bool created = false;
 };
@@ -54,48 +56,48 @@ struct PoolUse {
 // The session that has a pool.
 struct Holder {
     std::string description;      // "user ..., since ..., last seen ..."
-    bool is_other_writer = false; // another initiator's, and it may write
+    bool is_other_writer = false; // the holder is another initiator, and may write
 };
 
 class Registration {
 public:
-    // STATE_DIR is used when the session enters. READ_ONLY: the session writes to no pool.
+    // Does not access STATE_DIR yet. READ_ONLY states that the session does not write.
     Registration(std::filesystem::path state_dir, bool read_only, Log log)
         : state_dir_(std::move(state_dir)), read_only_(read_only), log_(std::move(log)) {}
 
-    // Once, before there is a pool. A generation above 0 ends what is left of its earlier ones.
-    // EACCES: state-dir cannot be used, and a later generation needs it. EBUSY: see fence(), and if
-    // a later generation is there.
+    // Call it once, before take_up(). A generation above 0 ends the sessions of earlier
+    // generations. Fails with EACCES if state-dir cannot be used, which a generation above 0 needs,
+    // and with EBUSY like fence() or if a later generation exists.
     Result<> enter(SessionIdentity identity);
     [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
-    // After the parts are locked, and before the pool is answered as open. A session that may write
-    // makes its claim durable in the record of the pool, or does not get the pool. ESTALE: the pool
-    // of the earlier generation is not there any more. Else see PoolRecordPlace.
+    // Call it after the parts are locked, and before the response to OPEN or CREATE. Stores the
+    // claim of a session that may write, durable on return. Fails with ESTALE if the pool is not as
+    // the earlier generation left it, and like PoolRecordPlace.
     Result<> take_up(const PoolUse& use);
-    // Around a change of the headers.
+    // Call them before and after a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
-    // Nobody has written to the pool: its record is again what it was, unless headers were changed.
-    // Its parts are still locked; medium_failed() may follow.
+    // Restores the earlier record, because this session cannot have written. Does nothing if
+    // headers were changed. The parts must still be locked. medium_failed() may follow.
     void give_back();
-    // CLOSE has closed the pool, and all is durable. Its parts are still locked: otherwise the next
-    // session could open the pool before its record says this.
+    // Marks the claim as closed. Everything must be durable, and the parts still locked. Otherwise
+    // the next session could open the pool before the record is written.
     void closed();
 
-    // The medium of the pool has failed, as TEXT tells. Its parts are still locked.
+    // Stores TEXT as the failure of the medium. The parts must still be locked.
     void medium_failed(const std::string& text);
 
-    // state-dir, as a descriptor; -1: it cannot be used.
+    // Returns a descriptor of state-dir, or -1 if it cannot be used.
     [[nodiscard]] int directory() const { return directory_ ? directory_->fd() : -1; }
 
-    // Something was heard of the initiator.
+    // A message from the initiator has arrived.
     void seen();
 
-    // Nothing: it is not known who has POOL_SET.
+    // Returns the session that has POOL_SET, or nothing if it is unknown.
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
-    // Texts for the initiator that came up since the last call.
+    // Returns the texts for the initiator since the last call.
     [[nodiscard]] std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
 private:
@@ -119,14 +121,15 @@ private:
     Log log_;
     State state_ = State::outside;
     SessionIdentity identity_;
-    std::optional<StateDirectory> directory_; // nothing: it cannot be used
+    std::optional<StateDirectory> directory_; // nothing if it cannot be used
     SessionRecord session_;
     std::optional<StateFile> session_file_;
-    std::string pool_name_; // for people
+    std::string pool_name_; // for display
     PoolRecord pool_;
-    std::optional<PoolRecordPlace> place_; // nothing: the session only reads, or the pool is closed
-    std::optional<PoolRecord> last_;       // of the pool, before this one
-    bool has_changed_ = false;             // headers
+    // Nothing if the session only reads or the pool is closed.
+    std::optional<PoolRecordPlace> place_;
+    std::optional<PoolRecord> last_; // the record before this session
+    bool has_changed_ = false;       // the headers were changed
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

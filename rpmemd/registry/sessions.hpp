@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of sessions in state-dir. Each is locked by its daemon for its life: an unlocked one is
-// of a session that has ended.
+// The files of sessions in state-dir. A daemon holds the lock of its file until it exits, so an
+// unlocked file belongs to an ended session.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -18,36 +18,36 @@
 namespace rpmem::target {
 
 struct LiveSession {
-    std::string id; // the id of its file: hexadecimal digits
-    pid_t pid = 0;  // of its daemon, as the kernel reports it; 0: not visible from here
+    std::string id; // from the name of its file: hexadecimal digits
+    pid_t pid = 0;  // process ID of the daemon from the kernel; 0 if it is not visible from here
     SessionRecord record;
     std::int64_t last_seen = 0; // seconds since the epoch
 };
 
-// A file for RECORD, locked.
+// Creates and locks a file with RECORD.
 [[nodiscard]] Result<StateFile> make_session_file(const StateDirectory& directory,
                                                   const SessionRecord& record);
 
-// Those of other daemons. Removes files of sessions that have ended; files that cannot be read are
-// told, and passed over.
+// Returns the sessions of other daemons. Removes the files of ended sessions. Files that cannot be
+// read are logged and skipped.
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
 
-// Removes files of sessions that have ended, at most max_removed at a time: sessions that ended
-// cannot do so, because a confined daemon removes nothing there.
+// Removes the files of ended sessions, at most max_removed in one call. A confined daemon cannot
+// remove its own file.
 void remove_ended_sessions(const StateDirectory& directory);
-inline constexpr std::size_t max_removed = 1000; // takes some 10 ms
+inline constexpr std::size_t max_removed = 1000; // takes about 10 ms
 
-// Ends the daemon of a session: see fence().
+// Ends the daemon of SESSION like fence().
 [[nodiscard]] Result<> end_daemon(const StateDirectory& directory, const LiveSession& session);
 
-// The SessionRecord::pool_set_key of a pool set file, which is absolute.
+// Returns SessionRecord::pool_set_key for the absolute path of a pool set file.
 [[nodiscard]] Result<transport::Digest> key_of(const std::filesystem::path& pool_set);
 
-// Seconds since the epoch, for people: "2026-01-31 12:00:00 UTC".
+// Returns a time for display: "2026-01-31 12:00:00 UTC".
 [[nodiscard]] std::string describe_time(std::int64_t seconds);
 
-// "user U on host H (ADDRESS)", as much as is known.
+// Returns "user U on host H (ADDRESS)", without the parts that are unknown.
 [[nodiscard]] std::string describe(const InitiatorName& initiator);
 
 } // namespace rpmem::target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The directory in which daemons of one user tell each other of their sessions and pools.
+// The directory state-dir, in which the daemons of one user keep the files of sessions and pools.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,15 +14,16 @@ namespace rpmem::target {
 
 class StateDirectory {
 public:
-    // Makes PATH, which is absolute, and what is missing on the way to it, for this user alone.
-    // EACCES if it belongs to another user, or others may write to it or to a directory on the way.
+    // Opens the absolute PATH. Creates it and missing directories above it for this user only.
+    // Fails with EACCES if it belongs to another user, or if others may write to it or to a
+    // directory above it.
     [[nodiscard]] static Result<StateDirectory> open(const std::filesystem::path& path);
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::string path_of(const std::string& name) const { return path_ / name; }
-    // Of files whose names begin with PREFIX: max_listed at most, in no order.
+    // Returns the names of files that begin with PREFIX: at most max_listed, unsorted.
     [[nodiscard]] std::vector<std::string> names(std::string_view prefix) const;
-    // Makes changes of names durable.
+    // Makes created and removed names durable.
     [[nodiscard]] Result<> sync() const;
 
     static constexpr std::size_t max_listed = 65536;

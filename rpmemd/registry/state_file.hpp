@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One file of state-dir, open: its record is written in place, so that a confined daemon can go on
-// writing. When it was last seen to be of use is its time of modification.
+// An open file of state-dir. Its record is written in place, so a confined daemon can continue to
+// write. Its modification time is the last-seen time.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -16,29 +16,33 @@ namespace rpmem::target {
 
 class StateFile {
 public:
-    // With room for its slots, as a full disk must be told now. EEXIST.
+    // Creates the file and allocates its slots, so that a full disk is reported now. Fails with
+    // EEXIST.
     [[nodiscard]] static Result<StateFile> make(const StateDirectory& directory,
                                                 const std::string& name);
-    // To be written where that can be. ENOENT; EACCES unless it is a file of this user alone.
+    // Opens the file, read-only if it cannot be written. Fails with ENOENT, and with EACCES unless
+    // it belongs to this user only.
     [[nodiscard]] static Result<StateFile> open(const StateDirectory& directory,
                                                 const std::string& name);
 
-    // True: it is ours until this object or the process ends. False: it is somebody else's.
+    // Locks the file until this object or the process ends. Returns false if another process has
+    // locked it.
     [[nodiscard]] bool lock() const;
-    // Nobody holds the lock, and nobody gets it before this object ends.
+    // Returns whether the file is unlocked. If it is, no process can lock it exclusively until this
+    // object ends.
     [[nodiscard]] bool is_unlocked() const;
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // The name still leads to this file.
+    // Returns whether NAME still refers to this file.
     [[nodiscard]] bool is_at(const StateDirectory& directory, const std::string& name) const;
 
-    // Durable on return; else a reader may find what was there before.
+    // Writes RECORD, which is durable on return. On failure a reader may find the record before.
     template <typename Record>
     [[nodiscard]] Result<> write(const Record& record);
-    // Nothing: nobody has written to it. EBADMSG.
+    // Returns nothing if no record was written yet. Fails with EBADMSG or ENOTSUP.
     template <typename Record>
     [[nodiscard]] Result<std::optional<Record>> read();
 
-    // From now on last_seen() is now; a loss of power may set it back by some seconds.
+    // Sets last_seen() to now. A loss of power may set it back by some seconds.
     void touch() const;
     [[nodiscard]] std::int64_t last_seen() const; // seconds since the epoch
 
@@ -48,8 +52,8 @@ private:
 
     UniqueFd fd_;
     std::string path_;
-    std::uint64_t sequence_ = 0; // of the newest record
-    std::size_t slot_ = 1;       // its place
+    std::uint64_t sequence_ = 0; // sequence of the newest record
+    std::size_t slot_ = 1;       // slot of the newest record
 };
 
 } // namespace rpmem::target
