@@ -21,12 +21,12 @@ struct MediumFailure {
 // Keeps the first failure of the medium of a pool. Thread-safe. code() costs one load.
 class FailureLatch {
 public:
-    // 0 if there is none.
+    // Returns 0 if there is no failure.
     [[nodiscard]] int code() const { return code_.load(std::memory_order_acquire); }
     void set(const std::string& part, std::uint64_t offset, std::uint64_t length, int code);
-    // The file of PART ends at OFFSET, LENGTH bytes before the end of its mapping.
+    // Records that the file of PART ends at OFFSET, LENGTH bytes before the end of its mapping.
     void set_truncated(const std::string& part, std::uint64_t offset, std::uint64_t length);
-    // The file of PART has no name any more.
+    // Records that the file of PART has no name any more.
     void set_removed(const std::string& part);
     void set(MediumFailure failure);
     [[nodiscard]] std::optional<MediumFailure> failure() const;

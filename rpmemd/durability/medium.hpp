@@ -20,9 +20,10 @@ namespace rpmem::target {
 
 class OverlappingSyncs;
 
-// The mappings are the caller's; they must outlive this. The calls that make ranges durable return
-// 0 or a positive errno value, and may run in parallel. Once one has failed, all others fail, too,
-// and ask nothing of the medium any more: see rpmemd/durability/overlapping_syncs.hpp.
+// The mappings belong to the caller and must outlive this. persist() and deep_persist() return 0 or
+// a positive errno value, and may run in parallel. After a failure, every msync(2) and deep flush
+// fails without a request to the medium: see rpmemd/durability/overlapping_syncs.hpp. persist() on
+// persistent memory never fails; check failure_code().
 class Medium {
 public:
     Medium();
@@ -39,21 +40,21 @@ public:
 
     [[nodiscard]] bool is_pmem() const { return all_pmem_; } // no part needs msync(2)
     [[nodiscard]] int persist(std::byte* address, std::size_t size) const;
-    // Past the caches of the platform, as far as software can ask for it. If the device offers
-    // nothing deeper than persist(), or not to this user, that is all.
+    // Like persist(), but also flushes the buffers of the platform, if the device supports that and
+    // this user may request it.
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
 
-    // For others that sync the file of the part that was added as number PART: its headers.
+    // The syncs of part number PART, for whoever writes its header.
     [[nodiscard]] OverlappingSyncs& syncs_of(std::size_t part) const {
         return *ranges_[part].syncs;
     }
-    // Of the first call that failed, whoever made it. The code alone costs one load.
+    // The first failure, also one that look_at_files() found. failure_code() costs one load.
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
     [[nodiscard]] std::string failure_text() const;
-    // A file that is shorter than its mapping is a failure, too. The kernel tells a thread that
-    // touches the memory; one that lets the kernel copy from it, as libfabric does, sees only that
-    // a connection ends. So is a file that has lost its last name: nobody can open it again.
+    // Records a file that was truncated or has lost its last name as a failure. The kernel sends a
+    // signal only to a thread that touches truncated memory. If libfabric lets the kernel copy from
+    // it, only a connection ends. A file without a name can never be opened again.
     void look_at_files() const;
     [[nodiscard]] std::vector<PartInMemory> parts() const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The syncs of one part that are under way. Linux tells a failed write of the page cache once for
-// each open file, to any one of the syncs that wait for it. All syncs of a part use the same open
-// file. So the success of one sync says nothing while another one of the same part is under way:
-// that one may be told of the pages of the first.
+// The syncs of one part that are in progress. Linux reports a failed write-back once for each open
+// file, to any one of the syncs that wait for it. All syncs of a part use the same open file. So
+// the success of a sync means nothing while another one of the same part is in progress, because
+// that one may receive the error of the first.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -18,16 +18,17 @@ namespace rpmem::target {
 
 class OverlappingSyncs {
 public:
-    // LATCH is that of the pool, and must outlive this.
+    // LATCH belongs to the pool and must outlive this.
     OverlappingSyncs(FailureLatch& latch, std::string part)
         : latch_(latch), part_(std::move(part)) {}
     OverlappingSyncs(const OverlappingSyncs&) = delete;
     OverlappingSyncs& operator=(const OverlappingSyncs&) = delete;
 
     // Calls SYNC, which makes LENGTH bytes at OFFSET of the part durable and returns 0 or a
-    // positive errno value. Returns 0 if it succeeded, and so did every other sync of this part
-    // that overlapped it in time: then what it made durable may be acknowledged. Else returns an
-    // errno value, now and whenever it is called again, and SYNC is not called any more.
+    // positive errno value. Returns 0 if SYNC and every sync of this part that overlapped it
+    // succeeded. Only then may the bytes be acknowledged. Otherwise returns the first failure of
+    // the pool, now and in all later calls, which do not call SYNC any more. The failure is
+    // ETIMEDOUT if an overlapping sync does not return.
     template <typename Sync>
     [[nodiscard]] int run(std::uint64_t offset, std::uint64_t length, Sync sync) {
         if (const int failed = latch_.code(); failed != 0)
@@ -36,7 +37,8 @@ public:
         int code = 0;
         try {
             code = sync();
-        } catch (...) { // no memory: this sync tells of no page, and nobody shall wait for it
+        } catch (
+            ...) { // no memory: this sync reports no error of a page, so nobody may wait for it
             static_cast<void>(leave(slot));
             throw;
         }
@@ -48,16 +50,16 @@ public:
     }
 
 private:
-    // Of one sync at a time. The number is odd while it is under way.
+    // The number is odd while a sync is in progress.
     struct alignas(cache_line) Slot {
         std::atomic<std::uint32_t> number = 0;
         std::atomic<std::uint32_t> waiters = 0;
     };
-    // More syncs than this are not under way at a time: the next one waits.
+    // Maximum number of syncs in progress. Further ones wait.
     static constexpr std::size_t max_at_a_time = 64;
 
     Slot& enter();
-    bool leave(Slot& slot); // true: others are under way
+    bool leave(Slot& slot); // returns whether others are in progress
     void wait_for_others(std::uint64_t offset, std::uint64_t length);
 
     FailureLatch& latch_;

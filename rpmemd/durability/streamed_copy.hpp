@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to persistent memory with non-temporal stores if a power failure loses the processor
-// caches. The data needs no flush afterwards.
+// Copies to persistent memory past the processor caches, where libpmem does that. The data needs
+// end_streams(), but no flush.
 #pragma once
 
 #include <cstddef>

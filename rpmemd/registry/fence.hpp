@@ -13,10 +13,10 @@ namespace rpmem::target {
 // A killed daemon exits within this time, unless the kernel waits for a medium or a device.
 inline constexpr std::chrono::seconds fence_time(5);
 
-// Kills the process that holds the lock of FILE and waits for its exit. Returns at once if the file
-// is not locked. The kernel names the process, so a compromised daemon cannot name another one.
-// Fails with EBUSY if the process still exists after WITHIN, or if exclusive_holder() cannot find
-// it.
+// Kills the process that holds the lock of FILE and waits for its exit. Returns at once if no other
+// process holds it. The kernel names the process, so a compromised daemon cannot name another one.
+// Fails with EACCES if this user may not signal the process, and with EBUSY if it still exists
+// after WITHIN or exclusive_holder() cannot find it.
 [[nodiscard]] Result<> fence(const StateDirectory& directory, const StateFile& file,
                              std::chrono::milliseconds within = fence_time);
 

@@ -13,7 +13,8 @@ namespace rpmem::target {
 
 // Returns the process that holds the exclusive lock (flock(2)) of FILE, which is in DIRECTORY, or
 // nothing if there is none. Fails with EBUSY if this process cannot see the holder: it is on
-// another machine or in another container, or /proc is not mounted.
+// another machine or in another container, or /proc is not mounted. FILE and DIRECTORY must not
+// hold a lock of the caller, because this function locks and unlocks both.
 [[nodiscard]] Result<std::optional<pid_t>> exclusive_holder(int file, int directory);
 
 } // namespace rpmem::target

@@ -26,16 +26,17 @@ public:
         : attribute_(attribute), directory_(directory), first_part_(std::move(first_part)),
           access_(access) {}
 
-    // Returns nothing if the pool has no record. Fails with EINVAL if the record cannot be decoded,
-    // with EACCES if it belongs into state-dir and that cannot be used, and like
-    // PoolAttribute::read().
+    // Returns nothing if the pool has no record. Fails with EINVAL if the attribute cannot be
+    // decoded, and like PoolAttribute::read() except for ENOTSUP. For a record in state-dir it
+    // fails with EBADMSG or ENOTSUP if the file cannot be decoded, with EBUSY if the file stays
+    // locked, and with EACCES if state-dir cannot be used.
     [[nodiscard]] Result<std::optional<PoolRecord>> read();
-    // Writes the record, which is durable on return. Call read() first. Fails with ENOTSUP if the
-    // file system turns out to support no attributes. The record then belongs into state-dir: call
-    // read() and write() again.
+    // Writes the record, which is durable on return. Call read() first. Fails with ENODATA if the
+    // attribute was removed, and with ENOTSUP if the file system supports no attributes. If the
+    // pool had none, later calls use state-dir: call read() and write() again.
     [[nodiscard]] Result<> write(const PoolRecord& record);
 
-    // Call it after the medium has failed: OverlappingSyncs would refuse every further sync.
+    // Makes later writes sync without OverlappingSyncs, which refuses every sync after a failure.
     void sync_alone() { attribute_ = PoolAttribute(attribute_.part()); }
 
     [[nodiscard]] bool is_attribute() const { return in_attribute_; }

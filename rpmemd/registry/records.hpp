@@ -17,7 +17,8 @@
 
 namespace rpmem::target {
 
-inline constexpr std::size_t slot_size = 4096; // every device writes at least half of it atomically
+// A multiple of the blocks of all devices, so that a torn write damages one slot only.
+inline constexpr std::size_t slot_size = 4096;
 inline constexpr std::size_t state_file_size = 2 * slot_size;
 
 // Maximum length of a text for display. Longer ones are cut.
@@ -40,10 +41,11 @@ struct SessionRecord {
     std::uint64_t generation = 0; // see wire::LoginRequest
     InitiatorName initiator;
     std::string pool_set; // for display; empty if the session has no pool yet
-    std::string part;     // path of the first part; empty if it is longer than max_part_path
-    transport::Digest pool_set_key{}; // hash of the path of the pool set
-    std::int64_t since = 0;           // seconds since the epoch
-    bool read_only = false;           // the session does not write
+    std::string part;     // path of the first part; empty without a pool, or if it is too long
+    transport::Digest pool_set_key{}; // hash of the path of the pool set; zeros without a pool
+
+    std::int64_t since = 0; // seconds since the epoch
+    bool read_only = false; // the session does not write
     bool operator==(const SessionRecord&) const = default;
 };
 
@@ -54,16 +56,16 @@ using PoolId = std::array<std::byte, 16>;
 // had no writer. PoolRecordPlace stores it.
 struct PoolRecord {
     PoolId id{};
-    // Number of sessions of generation 0 that have opened the pool for writing. One initiator
-    // writes under one epoch.
+    // Increases with each claim that does not resume an earlier one.
     std::uint64_t epoch = 0;
     Owner owner{}; // owner of the claim
     std::uint64_t generation = 0;
-    InitiatorName initiator{};   // for display; each name has at most max_claim_text bytes
-    transport::Digest parts{};   // hash of the identities of the part files
-    transport::Digest headers{}; // hash of the headers; zeros while they are being changed
-    std::int64_t since = 0;      // start of the claim in seconds since the epoch
-    bool closed = false;         // the claim ended with a successful CLOSE
+    InitiatorName initiator{}; // for display; each name has at most max_claim_text bytes
+    transport::Digest parts{}; // hash of the identities of the part files
+    transport::Digest
+        headers{};          // hash of the headers; zeros during a change, or after one that failed
+    std::int64_t since = 0; // start of the claim in seconds since the epoch
+    bool closed = false;    // the claim ended with a successful CLOSE, or without a write
     // Start of the first claim that was not closed before another one followed, so the pool may
     // lack writes. Later closes do not clear it. 0 if there is no such claim.
     std::int64_t behind_since = 0;
@@ -81,8 +83,8 @@ inline constexpr std::size_t max_part_path = 1024;
 
 // Returns the value of the extended attribute.
 [[nodiscard]] Result<std::string> encode_attribute(const PoolRecord& record);
-// Fails with EBADMSG if VALUE is damaged, and with ENOTSUP if a later version wrote it: this
-// version would lose the fields that it does not know.
+// Fails with EBADMSG if VALUE is damaged or has an earlier format. Fails with ENOTSUP if it has a
+// later one, whose fields this version would lose.
 [[nodiscard]] Result<PoolRecord> decode_attribute(std::string_view value);
 
 using Slot = std::array<char, slot_size>;

@@ -47,7 +47,7 @@ struct SessionIdentity {
 struct PoolUse {
     std::filesystem::path pool_set; // absolute
     std::vector<PartIdentity> parts;
-    // Of the first part, which must stay open while the session has the pool.
+    // The attribute of the first part, which must stay open while the session has the pool.
     PoolAttribute attribute;
     std::vector<PoolHeader> headers; // see Pool::lasting_headers()
     bool created = false;
@@ -65,21 +65,23 @@ public:
     Registration(std::filesystem::path state_dir, bool read_only, Log log)
         : state_dir_(std::move(state_dir)), read_only_(read_only), log_(std::move(log)) {}
 
-    // Call it once, before take_up(). A generation above 0 ends the sessions of earlier
-    // generations. Fails with EACCES if state-dir cannot be used, which a generation above 0 needs,
-    // and with EBUSY like fence() or if a later generation exists.
+    // Call it once, before take_up(). A generation above 0 that may write ends the earlier sessions
+    // of its owner. It fails with EACCES if state-dir cannot be used, with EBUSY if a later
+    // generation is alive, and like fence(). Other sessions are served without state-dir.
     Result<> enter(SessionIdentity identity);
     [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
     // Call it after the parts are locked, and before the response to OPEN or CREATE. Stores the
-    // claim of a session that may write, durable on return. Fails with ESTALE if the pool is not as
-    // the earlier generation left it, and like PoolRecordPlace.
+    // claim of a session that may write, durable on return, and then fails like PoolRecordPlace.
+    // Fails with ESTALE if a session that resumes does not find the pool as the earlier generation
+    // left it. A session that only reads logs and ignores a record that it cannot read.
     Result<> take_up(const PoolUse& use);
     // Call them before and after a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
-    // Restores the earlier record, because this session cannot have written. Does nothing if
-    // headers were changed. The parts must still be locked. medium_failed() may follow.
+    // Call it only if this session cannot have written. Restores the earlier record. If there was
+    // none, stores this claim as closed. Does nothing after before_change(). The parts must still
+    // be locked. medium_failed() may follow.
     void give_back();
     // Marks the claim as closed. Everything must be durable, and the parts still locked. Otherwise
     // the next session could open the pool before the record is written.

@@ -28,7 +28,7 @@ struct LiveSession {
 [[nodiscard]] Result<StateFile> make_session_file(const StateDirectory& directory,
                                                   const SessionRecord& record);
 
-// Returns the sessions of other daemons. Removes the files of ended sessions. Files that cannot be
+// Returns all live sessions. Removes the files of ended ones. Files that cannot be
 // read are logged and skipped.
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
@@ -47,7 +47,7 @@ inline constexpr std::size_t max_removed = 1000; // takes about 10 ms
 // Returns a time for display: "2026-01-31 12:00:00 UTC".
 [[nodiscard]] std::string describe_time(std::int64_t seconds);
 
-// Returns "user U on host H (ADDRESS)", without the parts that are unknown.
+// Returns "user U on host H (ADDRESS)". An empty part becomes "unknown".
 [[nodiscard]] std::string describe(const InitiatorName& initiator);
 
 } // namespace rpmem::target

@@ -14,14 +14,15 @@ namespace rpmem::target {
 
 class StateDirectory {
 public:
-    // Opens the absolute PATH. Creates it and missing directories above it for this user only.
-    // Fails with EACCES if it belongs to another user, or if others may write to it or to a
-    // directory above it.
+    // Opens the absolute PATH. Creates up to 3 missing directories for this user only. Fails with
+    // EINVAL if PATH is relative, with ENOENT if more are missing, and with EACCES if others own it
+    // or may write to it, or to a directory above it that is not sticky.
     [[nodiscard]] static Result<StateDirectory> open(const std::filesystem::path& path);
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::string path_of(const std::string& name) const { return path_ / name; }
-    // Returns the names of files that begin with PREFIX: at most max_listed, unsorted.
+    // Returns the names of files that begin with PREFIX: at most max_listed, unsorted, and none if
+    // the directory cannot be read.
     [[nodiscard]] std::vector<std::string> names(std::string_view prefix) const;
     // Makes created and removed names durable.
     [[nodiscard]] Result<> sync() const;

@@ -25,17 +25,18 @@ public:
     [[nodiscard]] static Result<StateFile> open(const StateDirectory& directory,
                                                 const std::string& name);
 
-    // Locks the file until this object or the process ends. Returns false if another process has
-    // locked it.
+    // Locks the file until this object or the process ends. Returns false if another open file has
+    // locked it, or flock(2) fails.
     [[nodiscard]] bool lock() const;
-    // Returns whether the file is unlocked. If it is, no process can lock it exclusively until this
-    // object ends.
+    // Takes a shared lock until this object ends. Returns false if another open file has the
+    // exclusive lock, or flock(2) fails.
     [[nodiscard]] bool is_unlocked() const;
     [[nodiscard]] int fd() const { return fd_.get(); }
     // Returns whether NAME still refers to this file.
     [[nodiscard]] bool is_at(const StateDirectory& directory, const std::string& name) const;
 
-    // Writes RECORD, which is durable on return. On failure a reader may find the record before.
+    // Writes RECORD, which is durable on return. After open(), call read() first. On failure a
+    // reader may find the previous record.
     template <typename Record>
     [[nodiscard]] Result<> write(const Record& record);
     // Returns nothing if no record was written yet. Fails with EBADMSG or ENOTSUP.
