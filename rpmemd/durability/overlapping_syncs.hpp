@@ -37,8 +37,7 @@ public:
         int code = 0;
         try {
             code = sync();
-        } catch (
-            ...) { // no memory: this sync reports no error of a page, so nobody may wait for it
+        } catch (...) { // out of memory; nobody may wait for this sync
             static_cast<void>(leave(slot));
             throw;
         }

@@ -43,9 +43,8 @@ struct SessionRecord {
     std::string pool_set; // for display; empty if the session has no pool yet
     std::string part;     // path of the first part; empty without a pool, or if it is too long
     transport::Digest pool_set_key{}; // hash of the path of the pool set; zeros without a pool
-
-    std::int64_t since = 0; // seconds since the epoch
-    bool read_only = false; // the session does not write
+    std::int64_t since = 0;           // seconds since the epoch
+    bool read_only = false;           // the session does not write
     bool operator==(const SessionRecord&) const = default;
 };
 
@@ -62,10 +61,9 @@ struct PoolRecord {
     std::uint64_t generation = 0;
     InitiatorName initiator{}; // for display; each name has at most max_claim_text bytes
     transport::Digest parts{}; // hash of the identities of the part files
-    transport::Digest
-        headers{};          // hash of the headers; zeros during a change, or after one that failed
-    std::int64_t since = 0; // start of the claim in seconds since the epoch
-    bool closed = false;    // the claim ended with a successful CLOSE, or without a write
+    transport::Digest headers{}; // hash of the headers; zeros during a change or if it failed
+    std::int64_t since = 0;      // start of the claim in seconds since the epoch
+    bool closed = false;         // the claim ended with a successful CLOSE, or without a write
     // Start of the first claim that was not closed before another one followed, so the pool may
     // lack writes. Later closes do not clear it. 0 if there is no such claim.
     std::int64_t behind_since = 0;
