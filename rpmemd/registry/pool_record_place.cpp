@@ -54,7 +54,7 @@ Result<> PoolRecordPlace::write(const PoolRecord& record) {
     if (!in_attribute_)
         return write_file(record);
     RPMEM_ASSIGN(std::string value, encode_attribute(record));
-    const auto written = attribute_.write(value, value_);
+    auto written = attribute_.write(value, value_);
     if (written)
         value_ = std::move(value);
     else if (written.error().code == ENOTSUP && !value_)
