@@ -157,7 +157,8 @@ int MaskedSecret::copies() const {
 
 // rpmem_open() copies it from the relay to the library: what both have gone through is wiped, and
 // so is the buffer in which libssh2 decrypts. There the hello lies behind an error text, if both
-// come at once, as to a process that is stopped, and no later packet overwrites it.
+// come at once, as to a process that is stopped, and no later packet overwrites it. The process is
+// stopped for a time, because nothing reports when sshd has forwarded the hello to its socket.
 TEST_F(Ssh2Session, TheSecretIsInNoCoreFile) {
     const fs::path copy = directory() / "hello";
     const std::string self = std::to_string(::getpid());

@@ -70,6 +70,20 @@ protected:
                                             .pool_set = "pool.set"});
         return opened.has_value();
     }
+    // The medium took a sync of the part after the last write of the record.
+    [[nodiscard]] static bool last_record_is_durable() {
+        bool is_durable = false;
+        std::string part;
+        for (const Event& event : Recorder::instance().events()) {
+            if (event.call == "fsetxattr") {
+                part = event.path;
+                is_durable = false;
+            } else if (event.call == "fsync" && event.path == part && event.code == 0) {
+                is_durable = true;
+            }
+        }
+        return is_durable;
+    }
     // How often the record was written since this was last asked.
     [[nodiscard]] unsigned writes() { return std::exchange(writes_, 0); }
     SessionStatistics no_statistics_{"", log}; // no directory for them
@@ -162,6 +176,7 @@ TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
     EXPECT_EQ(writes(), 2U) << "what was there before, and the failure";
     const PoolRecord left = value_of(decode_attribute(record().value()));
     EXPECT_TRUE(test::contains(left.failure, "part1")) << left.failure;
+    EXPECT_TRUE(last_record_is_durable());
     start();
     Recorder::instance().reset();
     ASSERT_TRUE(opens());
