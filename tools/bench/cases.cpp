@@ -72,13 +72,10 @@ class Cases {
 public:
     Cases(const Options& options, int limits) : options_(options), limits_(limits) {}
 
-    // The report, if options want it as a page.
-    Result<Json> run() {
+    Result<> run() {
         register_wanted();
-        Json report;
-        benchmark::RunSpecifiedBenchmarks(make_report(options_, report).get());
-        RPMEM_TRY(std::move(outcome_));
-        return report;
+        benchmark::RunSpecifiedBenchmarks(make_report(options_).get());
+        return std::move(outcome_);
     }
 
 private:
@@ -258,6 +255,6 @@ private:
 
 } // namespace
 
-Result<Json> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
+Result<> run_cases(const Options& options, int limits) { return Cases(options, limits).run(); }
 
 } // namespace rpmem::bench

@@ -10,8 +10,8 @@
 namespace rpmem::bench {
 
 // Measures and reports the wanted cases. LIMITS: the socket to those of the network; -1 if there
-// are none. The first error ends the run. The report, if options want a page of it.
-[[nodiscard]] Result<Json> run_cases(const Options& options, int limits);
+// are none. The first error ends the run.
+[[nodiscard]] Result<> run_cases(const Options& options, int limits);
 
 // The preset --table: the results, their limits, and whether they are within them. Runs this
 // program once for each group of rows, because settings are read once. The exit status.

@@ -3,8 +3,6 @@
 #include "common/base/program_output.hpp"
 #include "tools/bench/cases.hpp"
 #include "tools/bench/limits.hpp"
-#include "tools/bench/measured.hpp"
-#include "tools/bench/page.hpp"
 #include "tools/bench/processes.hpp"
 
 #include <fmt/format.h>
@@ -48,19 +46,7 @@ Result<> run(const Options& options, char** argv) {
     if (!limits)
         fmt::print(stderr, "rpmem-bench: note: no limits of the network to {}: {}\n",
                    options.target, limits.error().text);
-    RPMEM_ASSIGN(const Json report, run_cases(options, limits ? limits->socket.get() : -1));
-    return options.report.empty() ? Result<>() : write_page(options, report);
-}
-
-// Reports a page that cannot be written before it measures anything.
-Result<> run_or_convert(const Options& options, char** argv) {
-    if (options.report.empty())
-        return run(options, argv);
-    RPMEM_TRY(prepare_page(options));
-    if (options.from.empty())
-        return run(options, argv);
-    RPMEM_ASSIGN(const Json report, read_report(options.from));
-    return write_page(options, report);
+    return run_cases(options, limits ? limits->socket.get() : -1);
 }
 
 int start(int argc, char** argv) {
@@ -77,7 +63,7 @@ int start(int argc, char** argv) {
     }
     if (options.table)
         return run_table(options);
-    const Result<> done = run_or_convert(options, argv);
+    const Result<> done = run(options, argv);
     if (done)
         return EXIT_SUCCESS;
     fmt::print(stderr, "rpmem-bench: {}\n", done.error().text);

@@ -69,15 +69,6 @@ void add_others(CLI::App& app, Options& options) {
                  "RPMEM_TLS=require, and --tls=on for the daemon: all lanes are encrypted");
     app.add_flag("--json", options.json, "print JSON instead of a table")
         ->excludes(app.get_option("--table"));
-    CLI::Option* const wanted =
-        app.add_option("--report", options.report, "write a page with plots (HTML) to this file")
-            ->excludes(app.get_option("--table"));
-    app.add_option("--from", options.from,
-                   "of that report of --json make the page, and measure nothing")
-        ->needs(wanted);
-    app.add_option("--against", options.against,
-                   "another report of --json, with which the page compares")
-        ->needs(wanted);
     app.add_flag("--show-pool-size", options.show_pool_size,
                  "print how many bytes the pool has with these options, and exit");
     app.set_version_flag("--version,-V", describe_version("rpmem-bench"));
@@ -111,7 +102,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
         app.parse(argc, argv);
         if (options.cases.empty() && !options.table)
             options.cases = all_cases();
-        if (options.pool_set.empty() && !options.show_pool_size && options.from.empty())
+        if (options.pool_set.empty() && !options.show_pool_size)
             throw CLI::RequiredError("TARGET and POOL_SET");
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;

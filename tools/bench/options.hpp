@@ -27,9 +27,6 @@ struct Options {
     unsigned milliseconds = 10; // about, of one measurement in one round
     std::string medium;         // a file on the target; empty: raw TCP copies to memory
     std::string answer_program; // rpmem-bench on the target; empty: the path that it has here
-    std::string report;         // the file of --report; empty: none
-    std::string from;           // a report of --json; empty: the page is of this run
-    std::string against;        // another one, to compare with; empty: none
     bool table = false;
     bool no_spin = false;
     bool tls = false;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <sstream>
 #include <string_view>
 
 namespace rpmem::bench {
@@ -56,21 +55,19 @@ void narrow(Run& run) {
 
 class Report : public benchmark::BenchmarkReporter {
 public:
-    Report(const Options& options, Json& report) : options_(options), report_(report) {
+    explicit Report(const Options& options) : options_(options) {
         if (options.json)
             inner_ = std::make_unique<benchmark::JSONReporter>();
         else
             inner_ = std::make_unique<benchmark::ConsoleReporter>(
                 benchmark::ConsoleReporter::OO_Tabular);
-        for_page_.SetOutputStream(&json_);
-        for_page_.SetErrorStream(&std::cerr);
     }
 
     bool ReportContext(const Context& context) override {
         Context narrower = context;
         narrower.name_field_width = sizeof("persist/relaxed/1048576/lanes:1024_median");
         inner_->SetErrorStream(&std::cout); // its facts about the machine
-        return inner_->ReportContext(narrower) && for_page_.ReportContext(context);
+        return inner_->ReportContext(narrower);
     }
 
     void ReportRuns(const std::vector<Run>& runs) override {
@@ -80,7 +77,6 @@ public:
                 (run.repetitions == 1 || run.aggregate_name == "median")) {
                 Run completed = run;
                 complete(completed, runs);
-                for_page_.ReportRuns({completed});
                 if (!options_.json)
                     narrow(completed);
                 inner_->ReportRuns({completed});
@@ -88,26 +84,18 @@ public:
         inner_->GetOutputStream().flush();
     }
 
-    void Finalize() override {
-        inner_->Finalize();
-        for_page_.Finalize();
-        if (!options_.report.empty())
-            report_ = Json::parse(json_.str(), nullptr, false);
-    }
+    void Finalize() override { inner_->Finalize(); }
 
 private:
     const Options& options_;
-    Json& report_;
     std::unique_ptr<BenchmarkReporter> inner_;
-    std::ostringstream json_;
-    benchmark::JSONReporter for_page_;
 };
 
 } // namespace
 
-std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options, Json& report) {
+std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options) {
     describe_run(options);
-    return std::make_unique<Report>(options, report);
+    return std::make_unique<Report>(options);
 }
 
 } // namespace rpmem::bench

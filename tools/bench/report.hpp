@@ -2,7 +2,6 @@
 // Google Benchmark's report of the cases, as a table or as JSON.
 #pragma once
 
-#include "tools/bench/messages.hpp"
 #include "tools/bench/options.hpp"
 
 #include <benchmark/benchmark.h>
@@ -12,8 +11,7 @@
 namespace rpmem::bench {
 
 // Of all that Google Benchmark makes of the rounds of a case it reports the median, and beside it
-// the best of them. If options want a page, it is put into REPORT as well.
-[[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options,
-                                                                        Json& report);
+// the best of them.
+[[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> make_report(const Options& options);
 
 } // namespace rpmem::bench
