@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# other_release.sh SOURCES [CTEST-OPTION...]: tools/test in the other release of Debian that is supported: in
-# Debian 13 on Debian 12, and the other way round. As root; .ci/run calls it. It fails where a library, a
-# compiler or a program of that release is not what the sources expect.
+# other_release.sh SOURCES PRESET [CTEST-OPTION...]: builds and tests SOURCES in the other release of Debian that is
+# supported: in Debian 13 on Debian 12, and the other way round. As root. It fails where a library, a compiler
+# or a program of that release is not what the sources expect.
 #
 # The other Debian, its packages and its ccache stay in ~/.cache/rpmem (XDG_CACHE_HOME), so that the next run
 # compiles only what has changed. Remove that directory to begin anew.
@@ -10,8 +10,8 @@ set -eu -o pipefail
 # shellcheck source=tests/packaging/bare_debian.sh
 . "${0%/*}/bare_debian.sh"
 
-sources=$1
-shift
+sources=$1 preset=$2
+shift 2
 case $VERSION_CODENAME in
 bookworm) release=trixie ;;
 *) release=bookworm ;;
@@ -43,14 +43,12 @@ copy_sources() {
 copy_sources
 echo "Debian $(cat "$root/etc/debian_version") in $root"
 in_root bash -c "apt-get -qq update" || echo "the package index could not be renewed"
-# Neither optimised nor with debug information: the other build of CI has both.
-in_root env CI=true HOME=/root CXXFLAGS="-g0" CFLAGS="-g0" bash -c 'cd /root/librpmem && . tools/support.sh &&
-    install_packages run test && configure release -DRPMEM_BUILD_TESTS=ON -DCMAKE_BUILD_TYPE=Debug \
-        -DCMAKE_CXX_FLAGS_DEBUG= -DCMAKE_C_FLAGS_DEBUG= && build release' >"$work/log" 2>&1 ||
+in_root env CI=true HOME=/root bash -c 'cd /root/librpmem && . tools/support.sh && install_packages run test &&
+    configure "$1" -DRPMEM_BUILD_TESTS=ON && build "$1"' bash "$preset" >"$work/log" 2>&1 ||
     { tail -n 100 "$work/log"; fault "the build failed in Debian $release"; }
 echo "built in $SECONDS s"
 # shellcheck disable=SC2016 # for the other shell
-in_root --net env CI=true HOME=/root RPMEM_TEST_JOBS="${RPMEM_TEST_JOBS:-}" bash -c 'cd /root/librpmem && exec ctest --preset release \
-    --output-on-failure --no-tests=error --parallel "${RPMEM_TEST_JOBS:-6}" "$@"' bash "$@" ||
-    fault "tests failed in Debian $release"
+in_root --net env CI=true HOME=/root RPMEM_TEST_JOBS="${RPMEM_TEST_JOBS:-}" bash -c 'cd /root/librpmem && preset=$1 && shift &&
+    exec ctest --preset "$preset" --output-on-failure --no-tests=error --parallel "${RPMEM_TEST_JOBS:-6}" "$@"' \
+    bash "$preset" "$@" || fault "tests failed in Debian $release"
 echo "built and tested in Debian $release in $SECONDS s"
