@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What leads from a pool to its copy on the target, and is lost as a whole: the session, what
-// watches it, and the lanes. NVMe over Fabrics calls the same an association.
+// The connection of a pool to its replica on the target: the session, its monitor and the lanes.
+// They are lost together. NVMe over Fabrics calls this an association. Association::become()
+// changes the state:
 //
-//   logged in  -> half made  create(): the target has made the pool
-//   logged in  -> opened     open()
-//   half made  -> in use     keep(); until then the target is asked to undo create()
+//   logged in  -> half made  create() has succeeded: the target has created the pool
+//   logged in  -> opened     open() has succeeded
+//   half made  -> in use     keep(); before it, the destructor asks the target to remove the pool
 //   opened     -> in use     keep()
 #pragma once
 
@@ -31,25 +32,25 @@ struct PoolArguments {
     std::string pool_set;
     std::byte* address;
     std::size_t size;
-    unsigned lanes;      // wanted
-    std::string command; // that starts the daemon
+    unsigned lanes;      // number that the application asked for
+    std::string command; // remote command that starts rpmemd
 };
 
-// For the log.
+// Facts for the log.
 struct AssociationFacts {
-    std::vector<std::string> notes;    // how the memory is used
-    std::vector<std::string> warnings; // at level warning
-    std::vector<std::string> notices;  // of the target, at level error: the user must learn of them
-    std::string description;           // provider and device; and if it is not RDMA, why not
-    bool misses_device = false; // the user names RDMA devices, and the description leads elsewhere
+    std::vector<std::string> notes;    // about registered memory; logged at level info
+    std::vector<std::string> warnings; // logged at level warning
+    std::vector<std::string> notices;  // from the target; logged at level error, the default level
+    std::string description;           // provider and device, and why it is not RDMA
+    bool misses_device = false;        // RPMEM_DEVICE is set, but the lanes do not use RDMA
 };
 
-// Of a session that may not be the first one.
+// The default values are those of a first session.
 struct LoginTerms {
     std::uint64_t generation = 0;
-    // The key of the first one, if this one takes over its pool.
+    // The takeover key of generation 0, if this session takes over its pool. Otherwise null.
     const transport::Secret* takeover = nullptr;
-    // When it is given up unless it is connected; nothing: only the settings bound each step.
+    // For log_in(), open() and connect() together. Without it, only the settings bound each step.
     std::optional<Deadline> deadline{};
 };
 
@@ -63,38 +64,41 @@ public:
 
     Result<wire::CreateResponse> create(const rpmem_pool_attr& attributes);
     Result<wire::OpenResponse> open();
-    // The first lane, or all of them. IN_BAND is of the response.
+    // Connects the first lane, or all lanes to a target of protocol 0.1. IN_BAND comes from the
+    // response to CREATE or OPEN.
     Result<> connect(const wire::InBandAttributes& in_band);
-    // The application has the pool now. Until then, what was created is undone with this.
+    // Call it when the application has the pool. Without it, the destructor removes a created pool.
     void keep() noexcept { become(State::in_use); }
-    // Once, before connect(): see Session::takeover_key().
+    // Call it before connect(), and only if can_resume(). See Session::takeover_key().
     Result<transport::Secret> takeover_key() const { return session_->takeover_key(); }
 
     [[nodiscard]] const std::string& host() const { return host_; }
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
-    // From the login on, until it was connected.
+    // Returns the time from the start of log_in() to the end of connect().
     [[nodiscard]] std::chrono::milliseconds took() const { return took_; }
-    // Of statistics::ticks(), as measured in that time.
+    // Returns the length of a tick of statistics::ticks(), measured during took().
     [[nodiscard]] double nanoseconds_of_tick() const { return nanoseconds_of_tick_; }
     [[nodiscard]] bool is_read_only() const { return session_->holds(wire::condition_read_only); }
-    // A later generation can take its place.
+    // Whether the target supports a later generation of the session.
     [[nodiscard]] bool can_resume() const { return session_->agreement().resume; }
-    // And the user lets it.
+    // Whether a lost session is replaced. RPMEM_RECONNECT_TIMEOUT=0 turns that off.
     [[nodiscard]] bool can_reconnect() const {
         return can_resume() && settings_.reconnect_timeout.count() > 0;
     }
-    // How long a lane that is lost waits for why.
+    // Returns how long a call that has lost its lane waits for the reason.
     [[nodiscard]] std::chrono::milliseconds explanation_time() const;
     [[nodiscard]] Session& session() { return *session_; }
-    [[nodiscard]] Monitor& monitor() { return *monitor_; } // from connect() on
-    [[nodiscard]] LazyLanes& lanes() { return *lanes_; }   // likewise
-    // Why the session is lost, if that is why ERROR came of connecting a lane.
+    [[nodiscard]] Monitor& monitor() { return *monitor_; } // only after connect()
+    [[nodiscard]] LazyLanes& lanes() { return *lanes_; }   // only after connect()
+    // ERROR is the failure to connect a lane. Returns the reason of the loss if the session is
+    // lost. Waits for explanation_time() if ERROR may be the first sign of a loss.
     [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
-    // Ends the lanes, and has the target close the pool. Nothing else may be done then.
+    // Ends the lanes and asks the target to close the pool. No lane may be used afterwards.
     Result<> close();
-    // It is lost, and another takes its place. Its lanes stay until their users have left them.
+    // Ends the session of a lost association that another one replaces. The lanes remain until
+    // their users have released them.
     void cut();
-    // In a child made by fork(2).
+    // Call it in a child made by fork(2). Async-signal-safe.
     void release_in_child();
 
 private:
@@ -103,7 +107,7 @@ private:
     Association(const PoolArguments& arguments, const Settings& settings,
                 std::optional<Deadline> deadline)
         : arguments_(arguments), settings_(settings), deadline_(deadline) {}
-    // How long the next step may take.
+    // Returns the time until the deadline, at least 1 ms.
     [[nodiscard]] std::chrono::milliseconds rest() const;
     [[nodiscard]] std::chrono::milliseconds login_time() const {
         return std::min(settings_.connect_timeout, rest());
@@ -119,19 +123,19 @@ private:
     PoolArguments arguments_;
     Settings settings_;
     const statistics::Moment began_ = statistics::moment();
-    std::optional<Deadline> deadline_; // until it is connected
+    std::optional<Deadline> deadline_; // of log_in() to connect()
     std::chrono::milliseconds took_{};
     double nanoseconds_of_tick_ = 1;
     State state_ = State::logged_in;
     std::string host_;
     AssociationFacts facts_;
-    std::unique_ptr<Route> route_; // until the lanes are connected
+    std::unique_ptr<Route> route_; // null once the lanes are connected
     std::optional<ProviderChoice> choice_;
-    unsigned lane_count_ = 0;     // to ask for
-    std::size_t inline_size_ = 0; // bytes in a message, over fabrics
+    unsigned lane_count_ = 0;     // number to request
+    std::size_t inline_size_ = 0; // over libfabric: bytes of data in a message
     std::unique_ptr<Session> session_;
     std::unique_ptr<Monitor> monitor_;
-    std::unique_ptr<LazyLanes> lanes_; // they use the monitor's descriptor: goes first
+    std::unique_ptr<LazyLanes> lanes_; // destroyed before the monitor, whose descriptor they use
 };
 
 } // namespace rpmem::initiator

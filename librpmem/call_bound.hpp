@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bound of one call of the API on the time that lost sessions cost it: promise 5 of
-// docs/reliability.md. A call that meets no loss never starts it. Whatever a call waits for after
-// a loss gets what is left of it.
+// Bounds the time that one call of the API spends on lost sessions: promise 5 of
+// docs/reliability.md. The time starts at the first loss. Every later wait of the call gets at most
+// what is left of it.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -15,8 +15,8 @@
 namespace rpmem::initiator {
 
 struct CallTimes {
-    std::chrono::milliseconds reconnecting; // RPMEM_RECONNECT_TIMEOUT, or that of rpmem_close()
-    std::chrono::milliseconds one_try;      // the maximum, up to the first acknowledged range
+    std::chrono::milliseconds reconnecting; // RPMEM_RECONNECT_TIMEOUT or that of rpmem_close()
+    std::chrono::milliseconds one_try;      // maximum of an attempt, up to the first ack
     std::chrono::milliseconds first_pause;  // RPMEM_RECONNECT_DELAY
 };
 
@@ -25,7 +25,8 @@ public:
     using Clock = Deadline::Clock;
     using milliseconds = std::chrono::milliseconds;
 
-    // A session is lost because of CAUSE. Only the first loss starts the time. SPENT counts, too.
+    // Starts the time after a loss with this CAUSE, unless it has started already. SPENT is the
+    // part of it that the call has used before.
     void begin(const CallTimes& times, const std::string& cause, milliseconds spent = {}) {
         if (begun_)
             return;
@@ -36,10 +37,10 @@ public:
                        .pause = times.first_pause,
                        .cause = cause};
     }
-    // A range of the call was acknowledged: the next loss starts the time anew.
+    // Call it when a range of the call was acknowledged. The next loss starts the full time again.
     void renew() { begun_.reset(); }
-    // The same if the call's operation got further than it did in any session before. Without the
-    // comparison, a session that always dies at the same place would be made for ever.
+    // Like renew(), but only if the operation has progressed further than in any session before.
+    // Otherwise a call whose sessions always fail at the same place would reconnect for ever.
     void renew_beyond(std::uint64_t acknowledged) {
         if (acknowledged > max_acknowledged_)
             renew();
@@ -50,21 +51,21 @@ public:
     [[nodiscard]] Clock::time_point began() const { return begun_->began; }
     [[nodiscard]] const std::string& first_cause() const { return begun_->cause; }
     [[nodiscard]] unsigned tries() const { return begun_->tries; }
-    // Sessions that came up, and were lost before they had acknowledged a range of the call.
+    // Returns the number of sessions since then. The call has not progressed in any of them.
     [[nodiscard]] unsigned sessions() const { return begun_->sessions; }
     void count_session() { ++begun_->sessions; }
 
-    // One try begins at the deadline or later: a process that was stopped until then (SIGSTOP)
-    // has it in any case.
+    // Whether another attempt may start. One attempt may start after the deadline, so that a
+    // process that was stopped until then (SIGSTOP) gets one.
     [[nodiscard]] bool may_try() const { return !begun_->is_last; }
-    // Returns the maximum time of the try that begins now.
+    // Counts an attempt, and returns its maximum time.
     milliseconds start_try() {
         ++begun_->tries;
         extend_if_passed();
         return limit(begun_->one_try);
     }
-    // For a call that waits for the tries of another one: returns false if it has waited for as
-    // long as its own tries would have taken.
+    // For a call that waits for the attempts of another call. Returns false if it has waited as
+    // long as its own attempts would have taken.
     [[nodiscard]] bool may_wait() {
         const bool may = may_try() || Clock::now() < begun_->deadline;
         extend_if_passed();
@@ -72,7 +73,8 @@ public:
     }
     [[nodiscard]] Clock::time_point deadline() const { return begun_->deadline; }
 
-    // Before the next try: none before the first, then twice as long each time, up to MAX.
+    // Returns the pause before the next attempt: 0 before the first one, then first_pause, doubled
+    // each time up to MAX.
     milliseconds next_pause(milliseconds max) {
         if (begun_->tries == 0)
             return milliseconds(0);
@@ -80,13 +82,13 @@ public:
         begun_->pause = std::min(pause * 2, max);
         return pause;
     }
-    // Until the deadline.
+    // Returns the time until the deadline, possibly 0.
     [[nodiscard]] milliseconds left() const {
         const auto left = std::chrono::ceil<milliseconds>(begun_->deadline - Clock::now());
         return std::max(left, milliseconds(0));
     }
 
-    // How long a step may take that takes at most TIME in a call without a loss.
+    // Returns the limit of a step whose limit is TIME in a call without a loss.
     [[nodiscard]] milliseconds limit(milliseconds time) const {
         return begun_ ? std::max(std::min(time, left()), milliseconds(1)) : time;
     }
@@ -108,7 +110,7 @@ private:
         std::string cause;
         unsigned tries = 0;
         unsigned sessions = 0;
-        bool is_last = false; // the last try has begun, and the deadline is its own
+        bool is_last = false; // the last attempt has started, and the deadline is its own
     };
     std::optional<Begun> begun_;
     std::uint64_t max_acknowledged_ = 0;

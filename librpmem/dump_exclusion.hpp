@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the memory of a pool out of core dumps while it is open: see MADV_DONTDUMP in madvise(2).
-// The memory is the application's, so what it has said of it itself stays in force, and afterwards
-// everything is as it was.
+// Excludes the memory of a pool from core dumps while the pool is open, see MADV_DONTDUMP in
+// madvise(2). The memory belongs to the application, so the destructor restores its own choice.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,8 @@ namespace rpmem::initiator {
 
 class DumpExclusion {
 public:
-    // It does nothing if the kernel cannot do this, or cannot undo it.
+    // Does nothing if /proc/self/smaps cannot be read, which has the choice of the application, or
+    // if madvise(2) fails.
     explicit DumpExclusion(std::span<std::byte> memory);
     ~DumpExclusion();
     DumpExclusion(const DumpExclusion&) = delete;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link of a pool to its copy on the target: one association at a time, and a new one after a
-// loss. Link::become() changes the state:
+// The link of a pool to its replica: one association at a time, and a new one after a loss.
+// Link::become() changes the state:
 //
 //   from          | to            | when
-//   connected     | reconnecting  | a call finds the association lost, and may make another one
-//   connected     | failed        | a call finds it lost and may not: RPMEM_RECONNECT_TIMEOUT is 0,
-//                 |               | the target cannot resume sessions, its medium has failed, or it
-//                 |               | is alive and does not answer; or session after session was
-//                 |               | lost before it acknowledged anything (CallBound)
-//   reconnecting  | connected     | the next generation is open
-//   reconnecting  | failed        | the target refused for good, or a call has spent its CallBound
+//   connected     | reconnecting  | a call finds the association lost, and may replace it
+//   connected     | failed        | a call finds it lost, and may not replace it: reconnecting is
+//                 |               | off (RPMEM_RECONNECT_TIMEOUT=0), the target cannot resume
+//                 |               | sessions, its medium has failed, it violated the protocol or is
+//                 |               | alive without answering, or the call has used up its CallBound
+//   reconnecting  | connected     | the association of the next generation is connected
+//   reconnecting  | failed        | the error is permanent, or a call has used up its CallBound
 //
-// A failed link stays failed until the pool is opened again, so that every call reports the same.
+// A failed link stays failed, so that every later call reports the same error.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -35,43 +35,45 @@ namespace rpmem::initiator {
 
 class LinkThread;
 
-// The library's part that all pools share.
+// What all pools of the process share.
 struct PoolServices {
     Log log{};
-    LinkThread* heartbeats = nullptr; // null: none
+    LinkThread* heartbeats = nullptr; // null if no heartbeats are sent
 };
 
 class Link {
 public:
-    // TAKEOVER: of the session of FIRST, if it can be resumed.
+    // TAKEOVER is the takeover key of FIRST, if its session can be resumed.
     Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
          PoolCounters& counters, std::shared_ptr<Association> first,
          std::optional<transport::Secret> takeover);
     ~Link();
-    // From now on the link sends heartbeats, if the target knows them.
+    // Starts heartbeats, if the target supports them.
     Result<> start();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    // Returns the association if it is not known to be lost. Otherwise waits until another one is
-    // there: the first caller makes it. BOUND is the call's. When it is used up, the link fails, so
-    // that every later call fails for the same reason. From any thread.
+    // Returns the association if it is not known to be lost. Otherwise the first caller reconnects,
+    // and the others wait. When BOUND, the bound of the call, is used up, the link fails, and every
+    // later call fails with the same error. Thread-safe.
     Result<std::shared_ptr<Association>> association(CallBound& bound);
-    // Of the first association, before there can be another one: see Association::keep().
+    // Calls Association::keep() of the current association. No other call may be reconnecting.
     void keep() noexcept { seen_by_child_.load()->keep(); }
-    // A lane has sent so many bytes again. From any thread.
+    // Counts BYTES that a lane has replayed. Thread-safe.
     void count_replayed(std::size_t bytes);
-    // From any thread.
+    // Fails with ENOTSUP if the counters have no file to read them from. Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // From now on calls try to reconnect for at most TIME: rpmem_close() has its own limit.
+    // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
     void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
-    // What a call may spend on lost sessions from now on.
+    // Returns how long a call may spend on lost sessions.
     [[nodiscard]] CallTimes times();
-    // RPMEM_RECONNECT_TIMEOUT or the limit of rpmem_close(), with its name, for messages.
+    // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit
+    // of rpmem_close().
     [[nodiscard]] std::string limit() const;
-    // By the thread of the heartbeats, once a second.
+    // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
+    // once a second.
     void beat() noexcept;
-    // In a child made by fork(2).
+    // Call it in a child made by fork(2). Async-signal-safe.
     void release_in_child() { seen_by_child_.load()->release_in_child(); }
 
 private:
@@ -97,27 +99,27 @@ private:
     PoolArguments arguments_;
     Settings settings_;
     PoolServices services_;
-    PoolCounters& counters_;           // their facts change with mutex_ locked
-    LinkThread* heartbeats_ = nullptr; // that knows this link; null: none does
+    PoolCounters& counters_;           // mutex_ guards their facts
+    LinkThread* heartbeats_ = nullptr; // the thread that start() has added this link to, or null
     std::optional<transport::Secret> takeover_;
     std::atomic<std::chrono::milliseconds> max_time_;
-    std::uint64_t generation_ = 0; // of the last try; only whoever reconnects uses it
+    std::uint64_t generation_ = 0; // of the last attempt; used only by the call that reconnects
     unsigned lanes_;
-    std::atomic<Association*> seen_by_child_; // as current_
+    std::atomic<Association*> seen_by_child_; // equals current_; a child must not lock mutex_
 
-    std::mutex mutex_; // the rest
+    std::mutex mutex_; // guards the members below
     std::condition_variable changed_;
     State state_ = State::connected;
     std::shared_ptr<Association> current_;
-    std::optional<Error> failure_; // of State::failed
-    // Of the call that reconnects, for the log.
+    std::optional<Error> failure_; // the reason of State::failed
+    // For the log: the call that reconnects.
     Clock::time_point waiting_since_; // its first loss
-    Clock::time_point logged_;        // the last line
+    Clock::time_point logged_;        // its last log line
     Error last_problem_{};
     std::vector<std::pair<ErrorClass, int>> logged_problems_; // kind and code
 };
 
-// One round of the heartbeats: see LinkThread.
+// A LinkThread::Round that calls Link::beat() for each link.
 void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
 
 } // namespace rpmem::initiator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls a function on all links of this process periodically: the heartbeats. The thread exists
-// only while links exist.
+// A thread that periodically calls a function on all links of this process, to send heartbeats. It
+// exists only while links exist.
 #pragma once
 
 #include "common/base/fork_listener.hpp"
@@ -20,8 +20,8 @@ class Link;
 
 class LinkThread {
 public:
-    // LOCK keeps the links there. A round may release it, and does not use them then; it throws
-    // nothing. Without links, the round is the last one.
+    // LINKS exist while LOCK is held. A round may release LOCK, but must not use LINKS then. It
+    // must not throw. A round without links is the last one of the thread.
     using Round =
         std::function<void(std::span<Link* const> links, std::unique_lock<std::mutex>& lock)>;
 
@@ -31,14 +31,13 @@ public:
     LinkThread(const LinkThread&) = delete;
     LinkThread& operator=(const LinkThread&) = delete;
 
-    // From any thread, as is remove(), which returns when no round uses LINK any more. Fails if
-    // there can be no thread.
+    // Starts the thread for the first link. Fails if it cannot be started. Thread-safe.
     Result<> add(Link& link);
-    // The last one ends the thread.
+    // Returns when no round uses LINK any more. Ends the thread with the last link. Thread-safe.
     void remove(Link& link);
 
 private:
-    // A child made by fork(2) has none of this, and begins anew.
+    // A child made by fork(2) starts with an empty one, because the thread does not exist there.
     struct Shared {
         std::mutex mutex;
         std::condition_variable changed;

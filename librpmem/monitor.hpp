@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Knows whether a session is lost, and why. Where lanes notice by themselves that they have ended,
-// whoever uses the pool looks; otherwise a thread sleeps until the channel ends or a lane does.
+// Detects the loss of a session and its reason. A lane over tcp notices its own end, so the calls
+// of the application check the session. Over libfabric a thread waits for the end of the channel or
+// of a lane. Monitor::become() changes the state of the session:
 //
-// A session, at this end; Monitor::become() changes it:
-//   connected -> lost       its channel or a lane has ended, or somebody declares it lost
-//   connected -> inherited  this process is a child of the one that opened it
+//   connected -> lost       the channel or a lane has ended, or declare_lost() was called
+//   connected -> inherited  this process is a child of the process that opened the pool
 //   lost      -> inherited  likewise
 #pragma once
 
@@ -25,37 +25,40 @@ namespace rpmem::initiator {
 
 class Monitor {
 public:
-    // SESSION must live until stop().
+    // SESSION must outlive the monitor.
     static Result<std::unique_ptr<Monitor>> make(Session& session);
     ~Monitor(); // stops the thread
     Monitor(const Monitor&) = delete;
     Monitor& operator=(const Monitor&) = delete;
 
-    // Starts a thread for the events of lanes. EVENTS must live until stop().
+    // Starts the thread that waits for the end of the channel or of a lane. EVENTS has the events
+    // of the lanes, and must exist until stop().
     void start(const fabric::EventQueue& events);
     void stop();
 
-    // The state as far as it is known without a system call.
+    // Whether the session is known to be lost or inherited. Makes no system call.
     [[nodiscard]] bool lost() const {
         return state_.load(std::memory_order_acquire) != State::connected;
     }
-    // Looks.
+    // Like lost(), but reads what the target has sent first, unless another thread uses the
+    // channel.
     [[nodiscard]] bool find_lost();
-    // The same when wake_fd() has become readable; leaves other threads a moment to take in why.
+    // Like find_lost(), for a thread that wake_fd() has woken. If there is no loss, it pauses for a
+    // moment, because another thread may be reading what has woken both.
     [[nodiscard]] bool is_lost_after_wake();
-    // Wakes lanes that sleep: readable once the session is lost, and when somebody must look, as
-    // the target has said something and would wait for it to be read.
+    // Returns a descriptor that wakes sleeping lanes. It is readable if the session is lost, or if
+    // the target has sent something that must be read, because the target may block until then.
     [[nodiscard]] int wake_fd() const { return wake_.get(); }
-    // Why; nothing if it is not lost, as far as is known. A lane may see the loss first: waits up
-    // to TIMEOUT for the explanation.
+    // Returns the reason of the loss. A lane may fail before the reason arrives, so this waits for
+    // it for at most TIMEOUT. Returns nothing if the session is not known to be lost by then.
     [[nodiscard]] std::optional<Error> reason(std::chrono::milliseconds timeout);
-    // In a child made by fork(2), which has not got the thread. Async-signal-safe.
+    // Call it in a child made by fork(2), where the thread does not exist. Async-signal-safe.
     void become_inherited() { become(State::inherited); }
     [[nodiscard]] bool inherited() const {
         return state_.load(std::memory_order_relaxed) == State::inherited;
     }
-    // For those who find out by themselves. The first reason stays, with EIO if it is a failed
-    // medium and with ECONNRESET if it is anything else.
+    // Records a loss that the caller has noticed. The first reason is kept. Its code becomes EIO
+    // for a failed medium, and ECONNRESET otherwise.
     void declare_lost(Error reason);
 
 private:
@@ -72,7 +75,7 @@ private:
     Session& session_;
     Event lost_event_;
     Event stop_event_;
-    UniqueFd wake_; // of epoll(7): the event, and what the channel brings
+    UniqueFd wake_; // epoll(7) of lost_event_ and of the streams of the channel
     std::atomic<State> state_ = State::connected;
     std::mutex mutex_;
     std::condition_variable told_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One replicated pool: what the application may ask of it, and what of that is not yet durable. The
-// way to the target is the Link's.
+// One replicated pool: its operations, and the ranges that are not yet acknowledged. Link keeps the
+// connection to the target. Pool::make_usable() and Pool::recover() change the slot of a lane:
 //
-// A lane here is a slot; Pool::make_usable() and Pool::recover() change it:
-//   empty  -> usable  it is used first
-//   lost   -> usable  its association is lost, and a later one repeats what was not confirmed
-//   usable -> lost    see Monitor; nobody has to touch the slot
+//   empty  -> usable  the lane is used for the first time
+//   usable -> lost    the association is lost, see Monitor; the slot itself does not change
+//   lost   -> usable  a later association has replayed the unacknowledged ranges
 #pragma once
 
 #include "common/base/fork_listener.hpp"
@@ -33,7 +32,7 @@ public:
                                                 const rpmem_pool_attr& attributes,
                                                 const Settings& settings,
                                                 const PoolServices& services = {});
-    // ATTRIBUTES, if not null, receives the pool's.
+    // Stores the attributes of the pool in ATTRIBUTES, unless it is null.
     static Result<std::unique_ptr<Pool>> open(const PoolArguments& arguments,
                                               rpmem_pool_attr* attributes, const Settings& settings,
                                               const PoolServices& services = {});
@@ -42,15 +41,15 @@ public:
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
-    // The application has the pool. Else one that was created goes again, with this.
+    // Call it when the application has the pool. Without it, the destructor removes a created pool.
     void keep() noexcept { link_->keep(); }
 
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
-    // Of the first association.
+    // Returns the facts about the first association.
     [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
 
-    // As persist() and flush(), if nothing is in the way. False: they have not begun, or the lane
-    // has failed, and fails again in the same way.
+    // Fast path of persist() and flush(). Returns false if the slow path must run: nothing was
+    // started, or the lane has failed and the slow path will report why.
     [[nodiscard]] bool persist_at_once(std::size_t offset, std::size_t length, unsigned lane,
                                        unsigned flags) {
         return at_once(CallKind::persist, offset, length, lane, flags, &FrameLane::persist);
@@ -65,25 +64,26 @@ public:
     Result<> drain(unsigned lane, unsigned flags);
     Result<> read(std::byte* destination, std::size_t offset, std::size_t length, unsigned lane);
     Result<> set_attributes(const rpmem_pool_attr& attributes);
-    // From any thread.
+    // Thread-safe.
     [[nodiscard]] Result<PoolSnapshot> statistics() const;
-    // Whatever it returns, the pool can only be destroyed afterwards.
+    // Even on failure, the pool may only be destroyed afterwards.
     Result<> close();
-    // This process is a child of the one that opened the pool: every operation is refused, and the
-    // pool must not be destroyed, as the parent's lanes and session would end.
+    // Whether this process is a child of the process that opened the pool. Every operation fails in
+    // a child. The child must not destroy the pool, because that would end the lanes and the
+    // session of the parent.
     [[nodiscard]] bool inherited() const { return inherited_; }
 
 private:
-    // One thread at a time uses it.
+    // One thread at a time uses a slot.
     struct LaneSlot {
-        FrameLane* lane = nullptr;  // null: none yet
-        Monitor* monitor = nullptr; // of its association
+        FrameLane* lane = nullptr;  // null before the first use and after a loss
+        Monitor* monitor = nullptr; // of the association
         std::shared_ptr<Association> association;
-        std::vector<PoolRange> unconfirmed; // of associations that are lost
+        std::vector<PoolRange> unconfirmed; // ranges that lost associations did not acknowledge
 
         [[nodiscard]] bool is_usable() const { return lane && !monitor->lost(); }
         [[nodiscard]] bool owes() const { return (lane && lane->owes()) || !unconfirmed.empty(); }
-        // The lane is lost, and its ranges stay.
+        // Drops a lost lane, and keeps its unacknowledged ranges.
         void leave() {
             if (lane)
                 lane->add_unconfirmed(unconfirmed);
@@ -96,7 +96,7 @@ private:
     Result<> take_up(std::shared_ptr<Association> association,
                      const wire::InBandAttributes& in_band, const PoolServices& services);
 
-    // CALL has succeeded on LANE.
+    // Counts CALL, which began at the tick BEGAN and has succeeded on LANE.
     void count(CallKind call, unsigned lane, std::size_t length, std::uint64_t began) {
         LaneCounters& counters = counters_.lane(lane);
         counters.count(call, length, began);
@@ -139,16 +139,17 @@ private:
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
 
-    // What follows a loss: pool_recovery.cpp. BOUND is the call's.
+    // Recovery from a loss, see pool_recovery.cpp. BOUND is the bound of the call.
     [[nodiscard]] Result<> make_usable(const char* call, unsigned index, CallBound& bound);
     [[nodiscard]] Result<FrameLane*> use_lane(Association& association, unsigned index,
                                               CallBound& bound);
     [[nodiscard]] int replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound);
-    // The operation of CALL on its lane returned CODE. It writes OWN, and will do so again.
+    // Call it when an operation of CALL on lane INDEX has returned CODE. On success the lane is
+    // usable again, and the caller repeats the operation, which writes the range OWN.
     [[nodiscard]] Result<> recover(const char* call, unsigned index, int code, const PoolRange& own,
                                    CallBound& bound);
-    // LANE of ASSOCIATION returned CODE: the association is lost now. Returns an error if no other
-    // one helps the call.
+    // Declares ASSOCIATION lost because its LANE has returned CODE. Returns an error if another
+    // association would not help the call.
     [[nodiscard]] Result<> lose(Association& association, const FrameLane& lane, int code,
                                 const CallBound& bound);
     [[nodiscard]] Error unreadable(std::vector<PoolRange>& ranges) const;
@@ -158,14 +159,15 @@ private:
     Settings settings_;
     AssociationFacts facts_;
     std::string host_;
-    std::size_t first_writable_ = 0; // behind the header that the target keeps; or nothing is
+    // The first offset after the header that the target keeps. SIZE_MAX in a read-only session.
+    std::size_t first_writable_ = 0;
     unsigned lane_count_ = 0;
-    PoolCounters counters_; // the link writes into them
+    PoolCounters counters_; // must outlive the link, which writes to them
     std::unique_ptr<Link> link_;
     std::unique_ptr<LaneSlot[]> slots_;
     std::atomic<bool> inherited_ = false;
-    std::optional<ForkListener> in_children_;   // of a pool that is open
-    std::optional<DumpExclusion> out_of_dumps_; // as well
+    std::optional<ForkListener> in_children_; // from take_up() to close()
+    std::optional<DumpExclusion> out_of_dumps_;
 };
 
 } // namespace rpmem::initiator

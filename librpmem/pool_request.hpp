@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The request of this end to a target, and the checks of the answer.
+// The number of lanes to request from a target, and the check of its response.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -13,17 +13,19 @@
 
 namespace rpmem::initiator {
 
-// WANTED: by the application. HELLO: nothing for a peer of protocol 0.1.
+// Returns the number of lanes to request: WANTED by the application, or less if the provider, the
+// settings, the target or a limit on descriptors allow only fewer. HELLO is empty for a target of
+// protocol 0.1.
 unsigned lanes_to_ask(unsigned wanted, const ProviderChoice& choice, const Settings& settings,
                       const std::optional<wire::Hello>& hello);
 
-// The request for a pool.
+// The values of the request that the response is checked against.
 struct RequestedPool {
     std::size_t size;
     unsigned lanes;
     wire::Provider provider;
 };
-// The target is not to be trusted with what the lanes will use. EBADMSG.
+// Checks the values that the lanes will use, because a target may send any. Fails with EBADMSG.
 Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool& asked,
                       const wire::Agreement& agreement);
 

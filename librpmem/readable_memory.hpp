@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether memory of this process can be read, asked of the kernel: without a signal if not.
+// Checks whether memory of this process can be read. The kernel does the check, so unreadable
+// memory raises no signal.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace rpmem::initiator {
 
-// Without a descriptor to ask by, memory counts as readable.
+// Returns true if the check is not possible, for example without free descriptors.
 [[nodiscard]] bool is_readable(std::span<const std::byte> memory);
 
 } // namespace rpmem::initiator

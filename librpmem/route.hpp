@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which provider, and to which of the target's addresses, the lanes of a pool go.
+// Chooses the provider for the lanes of a pool, and the address of the target to connect them to.
 #pragma once
 
 #include "librpmem/lanes/lazy_lanes.hpp"
@@ -19,30 +19,32 @@ namespace rpmem::initiator {
 
 class Route {
 public:
-    // Begins the search for an RDMA device: to the place where lanes go as a rule, which need not
-    // be looked for again then.
-    // Looks names up first, within TIME for the whole login.
+    // Resolves the name of the target, and prepares the search for an RDMA device that reaches the
+    // address where lanes usually connect. TIME is the time for the whole login, see
+    // time_for_names().
     Route(Target target, const LocalMemory& memory, const Settings& settings,
           std::chrono::milliseconds time);
 
     [[nodiscard]] RdmaSearch& search() { return search_; }
-    // The login must go to an address of this kind, as lanes will.
+    // Whether the first address of the target's name is an IPv4 address. The login must then use
+    // IPv4 too, so that it reaches the same address as the lanes.
     [[nodiscard]] bool begins_with_ipv4() const;
 
-    // After the login: the best provider to the first address that one leads to. ENOMEDIUM with all
-    // addresses.
-    // Looks up other names for at most TIME.
+    // Call it after the login. Returns the best provider to the first address that has one. Looks
+    // up other names for at most TIME. Fails with the error of the first address, for example
+    // ENOMEDIUM. The text names all addresses.
     Result<ProviderChoice> choose(const Session& session, std::chrono::milliseconds time);
 
-    // Connects lanes to HOST, which is a number, each of them within TIME.
+    // Connects lanes to the numeric address HOST, each of them within TIME.
     using Try = std::function<Result<std::unique_ptr<LazyLanes>>(const std::string& host,
                                                                  std::chrono::milliseconds time)>;
-    // Tries the addresses from that one on, all of them together within TIME. IS_LOST: the session
-    // is, so that no address helps.
+    // Calls CONNECT_TO for the addresses from the chosen one on, until one succeeds. Each of them
+    // gets an equal share of the rest of TIME. Stops when IS_LOST returns that the session is lost,
+    // because no other address would help.
     Result<std::unique_ptr<LazyLanes>> connect(std::chrono::milliseconds time,
                                                const std::function<bool()>& is_lost,
                                                const Try& connect_to);
-    // The address of the lanes; until they are connected, the first one to try.
+    // Returns the address of the lanes. Before connect() it is the first one to try.
     [[nodiscard]] const LaneAddress& address() const { return addresses_[chosen_]; }
 
 private:
@@ -57,11 +59,11 @@ private:
     LocalMemory memory_;
     std::string why_not_resolved_{};
     std::vector<std::string> resolved_; // addresses of the target's name
-    std::string searched_;              // the host that search_ is for, a number if it has one
+    std::string searched_;              // host of search_; numeric if it could be resolved
     RdmaSearch search_;
     std::vector<LaneAddress> addresses_;
     std::size_t chosen_ = 0;
-    std::vector<std::string> tried_; // each with its reason, for messages
+    std::vector<std::string> tried_; // failed addresses with their errors, for messages
 };
 
 } // namespace rpmem::initiator

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pthread_cancel(3) of a thread that is in a call of the library.
+// Defers pthread_cancel(3) of a thread that is in a call of the library.
 #pragma once
 
 #include <pthread.h>
 
 namespace rpmem::initiator {
 
-// While it lives, the thread is not cancelled: the call ends first, and the request stays pending.
-// Unwinding a call would leave a lane with half a frame, or a lock taken. The fast paths of persist
-// and flush do without: their system calls are no cancellation points, see uncancelled_calls.cpp.
+// While an object exists, its thread is not cancelled, and a request to cancel it stays pending.
+// Unwinding a call would leave half a frame on a lane, or a locked mutex. The fast paths of persist
+// and flush do not use it: their system calls are not cancellation points, see
+// uncancelled_calls.cpp.
 class Uncancelled {
 public:
     Uncancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
