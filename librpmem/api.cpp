@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C boundary: arguments in, errno and text out. Nothing is thrown past it.
+// The C interface. It checks arguments, turns errors into errno and a text, and lets no exception
+// escape.
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
 #include "common/base/printable.hpp"
@@ -32,8 +33,8 @@ struct rpmem_pool {
         : pool(std::move(its_pool)), name(std::move(its_name)) {}
 
     std::unique_ptr<rpmem::initiator::Pool> pool;
-    std::string name;                       // in the log
-    std::atomic<bool> failed_before{false}; // a session fails once, and then at every call
+    std::string name;                       // for the log
+    std::atomic<bool> failed_before{false}; // a failure was logged, see report_failure()
 };
 
 namespace {
@@ -41,11 +42,11 @@ namespace {
 using namespace rpmem;
 using namespace rpmem::initiator;
 
-// Without a destructor: it must be good in every thread, to the last moment.
+// An array without a destructor, so that it stays valid while the thread ends.
 thread_local char error_text[4096];
 
 void set_error(int code, const char* text) {
-    put_printable(error_text, text, charset_of_locale()); // a target wrote parts of it
+    put_printable(error_text, text, charset_of_locale()); // a target may have sent parts of it
     errno = code;
 }
 
@@ -69,7 +70,7 @@ Log open_log(const Settings& settings) {
     return instead;
 }
 
-// A program may close its pools in a handler of atexit(3) that runs after the library's own.
+// A program may close its pools in a handler of atexit(3) that runs after ~Library().
 constinit std::atomic<bool> library_is_gone = false;
 
 struct Library {
@@ -87,7 +88,7 @@ struct Library {
     Library& operator=(const Library&) = delete;
 };
 
-// Made at the first create, open or remove; goes when the library is unloaded, by dlclose(3) too.
+// Created at its first use. Destroyed at exit, or when dlclose(3) unloads the library.
 Library& library() {
     static Library instance;
     return instance;
@@ -104,7 +105,7 @@ const std::string& next_command() {
     return commands[own.next_command.fetch_add(1, std::memory_order_relaxed) % commands.size()];
 }
 
-// The log limits the lines of each kind.
+// Returns the kind of a log line, for Log::error_of_kind(), which limits the lines of each kind.
 std::string_view kind_of(ErrorClass kind) {
     switch (kind) {
     case ErrorClass::caller_fault:
@@ -123,7 +124,7 @@ std::string_view kind_of(ErrorClass kind) {
     return "fault of librpmem";
 }
 
-// ABOUT: the target and the pool set, or the call.
+// ABOUT names the target and the pool set, or the call.
 int report(std::string_view about, const Error& error) {
     if (!library_is_gone)
         library().log.error_of_kind(kind_of(error.kind), fmt::format("{}: {}", about, error.text));
@@ -131,9 +132,8 @@ int report(std::string_view about, const Error& error) {
     return -1;
 }
 
-// A session fails once, and every later call fails for the same reason: that is one line of the
-// log. What is wrong with the arguments of a call is told each time.
-// Apart: nearly every call succeeds.
+// Logs only the first failure of a pool, because later calls usually fail for the same reason.
+// Invalid arguments are logged each time. Not inlined, because nearly every call succeeds.
 [[gnu::noinline, gnu::cold]] int report_failure(RPMEMpool* handle, const Error& error) {
     if (!handle)
         return report("librpmem", error);
@@ -147,7 +147,7 @@ int report(RPMEMpool* handle, const Result<>& result) {
     return result ? 0 : report_failure(handle, result.error());
 }
 
-// Runs BODY; anything that it throws becomes an error.
+// Runs BODY, and turns an exception into an error.
 template <typename Body>
 int guarded(const Body& body) noexcept {
     try {
@@ -163,13 +163,13 @@ int guarded(const Body& body) noexcept {
     return -1;
 }
 
-// The arguments of rpmem_create() and rpmem_open(), as the caller has given them.
+// The unchecked arguments of rpmem_create() and rpmem_open().
 struct GivenArguments {
     const char* target;
     const char* pool_set;
     void* address;
     std::size_t size;
-    unsigned* lanes; // wanted, and then those there are
+    unsigned* lanes; // in: lanes that the caller wants; out: lanes of the pool
 };
 
 Result<> check_arguments(const GivenArguments& given) {
@@ -191,7 +191,7 @@ Result<> check_arguments(const GivenArguments& given) {
     return {};
 }
 
-// OPEN makes the pool from its arguments. Null if it cannot.
+// OPEN creates or opens the pool. Returns null if it fails.
 template <typename Open>
 RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
     const PoolArguments arguments{
@@ -232,8 +232,7 @@ RPMEMpool* checked(const char* call, const GivenArguments& given, const Open& op
     return handle;
 }
 
-// Calls that nearly always succeed: AT_ONCE does it without a Result, or returns false, and CALL
-// goes on from there.
+// AT_ONCE is the fast path, without a Result. If it returns false, CALL is the slow path.
 template <typename AtOnce, typename Call>
 int on_lane_of(RPMEMpool* handle, const AtOnce& at_once, const Call& call) noexcept {
     return guarded([&] {
@@ -245,7 +244,7 @@ int on_lane_of(RPMEMpool* handle, const AtOnce& at_once, const Call& call) noexc
     });
 }
 
-// Returns what CALL does with the pool.
+// Like on_lane_of(), without a fast path.
 template <typename Call>
 int on_pool(RPMEMpool* handle, const Call& call) noexcept {
     return on_lane_of(
@@ -285,7 +284,7 @@ RPMEM_EXPORT int rpmem_close(RPMEMpool* rpp) {
     const int status = on_pool(rpp, [&](Pool& pool) {
         if (!pool.inherited())
             return pool.close();
-        // Its contents are the parent's: the child must not touch them, not even to free them.
+        // The lanes and the session belong to the parent, so the child must not destroy the pool.
         static_cast<void>(owned->pool.release());
         return Result<>();
     });

@@ -18,10 +18,10 @@ namespace rpmem::initiator {
 namespace {
 
 constexpr const char* no_appliance_over_tcp =
-    "the target allows the appliance method (persist-apm), and this session uses the general "
-    "purpose one: over tcp there is no other";
+    "the target allows the appliance method (persist-apm), but this session uses the general "
+    "purpose method: over tcp there is no other";
 
-// The last byte stays NUL.
+// FIELD must contain zeros. TEXT is cut so that the last one remains.
 template <std::size_t Size>
 void put(std::string_view text, std::array<char, Size>& field) {
     std::ranges::copy(text.substr(0, Size - 1), field.begin());
@@ -59,19 +59,20 @@ Result<> Association::start_session() {
                                      settings_, login_time());
     RdmaSearch& search = route_->search();
     if (settings_.ssh_transport == SshTransport::libssh2 && may_use_rdma(settings_))
-        search.start_thread(); // this one logs in
+        search.start_thread(); // this thread logs in meanwhile
     if (!may_use_rdma(settings_))
         RPMEM_TRY(require_a_provider(search, host_, settings_));
     auto session =
         Session::start(target, arguments_.command, route_->begins_with_ipv4(), settings_, rest());
     if (!session)
-        // If only RDMA may serve, the reason why it cannot explains more than a failed login.
+        // If only RDMA is allowed and not available, that explains more than a failed login.
         RPMEM_TRY(require_a_provider(search, host_, settings_));
     RPMEM_ASSIGN(session_, std::move(session));
     return {};
 }
 
-// The host's and the user's name are for those who find the pool in use.
+// Sends LOGIN, if the target supports it. A session that finds the pool in use reports the names of
+// the host and the user.
 Result<> Association::introduce(std::uint64_t generation, const transport::Secret* takeover) {
     if (!can_resume())
         return {};
@@ -185,7 +186,7 @@ Association::connect_lanes(const wire::InBandAttributes& in_band) {
                          .read_only = is_read_only(),
                          .inline_size = inline_size_,
                          .tls = session_->agreement().tls};
-    // Over frames key 0 says that there is no access.
+    // On a lane with frames, key 0 means that the target allows no direct access.
     if (request.kind && (!request.proof || in_band.rkey != 0))
         request.remote = {in_band.raddr, in_band.rkey};
     return route_->connect(
@@ -197,7 +198,7 @@ Association::connect_lanes(const wire::InBandAttributes& in_band) {
         });
 }
 
-// For lanes, which throw nothing.
+// For LossWatch::is_lost, which must not throw.
 bool Association::sees_loss() const noexcept try {
     return monitor_->is_lost_after_wake();
 } catch (...) {
@@ -209,8 +210,8 @@ std::optional<Error> Association::loss_behind(const Error& error) {
     return monitor_->reason(may_be_early ? explanation_time() : std::chrono::milliseconds(0));
 }
 
-// Whoever can reconnect needs it for the log, and to hear of a medium that has failed, which the
-// daemon tells first.
+// A call that can reconnect waits less. It needs the reason only for the log, and to learn of a
+// failed medium, which the daemon reports before it ends.
 std::chrono::milliseconds Association::explanation_time() const {
     constexpr std::chrono::milliseconds for_the_caller(3000);
     constexpr std::chrono::milliseconds for_the_log(250);

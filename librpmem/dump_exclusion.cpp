@@ -12,11 +12,11 @@
 namespace rpmem::initiator {
 namespace {
 
-// In the line VmFlags of /proc/PID/smaps: see proc_pid_smaps(5).
+// The flags of a mapping in /proc/PID/smaps, see proc_pid_smaps(5).
 constexpr const char* flags_line = "VmFlags:";
 constexpr const char* not_dumped = " dd";
 
-// The parts of MEMORY that a core dump would have.
+// Returns the parts of MEMORY that a core dump would contain.
 std::vector<std::span<std::byte>> dumped_parts(std::span<std::byte> memory) {
     std::vector<std::span<std::byte>> parts;
     const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -31,7 +31,7 @@ std::vector<std::span<std::byte>> dumped_parts(std::span<std::byte> memory) {
             begin = std::max(from, first);
             end = std::min(to, last);
             if (from >= last)
-                break; // the others lie behind it
+                break; // later mappings are beyond MEMORY
         } else if (begin < end && line.starts_with(flags_line) &&
                    line.find(not_dumped) == std::string::npos) {
             parts.push_back(memory.subspan(begin - first, end - begin));
@@ -48,7 +48,7 @@ DumpExclusion::DumpExclusion(std::span<std::byte> memory) : excluded_(dumped_par
     });
 }
 
-// It fails if the application has unmapped the memory: then there is nothing to be undone.
+// madvise(2) fails if the application has unmapped the memory. Then there is nothing to restore.
 DumpExclusion::~DumpExclusion() {
     for (const std::span<std::byte> part : excluded_)
         ::madvise(part.data(), part.size(), MADV_DODUMP);

@@ -18,22 +18,24 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between two tries.
+// Maximum pause between two attempts.
 constexpr milliseconds max_pause(5000);
 
-// One try gets at most a third of the total time, so that an unresponsive target cannot use all of
-// it. But a login takes a while, and a target that was slow before will be slow again.
+// One attempt gets a third of the total time, so that an unresponsive target cannot use all of it.
+// But a login takes a while, so it gets at least min_try_time. A target that was slow before will
+// be slow again, so it also gets at least twice the time that the lost association took.
 constexpr int min_tries = 3;
 constexpr milliseconds min_try_time(3000);
-constexpr int times_slower = 2; // than the session before
+constexpr int times_slower = 2;
 
-// A waiting call is logged after the first time, then every time the second has passed.
+// A waiting call is logged after first_log_time, then every log_interval.
 constexpr std::chrono::seconds first_log_time(2);
 constexpr std::chrono::seconds log_interval(10);
 
-constexpr const char* no_memory = "no memory left"; // so short that a string needs none
+constexpr const char* no_memory = "no memory left"; // short enough for a string without allocation
 
-// Half of PAUSE to all of it: initiators that were cut off together do not come back together.
+// Returns a random time from half of PAUSE to PAUSE. Initiators that have lost a target together
+// must not all log in at the same moment.
 milliseconds with_jitter(milliseconds pause) {
     std::uint32_t bits = 0;
     static_cast<void>(transport::SystemRandom().fill(std::as_writable_bytes(std::span(&bits, 1))));
@@ -41,10 +43,10 @@ milliseconds with_jitter(milliseconds pause) {
     return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
-// Whether another try may end otherwise. Only what is about identity and rights stays as it is: a
-// pool that somebody else has opened since, a key or a host key that is refused. A machine that has
-// just started lacks mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out
-// of descriptors (EMFILE) for a moment.
+// Whether another attempt may succeed. Only refusals that concern identity or rights are permanent:
+// another session has opened the pool since, or a key is not accepted. A target that has just
+// started may lack mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out of
+// descriptors (EMFILE) for a moment.
 bool may_try_again(const Error& error) {
     if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug)
         return false;
@@ -128,8 +130,8 @@ CallTimes Link::times_locked() const {
             .first_pause = settings_.reconnect_delay};
 }
 
-// A session that comes up and is lost again leads here: so this loop, and every loop around it,
-// ends when the bound does.
+// Every retry after a loss comes through here. So this loop, and every loop of a call around it,
+// ends when the bound of the call is used up.
 Result<std::shared_ptr<Association>> Link::association(CallBound& bound) {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -141,7 +143,7 @@ Result<std::shared_ptr<Association>> Link::association(CallBound& bound) {
             await_others(lock, bound);
             continue;
         }
-        // The monitor knows why: it has declared the session lost.
+        // There is a reason, because the session was declared lost.
         const Error loss = current_->monitor().reason(milliseconds(0)).value();
         bound.begin(times_locked(), loss.text);
         if (!may_reconnect(loss))
@@ -164,8 +166,8 @@ void Link::end_by(Error error) {
     changed_.notify_all();
 }
 
-// Releases LOCK meanwhile. The tries of the other call may go on for longer than this call may
-// wait.
+// Waits for the call that reconnects, without LOCK. The attempts of that call may take longer than
+// this call may wait.
 void Link::await_others(std::unique_lock<std::mutex>& lock, CallBound& bound) {
     bound.begin(times_locked(), last_problem_.text);
     const auto is_over = [this] { return state_ != State::reconnecting; };
@@ -176,7 +178,7 @@ void Link::await_others(std::unique_lock<std::mutex>& lock, CallBound& bound) {
                         bound.first_cause(), limit(), last_problem_.text)});
 }
 
-// Releases LOCK meanwhile.
+// Replaces the association. Does not hold LOCK during the attempts.
 void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound) {
     const auto began = Clock::now();
     if (waiting_since_ != bound.began()) {
@@ -205,7 +207,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
                           generation_, loss.text);
 }
 
-// Throws nothing: others wait for what it comes to.
+// Must not throw, because other calls wait for the result.
 Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost, const Error& loss,
                                                           CallBound& bound) noexcept {
     try {
@@ -219,7 +221,7 @@ Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost, con
     }
 }
 
-// A call whose sessions come up and are lost again pauses between them, too.
+// BOUND keeps the pause, so a call whose new sessions are lost again pauses between them too.
 Result<std::shared_ptr<Association>> Link::try_until_up(const Error& loss, CallBound& bound) {
     Error last = loss;
     while (bound.may_try()) {
@@ -251,9 +253,10 @@ std::string Link::describe_tries(const CallBound& bound, const Error& last) cons
                        bound.first_cause(), bound.tries(), limit(), lost_again, last.text);
 }
 
-// The same pool, opened again: the daemon refuses any other (ESTALE). NUMBER: of this try.
+// Opens the same pool again. The daemon refuses it with ESTALE if another session has had it since.
+// NUMBER is the number of this attempt.
 Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
-    // A session that only reads takes no pool over.
+    // A read-only session does not take over the pool.
     const bool takes_over = !current_->is_read_only();
     generation_ += takes_over ? 1 : 0;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
@@ -265,12 +268,12 @@ Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned 
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)
         return fail(ErrorClass::target_refused, ESTALE,
-                    "{} has only {} lanes for this pool now, which has {}", next->host(),
+                    "{} offers only {} lanes now, but the pool was opened with {}", next->host(),
                     next->lanes().lanes(), lanes_);
     return next;
 }
 
-// Without memory for it there is no heartbeat this time.
+// Without memory one heartbeat is skipped.
 void Link::beat() noexcept try {
     std::unique_lock lock(mutex_);
     if (state_ == State::reconnecting)
@@ -291,7 +294,7 @@ void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>&) noexc
         link->beat();
 }
 
-// The calling thread logs a problem of a new kind as well, once a call has waited for a while.
+// Records WHY for the log, and logs it if a line is due.
 void Link::note_problem(const Error& why) {
     const std::lock_guard lock(mutex_);
     last_problem_ = why;

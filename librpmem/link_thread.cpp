@@ -8,7 +8,7 @@
 
 namespace rpmem::initiator {
 
-// Pools that are still open are the program's mistake: they go without it.
+// Pools that the program has not closed get no more heartbeats.
 LinkThread::~LinkThread() {
     std::unique_lock lock(shared_.mutex);
     shared_.links.clear();

@@ -14,7 +14,7 @@ namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
 
-// When a lane ends, the session's end, which can say why, is usually close behind.
+// The end of the session, which has the reason, usually follows the end of a lane within this time.
 constexpr std::chrono::milliseconds last_error_time(1000);
 
 bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
@@ -23,15 +23,16 @@ bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
     return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// Readable when LOST is raised, error text has come, or OUTPUT is readable or at its end: what the
-// daemon says there without being asked is its last message. If it is a response, lanes that sleep
-// wake in vain until the caller who asked for it has read it.
+// Readable when LOST is raised, or when OUTPUT or ERROR is readable or at its end. OUTPUT may have
+// the report of a failed medium. If it has a response, sleeping lanes wake for nothing until the
+// call that sent the request has read it.
 Result<UniqueFd> make_wake(int lost, int output, int error) {
     UniqueFd wake(::epoll_create1(EPOLL_CLOEXEC));
     if (!wake || !add(wake, lost, EPOLLIN) || !add(wake, output, EPOLLIN | EPOLLRDHUP) ||
         (error >= 0 && !add(wake, error, EPOLLIN)))
         return fail_errno(ErrorClass::resource_limit, errno,
-                          "no descriptor to wake lanes by when the session is lost (epoll)");
+                          "cannot create the descriptor that wakes lanes when the session is lost "
+                          "(epoll)");
     return wake;
 }
 
@@ -57,7 +58,7 @@ void Monitor::stop() {
         thread_.join();
 }
 
-// Any thread may be first. A state is never left for one before it.
+// Several threads may call this at once. The state only moves forward in the order of the enum.
 void Monitor::become(State next) {
     State now = state_.load();
     while (now < next && !state_.compare_exchange_weak(now, next)) {
@@ -94,7 +95,7 @@ bool Monitor::find_lost() {
 }
 
 bool Monitor::is_lost_after_wake() {
-    // For another thread that has begun to take in what wakes us all.
+    // Time for another thread to read what has woken all of them.
     constexpr std::chrono::milliseconds pause(1);
     if (find_lost())
         return true;
@@ -102,7 +103,7 @@ bool Monitor::is_lost_after_wake() {
     return false;
 }
 
-// The thread may wake for a text that comes before the end of the session.
+// Waits repeatedly, because error text may wake the thread before the end of the session arrives.
 void Monitor::look(std::chrono::milliseconds timeout) {
     const Deadline deadline(timeout);
     while (!find_lost() && !deadline.passed()) {
@@ -136,7 +137,7 @@ void Monitor::watch(const fabric::EventQueue& events) {
     }
 }
 
-// True: the session is lost.
+// Returns true if the session is lost.
 bool Monitor::look_at_lanes(const fabric::EventQueue& events) {
     const auto event = events.read();
     if (event && !*event)

@@ -8,10 +8,10 @@
 namespace rpmem::initiator {
 namespace {
 
-// The header of a pool, which only rpmem_set_attr() writes.
+// Bytes of the header of a pool. Only rpmem_create() and rpmem_set_attr() write it.
 constexpr std::size_t header_size = 4096;
 
-// The maximum time for which rpmem_close() begins tries to reconnect.
+// rpmem_close() starts attempts to reconnect for at most this time.
 constexpr std::chrono::milliseconds close_time(4000);
 
 constexpr const char* missing_writes =
@@ -83,14 +83,14 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
     return {};
 }
 
-// The lanes first: they use what their associations have.
+// The handler in children uses the slots, so it is removed first.
 Pool::~Pool() {
     in_children_.reset();
     slots_.reset();
 }
 
 Result<std::shared_ptr<Association>> Pool::association(const char* call, CallBound& bound) {
-    // Without a lock: whoever held one when the process forked is not here.
+    // Checked without a lock, because in a child the thread that held it may not exist.
     if (inherited())
         return fail(ErrorClass::caller_fault, EPERM,
                     "{}: the pool belongs to the process that opened it, and this is a child that "
@@ -99,7 +99,7 @@ Result<std::shared_ptr<Association>> Pool::association(const char* call, CallBou
     return in_context(call, link_->association(bound));
 }
 
-// Returns one that was not lost a moment ago.
+// Like association(), but checks for a loss first, because the call uses no lane that would notice.
 Result<std::shared_ptr<Association>> Pool::look(const char* call, CallBound& bound) {
     RPMEM_ASSIGN(auto association, this->association(call, bound));
     if (!association->monitor().find_lost())
@@ -115,9 +115,9 @@ Result<> Pool::counted(CallKind call, unsigned lane, std::size_t length, Operate
     return {};
 }
 
-// OPERATE writes the range OWN (nothing: it writes none) on the lane that it is given, and returns
-// what its operations do. If the lane is lost meanwhile, the operation starts again on its
-// successor.
+// Calls OPERATE with the lane. OPERATE returns the code of the operation, which writes the range
+// OWN; OWN is empty if it writes nothing. If the lane is lost, OPERATE is repeated on the lane that
+// replaces it.
 template <typename Operate>
 Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, CallBound& bound,
                        Operate operate) {
@@ -131,7 +131,7 @@ Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, C
     return {};
 }
 
-// As on_lane(), for a range that the lane is to write.
+// Like on_lane(), for a call that writes a range. Checks the range first.
 template <typename Operate>
 Result<> Pool::on_range(const char* call, std::size_t offset, std::size_t length, unsigned lane,
                         unsigned flags, Operate operate) {
@@ -203,7 +203,8 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     });
 }
 
-// ASK makes a request. It is made again if its answer does not come because the session is lost.
+// ASK sends a request. If the session is lost before the response, ASK is repeated in the next
+// session.
 template <typename Ask>
 Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
     while (true) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call does when its lane is lost: another association, and there the ranges that the lane
-// still owes. Every turn of every loop asks the link for the association, which bounds them all.
+// Recovery of a call whose lane is lost: it gets the next association, and replays the
+// unacknowledged ranges of the lane there. Each iteration of these loops asks the link for the
+// association, so the bound of the call ends them.
 #include "librpmem/pool.hpp"
 #include "librpmem/readable_memory.hpp"
 
@@ -50,7 +51,8 @@ Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
     }
 }
 
-// If the lane cannot be connected because the link is lost, so is the association afterwards.
+// Connects lane INDEX if necessary. Declares ASSOCIATION lost if that fails and a new association
+// may help.
 Result<FrameLane*> Pool::use_lane(Association& association, unsigned index, CallBound& bound) {
     const auto began = CallBound::Clock::now();
     const auto limit =
@@ -61,7 +63,8 @@ Result<FrameLane*> Pool::use_lane(Association& association, unsigned index, Call
     Error error = std::move(lane).error();
     if (association.loss_behind(error))
         return Failure(std::move(error));
-    // A process without descriptors may have some in a moment. Before any loss, the caller decides.
+    // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
+    // call fails at once.
     const bool may_pass = error.kind == ErrorClass::link_lost ||
                           (bound.has_begun() && error.kind == ErrorClass::resource_limit);
     if (may_pass && association.can_reconnect()) {
@@ -74,8 +77,8 @@ Result<FrameLane*> Pool::use_lane(Association& association, unsigned index, Call
     return Failure(std::move(error));
 }
 
-// Sends what RANGES hold now, by the strict way, and all of it is durable in the end. What is
-// acknowledged leaves RANGES, also if the lane is lost on the way.
+// Sends the current contents of RANGES with strict writes, and waits until they are durable.
+// Returns the code of LANE. Removes acknowledged ranges from RANGES, even if the lane is lost.
 int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound) {
     if (bound.has_begun())
         lane.limit_waits(bound.limit(settings_.operation_timeout));
@@ -95,7 +98,7 @@ int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bou
         ranges.clear();
         return 0;
     }
-    // The range that failed stays as a whole: it may have been sent in part.
+    // The last range is kept as a whole, because only a part of it may have been sent.
     std::vector<PoolRange> rest;
     lane.add_unconfirmed(rest);
     if (sent > 0) {
@@ -110,8 +113,9 @@ int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bou
     return code;
 }
 
-// What CALL itself had under way is not replayed: its operation starts again. If it were, each
-// session could acknowledge it as something new, and none would get any further.
+// The ranges of the failed operation itself are not replayed, because the caller repeats the
+// operation. Otherwise each session could acknowledge them as progress in replay(), and the call
+// would reconnect for ever.
 Result<> Pool::recover(const char* call, unsigned index, int code, const PoolRange& own,
                        CallBound& bound) {
     LaneSlot& slot = slots_[index];
@@ -126,8 +130,8 @@ Result<> Pool::recover(const char* call, unsigned index, int code, const PoolRan
     return make_usable(call, index, bound);
 }
 
-// What another association would not change is no loss of the link: a target that breaks the
-// protocol, and one that lives and does not answer.
+// Another association does not help if the target violates the protocol, or if it is alive but does
+// not complete an operation. Such an error is classified as a refusal.
 Error Pool::classify(Association& association, Error error) {
     const bool lives = association.can_resume() && !association.session().is_silent();
     if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
@@ -162,11 +166,11 @@ Result<> Pool::lose(Association& association, const FrameLane& lane, int code,
         monitor.declare_lost(std::move(broke));
     }
     if (code == EFAULT) {
-        monitor.declare_lost(session.ending("a lane ended in the middle of a frame, as memory of "
+        monitor.declare_lost(session.ending("a lane ended within a frame, because memory of "
                                             "the application cannot be accessed (EFAULT)"));
         return {};
     }
-    // A lane that breaks does so because the session ends, as a rule, which can say why.
+    // A lane usually fails because the session ends. Then the session has the reason.
     if (!monitor.reason(association.explanation_time())) {
         const std::string words = printable(lane.output());
         monitor.declare_lost(
@@ -176,8 +180,8 @@ Result<> Pool::lose(Association& association, const FrameLane& lane, int code,
     return {};
 }
 
-// The error of a call that met memory of the application that the kernel cannot access. Ranges of
-// such memory leave RANGES: no session could ever replay them.
+// Returns the error of a call that failed with EFAULT: the kernel cannot access memory of the
+// application. Removes unreadable ranges from RANGES, because no session could replay them.
 Error Pool::unreadable(std::vector<PoolRange>& ranges) const {
     std::string which;
     std::erase_if(ranges, [&](const PoolRange& range) {

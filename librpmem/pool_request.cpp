@@ -11,8 +11,9 @@
 namespace rpmem::initiator {
 namespace {
 
-// A lane takes several descriptors, and the application needs some as well. Where lanes are
-// connected on first use, there is time to tell which limit is too low.
+// Returns the number of lanes that the limit on descriptors allows if all lanes are connected at
+// once: each takes several descriptors, and the application needs some too. A lane that is
+// connected at its first use reports the limit then.
 unsigned lanes_for_descriptors(bool all_at_once) {
     if (!all_at_once)
         return UINT_MAX;
@@ -37,7 +38,7 @@ Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool
                       const wire::Agreement& agreement) {
     const auto bad = [](std::string what) {
         return fail(ErrorClass::target_refused, EBADMSG,
-                    "rpmemd broke the protocol: its answer makes no sense: {}", what);
+                    "rpmemd broke the protocol: its response contains an invalid value: {}", what);
     };
     if (in_band.port == 0 || in_band.port > UINT16_MAX)
         return bad(fmt::format("port {}", in_band.port));
@@ -46,7 +47,7 @@ Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool
         (asked.provider == wire::Provider::tcp || !has_access))
         return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
     if (in_band.lanes == 0 || in_band.lanes > asked.lanes)
-        return bad(fmt::format("{} lanes, when {} were asked for", in_band.lanes, asked.lanes));
+        return bad(fmt::format("{} lanes, but {} were requested", in_band.lanes, asked.lanes));
     if (in_band.raddr > UINT64_MAX - asked.size)
         return bad(fmt::format("remote address {:#x}", in_band.raddr));
     return {};

@@ -16,7 +16,7 @@ bool is_readable(std::span<const std::byte> memory) {
     if (!pipe)
         return true;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    // One byte of each page goes through the pipe, which never fills.
+    // Each byte is read back, so that the pipe is never full.
     for (std::size_t position = 0; position < memory.size();) {
         const std::byte* const byte = memory.data() + position;
         if (::write(pipe->write_end.get(), byte, 1) < 0 && errno == EFAULT)

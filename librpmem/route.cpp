@@ -14,7 +14,7 @@ std::optional<std::vector<HostAddress>> told_by(const std::optional<wire::Hello>
     return hello->addresses;
 }
 
-// The first number of NAME, or NAME itself if it has none here.
+// Returns the first numeric address of NAME, or NAME itself if it cannot be resolved.
 std::string number_of(const std::string& name, std::chrono::milliseconds time) {
     const auto numbers = resolve(name, time);
     return numbers ? numbers->front() : name;
@@ -105,7 +105,7 @@ Result<std::unique_ptr<LazyLanes>> Route::connect(std::chrono::milliseconds time
     return failed(std::move(first));
 }
 
-// The addresses from the chosen one on that may be tried.
+// Returns the indices of the addresses that may be tried, from the chosen one on.
 std::vector<std::size_t> Route::remaining() const {
     std::vector<std::size_t> indices;
     for (std::size_t index = chosen_; index < addresses_.size(); ++index)
@@ -118,8 +118,8 @@ void Route::note(const LaneAddress& address, const std::string& why) {
     tried_.push_back(fmt::format("{} ({}): {}", address.host, address.source, why));
 }
 
-// ERROR is that of the first address. Where it is the only one, its text is all that there is to
-// say.
+// ERROR is the error of the first address. If there is only one address, the text of ERROR is kept
+// as it is.
 Failure Route::failed(Error error) const {
     std::vector<std::string> all = tried_;
     for (const LaneAddress& address : addresses_)
@@ -127,8 +127,8 @@ Failure Route::failed(Error error) const {
             all.push_back(fmt::format("{} ({}): not tried: {}", address.host, address.source,
                                       address.why_not));
     if (addresses_.size() > 1 || error.text.empty())
-        error.text = fmt::format("the lanes find no way to {}; tried were {}. RPMEM_ADDRESS names "
-                                 "the address where they should go",
+        error.text = fmt::format("no address of {} can be used for lanes: {}. RPMEM_ADDRESS names "
+                                 "the address to use",
                                  target_.host, fmt::join(all, "; "));
     return Failure(std::move(error));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls of the fast paths, in the place of the C library's: the linker takes these for
-// the calls of librpmem.so (--wrap). The C library's are cancellation points, and in a program with
-// threads each of them spends more instructions on that than these take.
+// The system calls of the fast paths without cancellation points. The linker option --wrap makes
+// librpmem.so call these functions instead of those of the C library. Those are cancellation
+// points, and in a program with threads that alone costs more instructions than these functions.
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <ctime>
 
-// The linker gives the names.
+// The linker requires these names.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" {
 
@@ -41,7 +41,7 @@ int __wrap_poll(pollfd* fds, nfds_t count, int milliseconds) {
 }
 
 int __wrap_epoll_wait(int fd, epoll_event* events, int count, int milliseconds) {
-    constexpr std::size_t mask_size = 8; // of the kernel's sigset_t
+    constexpr std::size_t mask_size = 8; // bytes of the kernel's sigset_t
     return static_cast<int>(
         ::syscall(SYS_epoll_pwait, fd, events, count, milliseconds, nullptr, mask_size));
 }
@@ -60,7 +60,8 @@ int __wrap_nanosleep(const timespec* time, timespec* rest) {
 
 int __wrap_close(int fd) { return static_cast<int>(::syscall(SYS_close, fd)); }
 
-// Those of _FORTIFY_SOURCE. The callers' buffers have the size that they pass.
+// Variants that _FORTIFY_SOURCE calls. They need no check, because each caller in this library
+// passes the size of its buffer.
 ssize_t __wrap___recv_chk(int fd, void* buffer, std::size_t size, std::size_t /*room*/, int flags) {
     return __wrap_recv(fd, buffer, size, flags);
 }
