@@ -14,7 +14,8 @@ struct Account {
     std::string home{};
 };
 
-// From the user database, which ssh(1) uses too. It may be in the network: waits at most TIME.
+// Looks the user up in the user database, like ssh(1). The database may be in the network, so this
+// fails with ETIMEDOUT after TIME. Fails with ENOENT if it has no such user.
 Result<Account> current_account(std::chrono::milliseconds time);
 
 } // namespace rpmem::initiator

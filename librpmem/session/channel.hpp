@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The out-of-band way to a command on the target, whatever carries it.
+// The out-of-band channel: the streams of a remote command, over ssh(1) or libssh2.
 #pragma once
 
 #include "common/base/child_process.hpp"
@@ -16,68 +16,69 @@
 
 namespace rpmem::initiator {
 
-// What moves the bytes between a channel's streams and the remote command. Destroying it ends the
+// Moves bytes between the streams of a channel and the remote command. The destructor ends the
 // command's input and output at once.
 class ChannelBackend {
 public:
     virtual ~ChannelBackend() = default;
-    // Waits for the command to end. Nothing: the deadline passed.
+    // Returns how the command has ended, or nothing if DEADLINE passes first.
     virtual std::optional<ExitStatus> wait(const Deadline& deadline) = 0;
 };
 
-// The channel's ends.
+// This end of the streams of a command.
 struct ChannelStreams {
     UniqueFd input; // a socket
     UniqueFd output;
     UniqueFd error;
 };
 
-// One thread at a time.
+// Used by one thread at a time.
 class Channel {
 public:
-    // It has no streams yet.
+    // Creates a channel that has no streams until connect().
     Channel() = default;
     Channel(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend) : Channel() {
         connect(std::move(streams), std::move(backend));
     }
-    // PEER: the address of the target's ssh server; empty: only whatever carries this knows it.
+    // PEER is the address of the ssh server, or empty if only ssh(1) knows it.
     void connect(ChannelStreams streams, std::unique_ptr<ChannelBackend> backend,
                  std::string peer = {});
 
     [[nodiscard]] const std::string& peer() const { return peer_; }
 
     Result<> send(std::span<const std::byte> data, const Deadline& deadline);
-    // Reads until BUFFER is full or the command's output ends; returns the bytes read.
+    // Reads until BUFFER is full or the command's output ends. Returns the number of bytes read.
+    // Fails with ETIMEDOUT if DEADLINE passes.
     Result<std::size_t> receive(std::span<std::byte> buffer, const Deadline& deadline);
 
-    // Waits for output, and returns what has come; empty: it has ended.
+    // Waits for output and returns it. Returns an empty string if the output has ended.
     Result<std::string> receive_some(const Deadline& deadline);
 
-    // The output that has come, MOST bytes of it at most, without waiting.
+    // Returns output that has arrived, at most MOST bytes, without waiting.
     std::string output_there(std::size_t most);
 
-    // Readable when output has come or has ended.
+    // Readable if output has arrived or has ended.
     [[nodiscard]] int output_fd() const { return streams_.output.get(); }
-    // Readable when error text has come or has ended; -1: never (any more).
+    // Readable if error text has arrived or has ended. -1 after its end was read.
     [[nodiscard]] int error_fd() const { return streams_.error.get(); }
-    // Takes in the error text that is there, without waiting.
+    // Reads error text that has arrived, without waiting.
     void collect_error_text();
-    // What a message quotes of the error text so far, its lines joined by "; ": those of rpmemd
-    // first, then the last of the others, each once.
+    // Returns the part of the error text that a message quotes, its lines joined by "; ": first the
+    // lines of rpmemd, then the last ones of others. A repeated line appears once.
     [[nodiscard]] std::string error_text() const;
 
-    // The command's input ends.
     void end_input() { streams_.input.reset(); }
 
-    // How the command ended, if it has by then; the channel stays as it is.
+    // Returns how the command has ended, or nothing if DEADLINE passes first. Does not change the
+    // streams.
     std::optional<ExitStatus> status(const Deadline& deadline) {
         return backend_ ? backend_->wait(deadline) : std::nullopt;
     }
-    // Ends the input, waits for the command to end, and returns how it did. ETIMEDOUT: it did not,
-    // and is cut off when the channel is destroyed.
+    // Ends the input, waits for the end of the command, and returns how it has ended. Fails with
+    // ETIMEDOUT if DEADLINE passes first. Then the destructor cuts the command off.
     Result<ExitStatus> finish(const Deadline& deadline);
 
-    // Ends the command's input and output at once. Nothing comes any more.
+    // Ends the command's input and output at once. Nothing can be received afterwards.
     void cut();
 
 private:
@@ -87,8 +88,8 @@ private:
     std::string error_text_;
     std::unique_ptr<ChannelBackend> backend_;
     std::string peer_;
-    // A child made by fork(2) would keep the command's input open when the parent is gone. Also
-    // while a thread logs in, when no pool knows the channel.
+    // A child made by fork(2) must not keep the command's input open after the parent has ended.
+    // The channel has its own listener, because during a login no pool has the channel yet.
     ForkListener in_children_{[](void* owner) { static_cast<Channel*>(owner)->streams_ = {}; },
                               this};
 };

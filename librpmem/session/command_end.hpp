@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the end of a remote command tells: how it came about, and what to do. For the library and
-// for rpmemctl.
+// Error texts about the end of a remote command: its cause, and what to do. Used by the library and
+// by rpmemctl.
 #pragma once
 
 #include "common/base/child_process.hpp"
@@ -13,37 +13,38 @@
 
 namespace rpmem::initiator {
 
-// rpmemd ends at once after its last answer. ssh may stay for as long as anything on the target
-// holds its streams: a job that the login shell has started, or a helper of ssh.
+// How long to wait for the end of the command after the last response of rpmemd. rpmemd exits at
+// once. ssh may stay as long as another process on the target has its streams open, such as a job
+// of the login shell.
 inline constexpr std::chrono::milliseconds end_time{500};
 
-// The command, as messages name it.
+// The names of a command in messages.
 struct RemoteCommand {
     std::string target;  // [user@]host
-    std::string command; // as RPMEM_CMD has it
-    std::string ssh;     // as RPMEM_SSH has it; empty: libssh2 logs in
+    std::string command; // as in RPMEM_CMD
+    std::string ssh;     // as in RPMEM_SSH; empty if libssh2 logs in
 };
 RemoteCommand remote_command(const Target& target, const std::string& command,
                              const Settings& settings);
 
-// The bytes that the command sent before it ended.
+// What the command sent before it ended.
 struct CommandOutput {
-    bool spoke;        // it had answered as rpmemd does: the login and the command were right
-    std::string error; // its standard error, and that of ssh
+    bool spoke;        // rpmemd has answered, so the login and the command are right
+    std::string error; // standard error of the command and of ssh
 };
 
-// Whether ssh(1), or the remote shell for it, could not run the command at all.
+// Whether the remote shell did not find the command.
 bool was_not_found(const ExitStatus& status);
 
-// "the remote command 'rpmemd' ended with status 3 WHEN: ERROR (ADVICE)". WHEN: "before it
-// answered"; may be empty.
+// Returns "the remote command 'rpmemd' ended with status 3 WHEN: ERROR (ADVICE)". WHEN is a text
+// such as "before it answered", and may be empty.
 std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
                          std::string_view when, const CommandOutput& words);
 
-// NOISE stood where the first words of rpmemd should be. The text quotes its beginning.
+// NOISE is output that was received instead of that of rpmemd. The text quotes its beginning.
 std::string describe_noise(const RemoteCommand& command, std::string_view noise);
 
-// MESSAGE, and what the remote command said on its error stream, if anything.
+// Returns MESSAGE with the error text of the remote command appended, unless that is empty.
 [[nodiscard]] std::string with_text(const std::string& message, const std::string& remote_text);
 
 } // namespace rpmem::initiator

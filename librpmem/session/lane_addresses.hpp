@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the lanes of a session may find the daemon. They go to the host that the login reached,
-// which need not be the one that has the target's name here.
+// The addresses at which the lanes of a session may reach the daemon. Lanes must connect to the
+// host that the login has reached. With ssh_config(5), that may be another host than the one that
+// has the target's name on this machine.
 #pragma once
 
 #include "common/base/host_address.hpp"
@@ -15,32 +16,34 @@
 namespace rpmem::initiator {
 
 struct LaneAddress {
-    std::string host;    // a name or a number, for messages
-    std::string number;  // where to connect; empty if the name has no address here
-    std::string source;  // who says so, for messages
-    std::string why_not; // it must not be tried; empty: it may be
+    std::string host;    // name or numeric address, for messages
+    std::string number;  // numeric address; empty if the name cannot be resolved
+    std::string source;  // where the address comes from, for messages
+    std::string why_not; // why it must not be tried; empty if it may be
 };
 
-// The facts that are known when the login is complete.
+// Facts that are known after the login.
 struct LoginFacts {
-    std::string setting;               // RPMEM_ADDRESS; empty: not set
+    std::string setting;               // RPMEM_ADDRESS; empty if it is not set
     std::string host;                  // of the target
-    std::vector<std::string> resolved; // its addresses here; may be none
-    std::string peer;                  // where the login went, if this process made it; else empty
-    // The daemon's own, the one where ssh has arrived first; nothing: it does not tell.
+    std::vector<std::string> resolved; // numeric addresses of host on this machine, if any
+    std::string peer;                  // address of the login; empty if only ssh(1) knows it
+    // Addresses that the daemon has sent. The first is the one at which ssh arrived. Nothing if the
+    // daemon does not send any.
     std::optional<std::vector<HostAddress>> told;
     bool uses_told = false;         // RPMEM_TOLD_ADDRESSES
-    std::string why_not_resolved{}; // the error text if there are none
+    std::string why_not_resolved{}; // error text if resolved is empty
 };
 
-// How to ask what only other programs or machines know. Each call has a bound on its time.
+// Functions that ask other programs or machines, each for a bounded time.
 struct Inquiries {
-    std::function<std::optional<SshDestination>()> ssh; // where it goes: that takes a process
+    std::function<std::optional<SshDestination>()> ssh; // see ask_ssh(); starts a process
     std::function<Result<std::vector<std::string>>(const std::string& host)> resolver;
 };
 
-// RPMEM_ADDRESS alone, or all others, the best first. ssh is asked only if nothing else shows that
-// the target's name is that of the host which ssh has reached.
+// Returns only RPMEM_ADDRESS if it is set. Otherwise returns all other addresses, the best first.
+// Calls ASK.ssh only if nothing else shows that the target's name belongs to the host that ssh has
+// reached.
 std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival, const Inquiries& ask);
 
 } // namespace rpmem::initiator

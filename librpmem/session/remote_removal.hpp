@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpmem_remove(): a command without a session.
+// Runs the command of rpmem_remove(), without a session.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -10,8 +10,8 @@
 
 namespace rpmem::initiator {
 
-// Runs COMMAND, made by remove_command(), on the target. Its answer is the line that rpmemd prints,
-// or the exit status if it prints none (protocol 0.1).
+// Runs COMMAND, which remove_command() has made, on the target. The result is in the line that
+// rpmemd prints. If there is none (protocol 0.1), it is the exit status.
 Result<> run_removal(const Target& target, const std::string& command, const Settings& settings);
 
 } // namespace rpmem::initiator

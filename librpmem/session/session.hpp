@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An out-of-band session with rpmemd: one request, one response.
+// An out-of-band session with rpmemd. Each request has one response, except for heartbeats. The
+// daemon may also send unsolicited messages.
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -24,70 +25,75 @@ namespace rpmem::initiator {
 
 class Session {
 public:
-    // Logs in, starts COMMAND (with an offer to newer daemons) and waits until the daemon is ready:
-    // for TIME, and for RPMEM_CONNECT_TIMEOUT at most.
+    // Logs in, starts COMMAND with the offer of a hello, and waits until the daemon is ready. Waits
+    // for at most TIME and RPMEM_CONNECT_TIMEOUT.
     static Result<std::unique_ptr<Session>>
     start(const Target& target, const std::string& command, bool force_ipv4,
           const Settings& settings,
           std::chrono::milliseconds time = std::chrono::milliseconds::max());
 
-    // Before create() or open(), if it was agreed on (wire::Agreement::resume).
+    // Call it before create() or open(), and only if wire::Agreement::resume was agreed on.
     Result<> log_in(const wire::LoginRequest& request);
-    // The key that later sessions of the same initiator show. Before take_proof().
+    // Returns the key by which later generations take over the pool. The session must be of
+    // generation 0. Call it before take_proof(), and only if wire::Agreement::lane_frames was
+    // agreed on.
     Result<transport::Secret> takeover_key() const { return transcript_->takeover_key(); }
-    // The target's refusal is an Error with the errno of its status, and with its reason if it
-    // gave one.
+    // If the target refuses a request, the error has the errno of the status, and the reason if the
+    // target has sent one.
     Result<wire::CreateResponse> create(const wire::CreateRequest& request);
     Result<wire::OpenResponse> open(const wire::OpenRequest& request);
     Result<> set_attributes(const wire::SetAttributesRequest& request);
-    // The daemon's answer is the result. Its end is awaited for a short time, and not required.
+    // Returns the response of the daemon. Waits briefly for its end, but does not require it.
     Result<> close();
-    // From now on requests are answered within TIME, and within RPMEM_OPERATION_TIMEOUT at most, or
-    // the session is given up.
+    // Limits later requests to TIME and RPMEM_OPERATION_TIMEOUT. After a request that takes longer
+    // the session cannot be used.
     void answers_within(std::chrono::milliseconds time) {
         const std::lock_guard lock(mutex_);
         request_limit_.time = std::min(time, request_limit_.max);
     }
-    // Instead of close(), after create(): has the pool removed, as far as the daemon can be reached
-    // in a short time, and ends the session.
+    // Call it instead of close() to undo create(). Asks the daemon to remove the pool, and ends the
+    // session. Gives up after a short time.
     void undo_create() noexcept;
 
-    // Nothing: the daemon speaks protocol 0.1. Without its secret.
+    // Returns nothing if the daemon speaks protocol 0.1. The secret was wiped.
     [[nodiscard]] const std::optional<wire::Hello>& hello() const { return hello_; }
     [[nodiscard]] const wire::Agreement& agreement() const { return agreement_; }
-    // One of wire::all_conditions.
+    // CONDITION is one of wire::all_conditions.
     [[nodiscard]] bool holds(std::uint64_t condition) const {
         return (agreement_.conditions & condition) != 0;
     }
-    // Once, after create() or open(): what lanes prove themselves by. Only if it was agreed on
-    // (wire::Agreement::lane_frames).
+    // Returns what the lanes need for their handshake. Call it once, after create() or open(), and
+    // only if wire::Agreement::lane_frames was agreed on.
     Result<transport::ProofSession> take_proof();
 
-    // Tells the daemon that this end lives, takes in what has come, and returns why the session is
-    // lost: as loss(), or since the daemon is silent. Does nothing while another thread is at work
-    // with the channel, which notices the same.
+    // Sends a heartbeat, and reads what has arrived. Returns the reason if the session is lost:
+    // like loss(), or because the daemon is silent. Does nothing while another thread uses the
+    // channel, because that thread notices a loss itself.
     std::optional<Error> beat();
-    // Nothing has come for RPMEM_PEER_TIMEOUT.
+    // Whether no message has arrived for RPMEM_PEER_TIMEOUT, or for wire::min_silence if that is
+    // longer.
     [[nodiscard]] bool is_silent() const;
-    // The daemon's notices to the user, each once. None while another thread is at work with the
-    // channel: a caller that serves all pools must not wait for one of them.
+    // Returns the notices of the daemon since the last call. Returns none while another thread uses
+    // the channel, because the heartbeats of all pools must not wait for one of them.
     [[nodiscard]] std::vector<std::string> take_notices();
-    // Nothing comes or goes any more; the session is lost already.
+    // Closes the channel of a session that is lost already.
     void cut();
 
-    // The address of the login, if this process made the connection itself; else empty.
+    // Returns the address of the login, or an empty string if only ssh(1) knows it.
     [[nodiscard]] const std::string& peer() const { return channel_->peer(); }
 
-    // Descriptors that become readable when the session ends or says something.
+    // Descriptors that are readable if the session has ended or the target has sent something.
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
     [[nodiscard]] int error_fd();
-    // Takes in error text that has come, and looks whether the session is lost: why, as an error of
-    // class link_lost (ECONNRESET) or medium_failed (EIO). Nothing: it is not lost (what had come
-    // was a response to a request).
+    // Reads error text and unsolicited messages that have arrived. Returns the reason if the
+    // session is lost: an error of class link_lost or medium_failed. Waits while another thread
+    // uses the channel.
     std::optional<Error> loss();
-    // The same, unless another thread is at work with the channel, which does both itself.
+    // Like loss(), but returns nothing while another thread uses the channel, because that thread
+    // notices a loss itself.
     std::optional<Error> loss_if_unused();
-    // The session is lost because of WHAT: that, with the daemon's own words.
+    // Returns the error of a session that is lost because of WHAT, with the error text of the
+    // target.
     Error ending(std::string_view what);
 
 private:
@@ -105,26 +111,27 @@ private:
 
     using Clock = std::chrono::steady_clock;
 
-    // How long something may take. A try to reconnect has less than its setting allows.
+    // A limit on time. An attempt to reconnect may get less than the setting allows.
     struct Limit {
         std::chrono::milliseconds time;
         std::chrono::milliseconds max;
         const char* setting;
     };
 
-    // A command that has ended, or is about to: how long its last words may take to arrive.
+    // Maximum wait for the last output of a command that has ended or is about to end.
     static constexpr std::chrono::milliseconds last_words_time{2000};
-    // The same in the thread that beats for all pools: while it waits, no other target hears of
-    // this process.
+    // The same in the heartbeat thread. It serves all pools, and while it waits, the other targets
+    // get no heartbeat.
     static constexpr std::chrono::milliseconds last_words_time_of_beat{200};
 
     std::optional<Error> beat_on_channel();
     std::optional<Error> look();
     std::optional<Error> look_at_messages();
     std::optional<Error> look_once();
-    // The kind of a message that nobody has asked for, by its header; nothing: it is none.
+    // Returns the type of an unsolicited message from its header. Returns nothing for any other
+    // message, and for a type that was not agreed on.
     [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
-    // The rest of it. Nothing: the session goes on.
+    // Receives the rest of an unsolicited message. Returns the reason if the session is lost.
     std::optional<Error> take_unasked(wire::MessageType type, wire::Bytes header);
     std::optional<Error> receive_notice(std::span<const std::byte> header);
     Error receive_medium_failure(wire::Bytes message);
@@ -140,7 +147,7 @@ private:
     [[nodiscard]] Error silent() const;
     struct Response {
         wire::ResponseHeader header;
-        wire::Bytes bytes; // all of it
+        wire::Bytes bytes; // the whole message
         [[nodiscard]] std::span<const std::byte> body() const {
             return std::span(bytes).subspan(wire::response_header_size);
         }
@@ -156,25 +163,25 @@ private:
     Failure timed_out(std::string_view when, const Limit& limit, std::string_view hint = {});
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
-    std::mutex mutex_; // the channel: requests, and looks at whether it is lost
+    std::mutex mutex_; // guards the channel
     std::unique_ptr<Channel> channel_;
     RemoteCommand command_;
     std::string host_;
     bool takes_tls_;
     bool requires_hello_;
-    bool is_torn_ = false; // something was thrown in the middle of a message
-    bool spoke_ = false;   // rpmemd has answered: the login and the command were right
+    bool is_torn_ = false; // an exception has interrupted the exchange of a message
+    bool spoke_ = false;   // rpmemd has answered, so the login and the command are right
     std::optional<wire::Hello> hello_;
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::uint64_t generation_ = 0;
-    std::atomic<Clock::duration> heard_; // when something came last
+    std::atomic<Clock::duration> heard_; // time of the last message
     std::vector<std::string> notices_;
     Limit login_limit_;
     Limit request_limit_;
     std::chrono::milliseconds words_time_ = last_words_time;
-    std::chrono::milliseconds silence_; // how long the daemon may say nothing,
-    bool beats_ = false;                // once it has opened the pool
+    std::chrono::milliseconds silence_; // maximum time without a message,
+    bool beats_ = false;                // once the daemon sends heartbeats
 };
 
 } // namespace rpmem::initiator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way a session logs in: the only place that knows all of them.
+// Selects the ssh transport of a session.
 #pragma once
 
 #include "librpmem/session/channel.hpp"
@@ -8,9 +8,9 @@
 
 namespace rpmem::initiator {
 
-// Logs in to TARGET and starts COMMAND there. FORCE_IPV4: the lanes will use IPv4, so the login
-// must arrive at the same address. A transport may return before the login is complete; what goes
-// wrong after that is told by the channel.
+// Logs in to TARGET and starts COMMAND there. FORCE_IPV4 makes the login use IPv4, because the
+// lanes will use IPv4 and must reach the same address. ssh(1) may still be logging in on return.
+// Then the channel reports later failures.
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Settings& settings,
                                                const Deadline& deadline);
