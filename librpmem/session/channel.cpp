@@ -16,10 +16,10 @@
 namespace rpmem::initiator {
 namespace {
 
-// The end of the error text is kept: a banner of sshd may stand before the cause.
+// Only the end of the error text is kept, because a banner of sshd may precede the cause.
 constexpr std::size_t max_error_text = std::size_t{1} << 16;
 
-// What a message quotes of it: less than a screen of 24 lines.
+// Maximum number of bytes that a message quotes of it: less than a screen of 24 lines.
 constexpr std::size_t max_quoted = 1000;
 
 std::string printable_line(std::string_view line) {
@@ -30,7 +30,7 @@ std::string printable_line(std::string_view line) {
     return text;
 }
 
-// The lines of TEXT that are not empty, each once: those of rpmemd, then the others.
+// Returns the lines of TEXT that are not empty, without duplicates: first those of rpmemd.
 std::vector<std::string> lines_by_importance(std::string_view text) {
     std::vector<std::string> own;
     std::vector<std::string> others;
@@ -58,10 +58,10 @@ Result<> Channel::send(std::span<const std::byte> data, const Deadline& deadline
     return write_fully(streams_.input.get(), data, deadline);
 }
 
-// Waits, and reads what has come; 0: the output has ended.
+// Waits for output and reads it. Returns 0 if it has ended.
 Result<std::size_t> Channel::read_output(std::span<std::byte> buffer, const Deadline& deadline) {
     while (true) {
-        // A command that has much to say on its error stream must not wait for us to listen.
+        // The error stream is read too, so that a command does not block on a full stream.
         RPMEM_ASSIGN(const auto ready,
                      wait_readable(streams_.output.get(), deadline, streams_.error.get()));
         if (!ready && deadline.passed())
@@ -107,7 +107,8 @@ std::string Channel::output_there(std::size_t most) {
 }
 
 void Channel::collect_error_text() {
-    // There may be no end to it. A caller that waits for more comes again.
+    // The command may write without end, so the number of reads is limited. A caller that waits for
+    // more calls this again.
     constexpr int max_reads = 16;
     std::array<char, 4096> buffer;
     for (int i = 0; i < max_reads && streams_.error; ++i) {
@@ -124,7 +125,7 @@ void Channel::collect_error_text() {
     }
 }
 
-// Of rpmemd's lines the first name the cause; of those of others, the last do.
+// The first lines of rpmemd name the cause. Of other programs, the last lines do.
 std::string Channel::error_text() const {
     std::vector<std::string> lines = lines_by_importance(error_text_);
     std::size_t size = 0;
@@ -136,7 +137,7 @@ std::string Channel::error_text() const {
     auto first_kept = others;
     for (; first_kept != lines.end() && size > max_quoted; ++first_kept)
         size -= first_kept->size() + 2;
-    // One line that is too long is kept in part.
+    // If all the other lines are too long, the beginning of the last one is kept.
     if (first_kept == lines.end() && others != lines.end())
         --first_kept;
     lines.erase(others, first_kept);
@@ -150,7 +151,7 @@ std::string Channel::error_text() const {
 
 Result<ExitStatus> Channel::finish(const Deadline& deadline) {
     streams_.input.reset();
-    // The command's last output must not block it.
+    // The command must not block on its last error text.
     while (streams_.error && !deadline.passed()) {
         const auto ready = wait_readable(streams_.error.get(), deadline);
         if (!ready || !*ready)

@@ -9,17 +9,17 @@
 namespace rpmem::initiator {
 namespace {
 
-// The status of ssh for its own failures, and for a command that a signal ended; see ssh(1).
+// Exit status of ssh for its own failures, and for a command that a signal has ended, see ssh(1).
 constexpr int ssh_failed = 255;
 
-// What a shell returns for a command that it cannot run, and for one that it does not find; see
-// sh(1). A command that signal N ended has the status 128 + N.
+// Exit status of a shell for a command that it cannot run, and for one that it does not find, see
+// sh(1). The status of a command that signal N has ended is 128 + N.
 constexpr int shell_cannot_run = 126;
 constexpr int shell_not_found = 127;
 constexpr int shell_signal = 128;
 constexpr int last_signal = 64;
 
-// How much of what a shell prints is quoted: enough to recognise it.
+// Number of bytes of unexpected output that are quoted, enough to recognise it.
 constexpr std::size_t quoted_bytes = 160;
 
 struct SshFailure {
@@ -56,7 +56,7 @@ constexpr std::array ssh_failures = {
     SshFailure{"kex_exchange_identification", look_at_sshd},
 };
 
-// Shells that are no POSIX shell: csh, tcsh, rc.
+// Error text of shells that are not POSIX shells, such as csh, tcsh and rc.
 constexpr std::string_view unknown_builtin = "export: ";
 constexpr const char* use_the_option =
     " (the login shell of the target does not know the command export: set RPMEM_OFFER=option)";
@@ -73,7 +73,7 @@ std::string signal_text(int signal) {
     return name ? fmt::format("signal {} (SIG{})", signal, name) : fmt::format("signal {}", signal);
 }
 
-// How the command ended, as far as its status tells.
+// Describes how the command has ended, as far as its status shows that.
 std::string how(const RemoteCommand& command, const ExitStatus& status,
                 const CommandOutput& words) {
     if (!status.known)
@@ -120,7 +120,7 @@ std::string advice_for(const RemoteCommand& command, const ExitStatus& status,
                        by_ssh);
 }
 
-// In double quotes, with the escapes of C.
+// Returns the first quoted_bytes of TEXT in double quotes, with the escapes of C.
 std::string quote(std::string_view text) {
     std::string quoted = "\"";
     for (const char c : text.substr(0, quoted_bytes)) {

@@ -12,7 +12,8 @@ constexpr std::size_t max_told = 8;
 
 class AddressList {
 public:
-    // HOST is NUMBER, or a name for it. NUMBER may be empty if WHY_NOT is not.
+    // Adds an address, unless it is in the list. HOST is NUMBER or a name of it. NUMBER may be
+    // empty if WHY_NOT is not.
     void add(std::string host, const std::string& number, std::string source,
              std::string why_not = {}) {
         const auto address = parse_address(number);
@@ -25,7 +26,7 @@ public:
             numbers_.push_back(*address);
         addresses_.push_back({std::move(host), number, std::move(source), std::move(why_not)});
     }
-    // The login went to NUMBER itself, with no other host between.
+    // Call it if the login has connected to NUMBER without a jump host.
     void note_way(const std::string& number) {
         const auto address = parse_address(number);
         went_on_this_machine_ |= address && reach_of(*address) == Reach::same_machine;
@@ -39,7 +40,7 @@ private:
     bool went_on_this_machine_ = false;
 };
 
-// NAME as the only entry of SOURCE, which leads nowhere.
+// Adds NAME, which cannot be resolved, for messages.
 void add_unresolved(AddressList& collection, const std::string& name, std::string source,
                     const std::string& why) {
     collection.add(name, "", std::move(source),
@@ -90,10 +91,10 @@ void add_by_name(AddressList& collection, const LoginFacts& arrival) {
         collection.note_way(number);
 }
 
-// The address to which ssh connected.
+// Adds the address that the login has connected to.
 void add_reached(AddressList& collection, const LoginFacts& arrival, const Inquiries& ask) {
     if (!arrival.peer.empty()) {
-        // The name serves better in messages.
+        // The name is clearer in messages.
         const bool is_first = !arrival.resolved.empty() && arrival.resolved.front() == arrival.peer;
         collection.add(is_first ? arrival.host : arrival.peer, arrival.peer,
                        "where the login went");
@@ -106,7 +107,7 @@ void add_reached(AddressList& collection, const LoginFacts& arrival, const Inqui
                            "the target's name");
             return collection.note_way(arrival.resolved[i]);
         }
-    // A peer that does not tell is taken to have the name that it is called by, if there is one.
+    // If the target has sent no addresses, its name is assumed to be right, if it can be resolved.
     if (!tells && !arrival.resolved.empty())
         return add_by_name(collection, arrival);
     if (const auto destination = ask.ssh())
@@ -138,7 +139,7 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
 
 std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival, const Inquiries& ask) {
     AddressList collection;
-    if (!arrival.setting.empty()) { // nothing else: lanes must not leave a network that was chosen
+    if (!arrival.setting.empty()) { // lanes must not leave the network that the user has chosen
         add_setting(collection, arrival, ask);
         return collection.take();
     }

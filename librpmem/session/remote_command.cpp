@@ -13,7 +13,7 @@ bool is_plain(char c) {
 
 } // namespace
 
-// Names that need no quotes go as they are, as 1.12.1 sent them.
+// Names that need no quotes are sent without, like in 1.12.1.
 std::string quoted_word(std::string_view word) {
     if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain))
         return std::string(word);
@@ -38,9 +38,9 @@ std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& tar
     if (force_ipv4)
         arguments.emplace_back("-4");
     arguments.emplace_back("-oBatchMode=yes");
-    // What ssh_config(5) has for people who log in would replace the command, take its input away,
+    // Options of ssh_config(5) for interactive logins could replace the command, close its input,
     // or print into its output. SessionType, StdinNull and ForkAfterAuthentication exist since
-    // OpenSSH 8.7, the least version.
+    // OpenSSH 8.7, the oldest version that is supported.
     for (const char* const option :
          {"RemoteCommand=none", "StdinNull=no", "SessionType=default", "ClearAllForwardings=yes",
           "PermitLocalCommand=no", "ForkAfterAuthentication=no"})

@@ -12,20 +12,20 @@
 namespace rpmem::initiator {
 namespace {
 
-// The least that is not an errno in the exit status of rpmemd --remove: a shell's own.
+// Exit statuses from here on are those of a shell. Smaller ones are errno values from rpmemd.
 constexpr int first_of_shell = 126;
 
-// A login shell may print before rpmemd does. Output beyond this is not kept.
+// A login shell may print before rpmemd. Only the last bytes of the output are kept.
 constexpr std::size_t max_output = std::size_t{1} << 16;
 
-// Nothing if the output ended without an answer. ETIMEDOUT if neither came.
+// Returns the answer, or nothing if the output ends without one. Fails with ETIMEDOUT.
 Result<std::optional<int>> await_answer(Channel& channel, const Deadline& deadline) {
     std::string output;
     while (true) {
         RPMEM_ASSIGN(const std::string more, channel.receive_some(deadline));
         if (more.empty())
             return std::optional<int>();
-        // A login shell that prints without end.
+        // A login shell may print without end.
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT, "no answer within the time allowed");
         output += more;
@@ -67,7 +67,7 @@ Result<> run_removal(const Target& target, const std::string& command, const Set
                               channel->error_text()));
     if (status.signal == 0 && status.code == 0)
         return {};
-    // A command that is not there is no lack of a pool set: ECONNRESET, as create and open say.
+    // A status of the shell is not an errno value. It becomes ECONNRESET, like in rpmem_create().
     if (status.signal == 0 && status.code > 0 && status.code < first_of_shell)
         return refused(target, status.code, *channel);
     return fail(ErrorClass::link_lost, ECONNRESET, "{}",

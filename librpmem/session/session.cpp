@@ -19,16 +19,17 @@ namespace {
 
 using wire::MessageType;
 
-// A failed call must not take much longer because it cleans up.
+// Limit of undo_create(), because a failed call must not take much longer to clean up.
 constexpr std::chrono::milliseconds undo_time(5000);
 
-// A value of errno, as the initial status may be one; what a shell prints is another number.
+// The largest errno value. The initial status may be an errno value. Text of a shell in its place
+// gives a larger number.
 constexpr int last_errno = 4095;
 
-// Of what came instead of rpmemd's first words, to be quoted.
+// Maximum number of bytes that are read of unexpected output.
 constexpr std::size_t max_noise = 1024;
 
-// Whatever waits for input of its own looks like this.
+// Added to the text of a timeout, because a program that waits for input causes one.
 constexpr std::string_view never_started =
     ". Something else may run there in place of the command: a shell that a start-up file runs "
     "with exec, or a ForceCommand of sshd such as internal-sftp or cat";
@@ -80,11 +81,11 @@ Result<> Session::await_ready(const Deadline& deadline) {
         with_error_text(fmt::format("rpmemd on {} cannot serve: {}", host_, strerror(status))));
 }
 
-// BEGINNING stands where the initial status should be.
+// BEGINNING was received instead of the initial status.
 Failure Session::noise(std::span<const std::byte> beginning) {
     std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
     text += channel_->output_there(max_noise);
-    // A hello has the token of the session, which belongs into no log.
+    // A hello has the secret of the session, which must not appear in a log.
     const auto word = wire::encode_initial_status(wire::hello_status);
     const std::string_view hello(reinterpret_cast<const char*>(word.data()), word.size());
     text.resize(std::min(text.size(), text.find(hello)));
@@ -130,8 +131,8 @@ Failure Session::ended_early(std::string_view when) {
     const std::string context = fmt::format("out-of-band connection to {} failed", host_);
     if (!status)
         return fail(ErrorClass::link_lost, ECONNRESET, "{}",
-                    with_text(fmt::format("{}: the remote command '{}' does not end, and its "
-                                          "output ended {}",
+                    with_text(fmt::format("{}: the output of the remote command '{}' ended {}, but "
+                                          "the command has not ended",
                                           context, command_.command, when),
                               channel_->error_text()));
     return fail(ErrorClass::link_lost, ECONNRESET, "{}: {}", context,
@@ -141,7 +142,7 @@ Failure Session::ended_early(std::string_view when) {
 Failure Session::timed_out(std::string_view when, const Limit& limit, std::string_view hint) {
     channel_->collect_error_text();
     const std::string why = limit.time < limit.max
-                                ? "one try to reconnect has no longer"
+                                ? "that is the limit of one attempt to reconnect"
                                 : fmt::format("{} sets the limit", limit.setting);
     return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
                 with_text(fmt::format("waited {} ms {} on {}; {}{}", limit.time.count(), when,
@@ -149,7 +150,7 @@ Failure Session::timed_out(std::string_view when, const Limit& limit, std::strin
                           channel_->error_text()));
 }
 
-// For a daemon that has said all it had to say and ends.
+// Waits for the rest of the error text, because the daemon is about to end.
 std::string Session::with_error_text(const std::string& text) {
     const Deadline deadline(words_time_);
     while (channel_->error_fd() >= 0 && !deadline.passed()) {
@@ -167,7 +168,7 @@ Failure Session::refused(wire::Status status, const char* request) {
         with_error_text(fmt::format("{} refused {}: {}", host_, request, wire::describe(status))));
 }
 
-// The mutex is held by the caller.
+// The caller holds the mutex.
 Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageType response) {
     if (std::exchange(is_torn_, true))
         return Failure(torn());
@@ -180,7 +181,8 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
                                                      MessageType response) {
     const Deadline deadline(request_limit_.time);
     if (!channel_->send(request, deadline)) {
-        // A daemon that takes nothing any more has ended, or is about to: its last message comes.
+        // A daemon that reads nothing any more has ended or is about to. It may have sent the
+        // report of a failed medium.
         static_cast<void>(wait_readable(channel_->output_fd(), Deadline(last_words_time)));
         if (const auto loss = look_at_messages(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
@@ -192,7 +194,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         const auto got = channel_->receive(bytes, next_word(deadline));
         if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
             return Failure(silent());
-        // Messages that nobody asked for, one after the other, are no answer.
+        // A stream of unsolicited messages must not extend the wait for the response.
         if (!got || deadline.passed())
             return timed_out("for an answer of rpmemd", request_limit_);
         if (*got < bytes.size())
@@ -215,14 +217,14 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
     return Response{header, std::move(bytes)};
 }
 
-// Until when something has to come of a daemon that lives.
+// Returns the time by which the next message, possibly a heartbeat, must have arrived.
 Deadline Session::next_word(const Deadline& deadline) const {
     if (!beats_)
         return deadline;
     return Deadline(std::min(silence_, std::chrono::milliseconds(deadline.poll_timeout())));
 }
 
-// REQUEST asks for a pool, as WHAT says.
+// REQUEST is CREATE or OPEN. WHAT describes it for a message.
 template <typename Response, typename Request>
 Result<Response> Session::ask_for_pool(const Request& request, const char* what) {
     const std::lock_guard lock(mutex_);
@@ -252,7 +254,7 @@ Result<> Session::set_attributes(const wire::SetAttributesRequest& request) {
                  exchange(wire::encode(request), MessageType::set_attributes_response));
     if (response.header.status == wire::Status::success)
         return {};
-    // The session goes on, so there is no end of the error text to wait for.
+    // The session continues, so the error text does not end here.
     channel_->collect_error_text();
     return fail(ErrorClass::target_refused, wire::errno_of(response.header.status), "{}",
                 with_text(fmt::format("{} refused to set the attributes: {}", host_,
@@ -266,8 +268,8 @@ Result<> Session::close() {
                  exchange(wire::encode(wire::CloseRequest{}), MessageType::close_response));
     if (response.header.status != wire::Status::success)
         return refused(response.header.status, "to close the pool");
-    // The pool is closed. What holds the streams now is not rpmemd: a job that the login shell has
-    // started, or a helper of ssh.
+    // The pool is closed. If the streams stay open, another process has them, such as a job of the
+    // login shell.
     static_cast<void>(channel_->finish(Deadline(std::min(end_time, request_limit_.time))));
     return {};
 }
@@ -276,7 +278,7 @@ Result<> Session::log_in(const wire::LoginRequest& request) {
     const std::lock_guard lock(mutex_);
     wire::Bytes bytes = wire::encode(request);
     const auto response = exchange(bytes, MessageType::login_response);
-    ::explicit_bzero(bytes.data(), bytes.size()); // it may have the takeover key
+    ::explicit_bzero(bytes.data(), bytes.size()); // they may contain the takeover key
     RPMEM_TRY(response);
     generation_ = request.generation;
     if (response->header.status != wire::Status::success)
@@ -296,7 +298,7 @@ void Session::undo_create() noexcept try {
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
 } catch (...) {
-    // The caller is told why create() failed; the daemon sees that the channel has ended.
+    // The caller reports the failure before. The daemon notices the end of the channel.
 }
 
 int Session::error_fd() {
@@ -304,7 +306,7 @@ int Session::error_fd() {
     return channel_->error_fd();
 }
 
-// Nobody can understand these bytes, nor those that would come behind them.
+// After a malformed message the stream cannot be resynchronised.
 Error Session::nonsense(const Error& error) const {
     return {EBADMSG, ErrorClass::link_lost,
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};

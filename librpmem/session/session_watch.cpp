@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that a session did not ask for, and the signs that the session is lost.
+// The part of Session that receives unsolicited messages and detects the loss of the session.
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/medium_failure.hpp"
@@ -28,7 +28,7 @@ std::optional<Error> Session::loss_if_unused() {
     return lock ? look() : std::nullopt;
 }
 
-// The mutex is held by the caller.
+// The caller holds the mutex.
 std::optional<Error> Session::look() {
     if (std::exchange(is_torn_, true))
         return torn();
@@ -44,7 +44,7 @@ Error Session::torn() const {
 
 std::optional<Error> Session::look_at_messages() {
     channel_->collect_error_text();
-    // A daemon that sends without end, or byte by byte, is looked at again later.
+    // The work is bounded for a daemon that sends without end or byte by byte.
     constexpr int max_messages = 64;
     const Deadline deadline(words_time_);
     for (int count = 0; count < max_messages && !deadline.passed(); ++count) {
@@ -57,7 +57,7 @@ std::optional<Error> Session::look_at_messages() {
     return std::nullopt;
 }
 
-// There is output.
+// Output must be readable.
 std::optional<Error> Session::look_once() {
     wire::Bytes header(wire::response_header_size);
     const auto got = channel_->receive(header, Deadline(words_time_));
@@ -84,7 +84,7 @@ Error Session::ending(std::string_view what) {
                                channel_->error_text()));
 }
 
-// A daemon that was not told of the capability has no such message.
+// A daemon may only send a type whose capability was agreed on.
 std::optional<wire::MessageType> Session::unasked(std::span<const std::byte> header) const {
     const auto type = wire::unasked_type(header);
     const bool agreed =
@@ -102,7 +102,7 @@ std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes h
 }
 
 std::optional<Error> Session::receive_notice(std::span<const std::byte> header) {
-    constexpr std::size_t max_notices = 16; // kept; the user has been told enough
+    constexpr std::size_t max_notices = 16; // further ones are dropped until take_notices()
     const auto size = wire::decode_notice_size(header);
     if (!size)
         return nonsense(size.error());
@@ -117,7 +117,7 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
     return std::nullopt;
 }
 
-// The header has come; the rest comes at once.
+// MESSAGE is the header. The daemon has sent the rest together with it.
 Error Session::receive_medium_failure(wire::Bytes message) {
     const auto size = wire::decode_medium_failure_size(message);
     if (!size)
@@ -161,9 +161,9 @@ std::optional<Error> Session::beat() {
     return loss;
 }
 
-// The mutex is held by the caller.
+// The caller holds the mutex.
 std::optional<Error> Session::beat_on_channel() {
-    // Its 12 bytes find room, or the daemon has taken nothing for minutes.
+    // The 12 bytes fit into the buffer of the socket, unless nothing was read for minutes.
     constexpr std::chrono::milliseconds send_time(100);
     const bool sent =
         channel_->send(wire::encode(wire::HeartbeatRequest{}), Deadline(send_time)).has_value();
@@ -171,7 +171,7 @@ std::optional<Error> Session::beat_on_channel() {
         return loss;
     if (!sent)
         return lost_link(
-            fmt::format("the session with {} is lost: ssh takes nothing any more", host_));
+            fmt::format("the session with {} is lost: ssh does not accept a heartbeat", host_));
     return is_silent() ? std::optional(silent()) : std::nullopt;
 }
 

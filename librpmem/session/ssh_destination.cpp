@@ -14,13 +14,13 @@
 namespace rpmem::initiator {
 namespace {
 
-// Ssh only reads its configuration, unless a Match has it run a command.
+// ssh only reads its configuration, unless a Match in it runs a command.
 constexpr std::chrono::milliseconds max_answer_time(2000);
 
-// Some kilobytes are usual.
+// The usual size is some kilobytes.
 constexpr std::size_t largest_answer = std::size_t{1} << 16;
 
-// The most that a name of DNS can have.
+// Maximum length of a DNS name.
 constexpr std::size_t max_host = 255;
 
 } // namespace

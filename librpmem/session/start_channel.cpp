@@ -24,7 +24,7 @@ private:
     ChildProcess process_;
 };
 
-// PROGRAM: as RPMEM_SSH has it.
+// PROGRAM is the value of RPMEM_SSH.
 Failure not_started(const std::string& program, Error error) {
     const char* const path = ::secure_getenv("PATH");
     if (error.code == ENOSYS || error.code == EPERM)
@@ -45,11 +45,11 @@ Failure not_started(const std::string& program, Error error) {
     return Failure(std::move(error));
 }
 
-// Starts the program ARGUMENTS (ssh), and talks over its standard input and output.
+// Starts ssh with ARGUMENTS. Its standard streams are those of the channel.
 Result<std::unique_ptr<Channel>> start_process_channel(const std::vector<std::string>& arguments) {
     auto channel = std::make_unique<Channel>();
-    // A child made by fork(2) meanwhile would have descriptors that nobody closes there: it would
-    // keep ssh running after this process has ended.
+    // A child made by fork(2) in the meantime would have descriptors that no listener closes. They
+    // would keep ssh running after this process has ended.
     const auto no_forks = ForkListener::hold_forks();
     RPMEM_ASSIGN(auto input, make_socket_pair());
     RPMEM_ASSIGN(auto output, make_pipe());

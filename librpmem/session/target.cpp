@@ -13,7 +13,7 @@ Failure bad_target(std::string_view text, std::string_view why) {
                    text, why);
 }
 
-// A word that ssh(1) would take for an option, or that hides blanks or control characters.
+// Whether ssh(1) would take WORD for an option, or WORD contains blanks or control characters.
 bool is_unsafe(std::string_view word) {
     return word.starts_with('-') || std::any_of(word.begin(), word.end(), [](unsigned char c) {
                return c <= ' ' || c == 0x7f;
@@ -29,7 +29,8 @@ Result<Target> parse_target(std::string_view text) {
         target.user = rest.substr(0, at);
         if (target.user.empty())
             return bad_target(text, "there is no user before '@'");
-        // Ssh would take what is before the last one for the user, and only fail after its time.
+        // ssh(1) would take everything before the last '@' for the user, and fail only after the
+        // whole login time.
         if (target.user.find('@') != std::string::npos)
             return bad_target(text, "there is more than one '@' (a user's name with '@' can be "
                                     "given as User in ssh_config)");
