@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client of ssh-agent(1); see draft-miller-ssh-agent. libssh2 has one too, but it waits without
-// a bound, and signs with RSA keys as no server of today accepts.
+// A client of ssh-agent(1), see draft-miller-ssh-agent. That of libssh2 waits without a bound, and
+// asks for RSA signatures that servers do not accept any more.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -20,11 +20,11 @@ public:
         std::string comment;
     };
 
-    // SOCKET is what SSH_AUTH_SOCK names.
+    // SOCKET is the value of SSH_AUTH_SOCK.
     static Result<Agent> connect(const std::string& socket);
 
     Result<std::vector<Identity>> identities(const Deadline& deadline) const;
-    // The signature of DATA, with its type. ALGORITHM: how an RSA key should sign.
+    // Returns the signature of DATA, with its type. ALGORITHM selects the hash of an RSA key.
     Result<Bytes> sign(const Bytes& public_key, std::span<const std::byte> data,
                        const std::string& algorithm, const Deadline& deadline) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is the server the one that it should be?
+// Checks the host key of a server.
 #pragma once
 
 #include "librpmem/session/ssh2/known_hosts.hpp"
@@ -12,17 +12,19 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// The server as the user knows it: no key is taken on trust, and none is added.
+// The keys of a server in the known_hosts files of the user. An unknown key is never accepted or
+// added.
 class HostIdentity {
 public:
-    // Reads FILES; those that are not there count as empty.
+    // Reads FILES. A missing file counts as empty.
     static Result<HostIdentity> look_up(const std::string& host, std::uint16_t port,
                                         const std::vector<std::string>& files);
 
-    // For the handshake: the types of the known keys come first, so that a server that has others
-    // as well shows one that can be compared.
+    // Returns the algorithms for the handshake. Those of known keys come first, so that a server
+    // with several keys sends a known one.
     [[nodiscard]] std::vector<std::string_view> algorithms() const;
-    // EACCES with what to do, if the key that the server has shown is not one of the known.
+    // Fails with EACCES if the key that the server has sent is unknown or revoked. The text says
+    // what to do.
     [[nodiscard]] Result<> check(const Ssh2Session& session) const;
 
 private:

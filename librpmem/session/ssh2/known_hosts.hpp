@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host in known_hosts files; see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
+// Parses known_hosts files, see sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
 #pragma once
 
 #include "common/base/result.hpp"
@@ -21,11 +21,12 @@ struct KnownKey {
     std::string key;  // in base64
 };
 
-// The name of a host in known_hosts: "host", or "[host]:port" where the port is not 22.
+// Returns the name of a host in known_hosts, in lower case: "host", or "[host]:port" if the port is
+// not 22.
 std::string known_name(const std::string& host, std::uint16_t port);
 
-// All keys of TEXT, the content of FILE, that are of the host NAME. Authorities that sign host
-// keys (@cert-authority) are passed over: libssh2 cannot check certificates.
+// Returns the keys of the host NAME in TEXT, the content of FILE. Keys of certificate authorities
+// (@cert-authority) are ignored, because libssh2 cannot check certificates.
 std::vector<KnownKey> known_keys(std::string_view text, const std::string& file,
                                  const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private key files; see ssh-keygen(1) and, for what it writes, PROTOCOL.key of OpenSSH.
+// Reads private key files, see ssh-keygen(1). PROTOCOL.key of OpenSSH defines its format.
 #pragma once
 
 #include "common/base/freed_by.hpp"
@@ -14,11 +14,12 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// An RSA key. The other kinds are left to libssh2.
+// An RSA key. libssh2 reads the other types itself.
 class RsaKey {
 public:
     [[nodiscard]] Bytes public_key() const;
-    // ALGORITHM: "rsa-sha2-512" or "rsa-sha2-256"; EACCES for "ssh-rsa", which is SHA-1.
+    // ALGORITHM is "rsa-sha2-512" or "rsa-sha2-256". Fails with EACCES for any other, such as
+    // "ssh-rsa", which uses SHA-1.
     [[nodiscard]] Result<Bytes> sign(std::span<const std::byte> data,
                                      const std::string& algorithm) const;
 
@@ -28,13 +29,14 @@ private:
     std::unique_ptr<EVP_PKEY, FreedBy<::EVP_PKEY_free>> key_;
 };
 
-// The content of a key file. Null: it is of another kind than RSA. EACCES: it is protected by a
-// passphrase, and nobody is there to be asked. EINVAL: it is no private key.
+// CONTENT is that of a key file. Returns null if the key has another type. Fails with EACCES if it
+// has a passphrase, which nobody can enter, or is a DSA key. Fails with EINVAL if CONTENT is not a
+// private key.
 Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content);
 
-// The public key in a file that ssh-keygen has written, as a line of authorized_keys; empty for
-// other files. Who has it need not have libcrypto look for it among the private ones, which leaves
-// copies of them in memory.
+// Returns the public key in a file that ssh-keygen has written, as a line of authorized_keys.
+// Returns an empty string for other files. Without the public key, libssh2 lets libcrypto derive it
+// from the private key, which leaves copies of that in memory.
 std::string public_key_line(std::string_view content);
 
 } // namespace rpmem::initiator::ssh2

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves bytes between a channel of libssh2 and three local streams, as the ssh process does with
-// its standard descriptors: what libssh2 keeps within itself cannot be hidden from poll(2), and
-// the connection is looked after when nobody asks anything.
+// Moves bytes between a channel of libssh2 and three local streams, like an ssh process with its
+// standard streams. poll(2) on the local streams then also reports data that libssh2 has buffered,
+// and the connection is served while nobody uses the session.
 //
-// The remote command, as far as the relay knows; Relay::become() changes it:
-//   talking -> silent  it says nothing more
-//   talking -> ended   that, and its status, have come together
-//   silent  -> ended   its status has come
-//   any     -> closed  the relay has let go of the connection
+// Relay::become() changes the state of the remote command:
+//   talking -> silent  its output has ended
+//   talking -> ended   its output has ended, and its status has arrived
+//   silent  -> ended   its status has arrived
+//   any     -> closed  the relay has closed the connection
 #pragma once
 
 #include "common/base/child_process.hpp"
@@ -20,10 +20,10 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// One thread at a time.
+// Used by one thread at a time.
 class Relay {
 public:
-    // The far ends of the streams; all are sockets.
+    // The far ends of the streams. All are sockets.
     struct Ends {
         UniqueFd input;
         UniqueFd output;
@@ -32,19 +32,20 @@ public:
 
     Relay(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Ends ends);
 
-    // Until the command has ended, the connection is lost (told as error text, status 255 as that
-    // of ssh(1)), or STOP becomes readable.
+    // Runs until the command has ended, the connection is lost, or STOP is readable. After a loss
+    // the status is 255, as that of ssh(1), and the error stream has the reason.
     ExitStatus run(int stop);
-    // Closes its ends and cuts the connection. Nothing works afterwards.
+    // Closes the streams and the connection. The relay cannot be used afterwards.
     void close();
-    // The same in a child made by fork(2), unless it has begun: without a word to the server.
-    // Async-signal-safe.
+    // Closes the streams in a child made by fork(2), unless close() has begun. Sends nothing to the
+    // server. Async-signal-safe.
     void release_in_child();
 
 private:
     enum class State { talking, silent, ended, closed };
 
-    // Bytes on their way. The secret of the session is among them: what has gone is wiped.
+    // Bytes in transit. They are wiped when they were sent, because the secret of the session is
+    // among them.
     struct Buffer {
         std::array<char, 16384> bytes;
         std::size_t first = 0;
@@ -65,10 +66,10 @@ private:
         int stream;
         UniqueFd socket;
         Buffer buffer;
-        bool put(); // true: the buffer is empty
+        bool put(); // returns whether the buffer is empty
     };
 
-    // Each goes on until it would have to wait: 0, or the status of libssh2.
+    // Each of these runs until it would block. Returns 0 or the status of libssh2.
     int send_input();
     int receive(OutgoingStream& flow);
     int await_end();
@@ -81,15 +82,15 @@ private:
     [[nodiscard]] ExitStatus status() const;
 
     std::unique_ptr<Ssh2Session> session_;
-    LIBSSH2_CHANNEL* channel_; // the session's
+    LIBSSH2_CHANNEL* channel_; // owned by the session
     UniqueFd input_;
     Buffer input_buffer_;
     bool end_sent_ = false;
     OutgoingStream output_;
     OutgoingStream error_;
     std::size_t next_step_ = 0;
-    unsigned long queued_ = 0;                  // bytes received that no step has taken
-    std::atomic<State> state_ = State::talking; // the other threads only read it
+    unsigned long queued_ = 0;                  // bytes in libssh2 that no step has read
+    std::atomic<State> state_ = State::talking; // other threads only read it
 };
 
 } // namespace rpmem::initiator::ssh2

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for private keys: in no core dump, and wiped when it is given back.
+// Memory for private keys. It is wiped before it is released. SecretText and SecretBytes are also
+// excluded from core dumps.
 #pragma once
 
 #include "common/transport/secret.hpp"
@@ -30,13 +31,13 @@ struct SecretAllocator {
     bool operator==(const SecretAllocator&) const = default;
 };
 
-// Not a string: a short one would lie within the object itself.
+// Not a std::string, because a short one is stored in the object itself.
 using SecretText = std::vector<char, SecretAllocator<char>>;
 using SecretBytes = std::vector<std::byte, SecretAllocator<std::byte>>;
 
 inline std::string_view view_of(const SecretText& text) { return {text.data(), text.size()}; }
 
-// What libssh2 uses for a session: keys are among it, so all of it is wiped.
+// The allocator for a session of libssh2. It wipes all memory, because keys are in it.
 void* wiping_alloc(std::size_t size, void** context);
 void wiping_free(void* memory, void** context);
 void* wiping_realloc(void* memory, std::size_t size, void** context);

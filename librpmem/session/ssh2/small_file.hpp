@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small files of the user: keys and known hosts.
+// Reads small files of the user: keys and known hosts.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,8 +17,8 @@ struct SmallFile {
     struct stat status;
 };
 
-// EFBIG if a regular file is larger than LIMIT, EINVAL if it is no regular file. The text is the
-// reason alone.
+// Fails with EFBIG if the file is larger than LIMIT, with EINVAL if it is not a regular file, and
+// like open(2). The text has only the reason, not the path.
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit);
 
 } // namespace rpmem::initiator::ssh2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A channel through libssh2, within this process: nothing is forked or spawned.
+// A channel over libssh2 in this process. No process is started.
 #pragma once
 
 #include "librpmem/session/channel.hpp"
@@ -7,14 +7,15 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// Empty: the usual ones.
+// An empty name stands for the default files.
 struct Files {
     std::string key;
     std::string known_hosts;
 };
 
-// Logs in, as a user who is not asked anything, and starts COMMAND. ETIMEDOUT, EACCES (the host key
-// is not known, or no key was accepted), or what connect(2) says.
+// Logs in without asking the user, and starts COMMAND. Fails with ETIMEDOUT, with EACCES if the
+// host key is unknown or no key of the user is accepted, with ECONNRESET if the connection is lost,
+// and like connect(2).
 Result<std::unique_ptr<Channel>> start_channel(const Target& target, const std::string& command,
                                                bool force_ipv4, const Files& files,
                                                const Deadline& deadline);

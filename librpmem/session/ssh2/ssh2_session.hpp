@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session of libssh2: an encrypted connection to a server that has shown its host key.
+// A session of libssh2: an encrypted connection to a server that has sent its host key.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -19,31 +19,33 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// One thread at a time. No call waits, but for those with a deadline.
+// Used by one thread at a time. Only calls with a deadline wait.
 class Ssh2Session {
 public:
-    // SERVER is for messages. HOST_KEY_ALGORITHMS: those the server should use, the best first.
+    // SERVER is for messages. HOST_KEY_ALGORITHMS are sent in this order, the best first.
     static Result<std::unique_ptr<Ssh2Session>>
     start(UniqueFd socket, const std::string& server,
           const std::vector<std::string_view>& host_key_algorithms, const Deadline& deadline);
-    ~Ssh2Session(); // cuts the connection, and with it all channels
+    ~Ssh2Session(); // closes the connection and all channels
     Ssh2Session(const Ssh2Session&) = delete;
     Ssh2Session& operator=(const Ssh2Session&) = delete;
 
     [[nodiscard]] LIBSSH2_SESSION* get() const { return session_; }
     [[nodiscard]] int socket() const { return socket_.get(); }
-    // libssh2 waits until the socket can be written: only the call that said so may follow.
+    // Whether libssh2 waits until the socket is writable. Then the call that returned
+    // LIBSSH2_ERROR_EAGAIN must be repeated before any other.
     [[nodiscard]] bool blocked_outward() const;
-    // The text of libssh2's last failure.
+    // Returns the text of the last failure of libssh2.
     [[nodiscard]] std::string last_error() const;
 
-    // Repeats OPERATION for as long as libssh2 has to wait, and returns its result. ETIMEDOUT.
+    // Repeats OPERATION while it returns LIBSSH2_ERROR_EAGAIN. Returns its final status, which may
+    // be another error of libssh2. Fails with ETIMEDOUT if DEADLINE passes.
     template <typename Operation>
     Result<int> complete(const Operation& operation, const Deadline& deadline) const {
         input_deadline_ = deadline;
         while (true) {
             const int status = operation();
-            // A server that never stops sending keeps libssh2 from telling that it waits.
+            // If the server sends without end, libssh2 does not report that it waits.
             if (deadline.passed() && status != 0)
                 return too_late();
             if (status != LIBSSH2_ERROR_EAGAIN) {
@@ -68,9 +70,9 @@ private:
 
     UniqueFd socket_;
     LIBSSH2_SESSION* session_;
-    // Of the call of complete() that is at work: nothing is received later.
+    // The deadline of a call of complete(). receive() fails after it.
     mutable std::optional<Deadline> input_deadline_;
-    // A child made by fork(2) would keep the connection when the parent is gone.
+    // A child made by fork(2) must not keep the connection open after the parent has ended.
     ForkListener in_children_{
         [](void* owner) { ::close(static_cast<Ssh2Session*>(owner)->socket()); }, this};
     bool is_encrypted_ = false;

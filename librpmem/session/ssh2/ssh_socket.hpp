@@ -11,11 +11,12 @@
 
 namespace rpmem::initiator::ssh2 {
 
-// A non-blocking socket. All addresses of HOST are tried, each for its share of the time.
+// Returns a connected, non-blocking socket. Tries all addresses of HOST. Each gets an equal share
+// of the remaining time.
 Result<UniqueFd> connect_to(const std::string& host, std::uint16_t port, bool force_ipv4,
                             const Deadline& deadline);
 
-// The peer's address of SOCKET, as a number; empty if that is not known.
+// Returns the numeric address of the peer of SOCKET, or an empty string if it is unknown.
 std::string peer_of(int socket);
 
 } // namespace rpmem::initiator::ssh2

@@ -25,7 +25,7 @@ inline void put_string(wire::ByteWriter& writer, std::string_view text) {
     put_string(writer, std::as_bytes(std::span(text)));
 }
 
-// Nothing: the string is not complete.
+// Returns nothing if the string is incomplete.
 template <typename Container = Bytes>
 std::optional<Container> take_string(wire::ByteReader& reader) {
     const auto size = reader.big_endian<std::uint32_t>();
@@ -40,7 +40,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The name at the beginning of a key or a signature: "ssh-ed25519".
+// Returns the type at the beginning of a key or a signature, such as "ssh-ed25519".
 inline std::string type_of(std::span<const std::byte> bytes) {
     wire::ByteReader reader(bytes);
     return text_of(take_string(reader).value_or(Bytes()));
