@@ -30,14 +30,14 @@ Result<Agent> Agent::connect(const std::string& socket) {
     if (socket.size() >= sizeof(address.sun_path))
         return fail(ErrorClass::caller_fault, ENAMETOOLONG, "the name of the socket is too long");
     std::copy(socket.begin(), socket.end(), address.sun_path);
-    // Non-blocking: a connection that would have to wait in a queue is refused instead.
+    // Non-blocking, so that connect(2) fails if the queue of the agent is full.
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)))
         return fail(ErrorClass::caller_fault, errno, "{}", strerror(errno));
     return Agent(std::move(fd));
 }
 
-// The body of the answer, after its type.
+// Returns the body of the answer, without its type.
 Result<Bytes> Agent::ask(const Bytes& request, std::byte expected, const Deadline& deadline) const {
     wire::ByteWriter message(request.size() + sizeof(std::uint32_t));
     put_string(message, request);
@@ -46,13 +46,13 @@ Result<Bytes> Agent::ask(const Bytes& request, std::byte expected, const Deadlin
     RPMEM_ASSIGN(auto got, read_fully(socket_.get(), size_field, deadline));
     const auto size = wire::ByteReader(size_field).big_endian<std::uint32_t>();
     if (got < size_field.size() || size == 0 || size > max_answer)
-        return fail(ErrorClass::target_refused, EPROTO, "its answer makes no sense");
+        return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
     Bytes answer(size);
     RPMEM_ASSIGN(got, read_fully(socket_.get(), answer, deadline));
     if (got < answer.size())
-        return fail(ErrorClass::target_refused, EPROTO, "its answer is not complete");
+        return fail(ErrorClass::target_refused, EPROTO, "its answer is incomplete");
     if (answer.front() != expected)
-        return fail(ErrorClass::target_refused, EACCES, "it refused");
+        return fail(ErrorClass::target_refused, EACCES, "it refused the request");
     answer.erase(answer.begin());
     return answer;
 }
@@ -68,7 +68,7 @@ Result<std::vector<Agent::Identity>> Agent::identities(const Deadline& deadline)
         auto key = take_string(reader);
         const auto comment = take_string(reader);
         if (!key || !comment)
-            return fail(ErrorClass::target_refused, EPROTO, "its answer makes no sense");
+            return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
         identities.push_back({std::move(*key), text_of(*comment)});
     }
     return identities;
@@ -87,7 +87,7 @@ Result<Bytes> Agent::sign(const Bytes& public_key, std::span<const std::byte> da
     wire::ByteReader reader(answer);
     auto signature = take_string(reader);
     if (!signature)
-        return fail(ErrorClass::target_refused, EPROTO, "its answer makes no sense");
+        return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
     return std::move(*signature);
 }
 

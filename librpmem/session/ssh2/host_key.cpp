@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::size_t max_known_hosts = std::size_t{16} << 20;
 
-// Algorithms, and the type of the keys that they use; the best first.
+// A signature algorithm and the type of its keys.
 struct Algorithm {
     std::string_view name;
     std::string_view key_type;
 };
 constexpr std::array algorithms_of_libssh2 = {
+    // the best first
     Algorithm{"ssh-ed25519", "ssh-ed25519"},
     Algorithm{"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
     Algorithm{"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
@@ -36,7 +37,7 @@ std::string_view key_type_of(std::string_view algorithm) {
     return algorithm;
 }
 
-// As ssh-keygen -l shows it.
+// Returns the fingerprint in the form of ssh-keygen -l.
 std::string fingerprint(const Ssh2Session& session) {
     constexpr std::size_t sha256_size = 32;
     const char* hash = ::libssh2_hostkey_hash(session.get(), LIBSSH2_HOSTKEY_HASH_SHA256);
@@ -69,7 +70,7 @@ Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_
             without_port.push_back(std::move(key));
     }
     identity.files_ = fmt::format("{}", fmt::join(names, " and "));
-    // As ssh does: a key that is known for the host is good for another port of it too.
+    // Like in ssh(1), the keys of port 22 are also valid for another port that has none.
     if (identity.known_.empty())
         identity.known_ = std::move(without_port);
     return identity;

@@ -25,8 +25,8 @@ std::string_view take_word(std::string_view& line) {
     return word;
 }
 
-// '*' stands for any characters, '?' for any one. NAME is in lower case. After a mismatch only the
-// last '*' can help by taking one more character, so the work is bounded by the product of sizes.
+// '*' matches any characters, and '?' any one. NAME is in lower case. After a mismatch only the
+// last '*' is extended, by one character, so the work is bounded by the product of the sizes.
 bool matches_pattern(std::string_view pattern, std::string_view name) {
     std::size_t at = 0;
     std::size_t read = 0;
@@ -52,12 +52,12 @@ bool matches_pattern(std::string_view pattern, std::string_view name) {
     return at == pattern.size();
 }
 
-// HASHED is |1|SALT|HMAC-SHA1 of the name with the salt|, both in base64.
+// HASHED is "|1|SALT|HASH", in base64. HASH is the HMAC-SHA1 of the name, with the salt as its key.
 bool matches_hash(std::string_view hashed, std::string_view name) {
     hashed.remove_prefix(3);
     const auto bar = hashed.find('|');
     const std::string_view salt_text = hashed.substr(0, bar);
-    // Four characters stand for three bytes; the salt has as many as the hash.
+    // In base64 four characters stand for three bytes. The salt is as long as the hash.
     if (bar == std::string_view::npos || salt_text.size() != (sha1_size + 2) / 3 * 4)
         return false;
     std::array<unsigned char, (sha1_size + 2) / 3 * 3> salt;

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::size_t max_key_file = std::size_t{1} << 16;
 
-// The signature alone, without its type.
+// Returns the signature without its type.
 using Sign =
     std::function<Result<Bytes>(std::span<const std::byte> data, const std::string& algorithm)>;
 
-// The signed request names the algorithm; see RFC 4252, 7.
+// Returns the algorithm, which the signed request contains, see RFC 4252, section 7.
 std::string algorithm_of(std::span<const std::byte> data) {
     wire::ByteReader reader(data);
     static_cast<void>(take_string(reader)); // session
@@ -34,10 +34,10 @@ std::string algorithm_of(std::span<const std::byte> data) {
     return text_of(take_string(reader).value_or(Bytes()));
 }
 
-// libssh2 calls back: how to sign, and why it did not work.
+// The context of sign_for_libssh2(), which libssh2 calls.
 struct Signing {
     const Sign& sign;
-    std::string fault;
+    std::string fault; // why it has failed
 };
 
 int sign_for_libssh2(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* size,
@@ -62,8 +62,8 @@ int sign_for_libssh2(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* s
     }
 }
 
-// Before 1.11, libssh2 takes the algorithm from the key's type, and "ssh-rsa" signs with SHA-1,
-// which servers refuse. OpenSSH's server takes keys under the newer algorithms' names as well.
+// Before 1.11, libssh2 uses the type of the key as the algorithm. "ssh-rsa" means a signature with
+// SHA-1, which servers refuse. sshd(8) also accepts the name of a newer algorithm as the type.
 Bytes named_for_libssh2(Bytes public_key) {
     constexpr int version_with_rsa_sha2 = 0x010b00;
     if (::libssh2_version(version_with_rsa_sha2) || type_of(public_key) != "ssh-rsa")
@@ -90,7 +90,7 @@ public:
     Result<> run();
 
 private:
-    // True: logged in. An error: the connection is lost.
+    // The functions return whether the login is complete. They fail if it cannot continue.
     Result<bool> try_all();
     Result<bool> try_agent(const std::string& socket);
     Result<bool> try_file(const std::string& path);
@@ -103,7 +103,7 @@ private:
     const Ssh2Session& session_;
     const Login& login_;
     const Deadline& deadline_;
-    std::string methods_; // that the server allows
+    std::string methods_; // methods that the server allows
     std::vector<std::string> tried_;
 };
 
@@ -116,8 +116,8 @@ Result<> Attempt::run() {
         return {};
     return fail(
         ErrorClass::target_refused, EACCES,
-        "the ssh login as {} failed; the server takes {}, and there was: {}. The public key "
-        "of one belongs in ~/.ssh/authorized_keys of {} on the target",
+        "the ssh login as {} failed. The server accepts {}. Tried: {}. Add the public key of one "
+        "to ~/.ssh/authorized_keys of {} on the target",
         login_.user, methods_,
         tried_.empty() ? "no key, neither in ssh-agent nor in ~/.ssh (see ssh-keygen(1))"
                        : fmt::format("{}", fmt::join(tried_, ", ")),
@@ -153,7 +153,7 @@ Result<bool> Attempt::try_all() {
     return false;
 }
 
-// False: nobody is logged in by it.
+// Records why NAME did not work. Returns false: the login is not complete.
 bool Attempt::pass_over(const std::string& name, std::string_view why) {
     tried_.push_back(fmt::format("{} ({})", name, why));
     return false;
@@ -177,12 +177,12 @@ Result<bool> Attempt::try_agent(const std::string& socket) {
                               const std::string& algorithm) -> Result<Bytes> {
             if (algorithm == "ssh-rsa")
                 return fail(ErrorClass::target_refused, EACCES,
-                            "the server takes no other signatures of it than ssh-rsa, which are "
-                            "made with SHA-1 and are not asked for");
+                            "the server accepts only ssh-rsa (SHA-1) signatures for this key; they "
+                            "are disabled");
             RPMEM_ASSIGN(const auto whole,
                          agent->sign(identity.public_key, data, algorithm, deadline_));
             wire::ByteReader reader(whole);
-            static_cast<void>(take_string(reader)); // its type
+            static_cast<void>(take_string(reader)); // type of the signature
             return take_string(reader).value_or(Bytes());
         };
         auto done = try_key(identity.public_key, sign, name);
@@ -249,8 +249,8 @@ Result<bool> Attempt::conclude(const Result<int>& completed, const std::string& 
     if (status == LIBSSH2_ERROR_SOCKET_DISCONNECT || status == LIBSSH2_ERROR_SOCKET_RECV ||
         status == LIBSSH2_ERROR_SOCKET_SEND)
         return fail(ErrorClass::target_refused, EACCES,
-                    "the ssh server ended the login as {} after it was shown: {}. A server takes "
-                    "few keys in one login (MaxAuthTries); RPMEM_SSH_KEY names the right one",
+                    "the ssh server ended the login as {} after these keys: {}. A server accepts "
+                    "few attempts in one login (MaxAuthTries): set RPMEM_SSH_KEY to the right key",
                     login_.user, fmt::join(tried_, ", "));
     return false;
 }

@@ -18,14 +18,14 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// A copy of all numbers of a key.
+// PARAMETERS are a copy of the numbers of a private key.
 void wipe_parameters(OSSL_PARAM* parameters) {
     for (OSSL_PARAM* one = parameters; one->key; ++one)
         if (one->data)
             ::OPENSSL_cleanse(one->data, one->data_size);
     ::OSSL_PARAM_free(parameters);
 }
-// Numbers may be secret: they are wiped.
+// Numbers are wiped, because they may be secret.
 using BigNumber = std::unique_ptr<BIGNUM, FreedBy<::BN_clear_free>>;
 using ParameterBuilder = std::unique_ptr<OSSL_PARAM_BLD, FreedBy<::OSSL_PARAM_BLD_free>>;
 using Parameters = std::unique_ptr<OSSL_PARAM, FreedBy<wipe_parameters>>;
@@ -58,7 +58,7 @@ Result<SecretBytes> from_base64(std::string_view text) {
                                        static_cast<int>(compact.size()));
     if (size < 0)
         return invalid("its base64 text is damaged");
-    return bytes; // zeros may follow
+    return bytes; // zeros from the padding may follow
 }
 
 BigNumber take_number(wire::ByteReader& reader) {
@@ -68,7 +68,7 @@ BigNumber take_number(wire::ByteReader& reader) {
 }
 
 void put_number(wire::ByteWriter& writer, const BIGNUM* number) {
-    // A leading zero keeps it positive; see "mpint" in RFC 4251.
+    // A leading zero byte keeps the number positive, see "mpint" in RFC 4251.
     const auto size = static_cast<std::size_t>(BN_num_bytes(number));
     const bool needs_zero = ::BN_num_bits(number) % 8 == 0;
     Bytes bytes(size + (needs_zero ? 1 : 0));
@@ -92,7 +92,7 @@ EVP_PKEY* make_key(const BIGNUM* n, const BIGNUM* e, const BIGNUM* d) {
     return key;
 }
 
-// The lines between the first and the last.
+// Decodes the lines between the first and the last one.
 Result<SecretBytes> openssh_body(std::string_view content) {
     const auto end = content.find(openssh_end);
     if (end == std::string_view::npos)
@@ -100,7 +100,7 @@ Result<SecretBytes> openssh_body(std::string_view content) {
     return from_base64(content.substr(openssh_begin.size(), end - openssh_begin.size()));
 }
 
-// See PROTOCOL.key of OpenSSH.
+// The fields that are used, see PROTOCOL.key of OpenSSH.
 struct OpensshKey {
     Bytes cipher;
     Bytes public_key;
@@ -125,7 +125,7 @@ Result<OpensshKey> parse_openssh(std::string_view content) {
     return OpensshKey{std::move(*cipher), std::move(*public_key), std::move(*secret)};
 }
 
-// Null: another kind.
+// Returns null for a key of another type.
 Result<EVP_PKEY*> read_openssh(std::string_view content) {
     RPMEM_ASSIGN(const auto parsed, parse_openssh(content));
     if (text_of(parsed.cipher) != "none")
@@ -136,7 +136,7 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
     if (type != "ssh-rsa")
         return nullptr;
     wire::ByteReader reader(parsed.secret);
-    static_cast<void>(reader.big_endian<std::uint64_t>()); // proves a passphrase
+    static_cast<void>(reader.big_endian<std::uint64_t>()); // verifies a passphrase
     static_cast<void>(take_string(reader));                // the type again
     const BigNumber n = take_number(reader);
     const BigNumber e = take_number(reader);
@@ -147,7 +147,8 @@ Result<EVP_PKEY*> read_openssh(std::string_view content) {
     return key;
 }
 
-// Instead of asking at the terminal. USER_DATA tells the caller that there is a passphrase.
+// Called instead of a prompt at the terminal. Sets the bool at USER_DATA, because the key has a
+// passphrase.
 int no_passphrase(char*, int, int, void* user_data) {
     *static_cast<bool*>(user_data) = true;
     return -1;
@@ -207,8 +208,7 @@ Result<Bytes> RsaKey::sign(std::span<const std::byte> data, const std::string& a
                                                                : nullptr;
     if (!digest)
         return fail(ErrorClass::target_refused, EACCES,
-                    "the server takes no other signatures of it than {}, which are made with SHA-1 "
-                    "and are not given",
+                    "the server accepts only {} (SHA-1) signatures for this key; they are disabled",
                     algorithm);
     const DigestContext context(::EVP_MD_CTX_new());
     const auto* const bytes = reinterpret_cast<const unsigned char*>(data.data());

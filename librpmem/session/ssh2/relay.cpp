@@ -14,17 +14,18 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// The status of ssh for its own failures; see ssh(1).
+// Exit status of ssh for its own failures, see ssh(1).
 constexpr int ssh_failed = 255;
 
 constexpr std::size_t step_count = 4;
 
-// The command takes no more input. What it still says comes all the same.
+// Whether the command accepts no more input. It may still send output.
 bool means_no_input(ssize_t status) {
     return status == LIBSSH2_ERROR_CHANNEL_CLOSED || status == LIBSSH2_ERROR_CHANNEL_EOF_SENT;
 }
 
-// From the name in an exit-signal message, "KILL"; see RFC 4254, 6.10. 0: not known here.
+// Returns the number of a signal from its name in an exit-signal message, such as "KILL", see RFC
+// 4254, section 6.10. Returns 0 if the name is unknown.
 int signal_of(std::string_view name) {
     for (int number = 1; number < NSIG; ++number)
         if (const char* known = ::sigabbrev_np(number); known && name == known)
@@ -134,30 +135,30 @@ int Relay::step(std::size_t number) {
     }
 }
 
-// libssh2 takes in all that has come, whatever it was asked for: what one step looked for in vain,
-// another may have received. The socket would not tell of it any more.
+// Whether a step has something to do that poll(2) does not report. Any call of libssh2 may read all
+// data from the socket, so a later step may have received data for an earlier one.
 bool Relay::has_received_more() {
     unsigned long queued = 0;
     static_cast<void>(::libssh2_channel_window_read_ex(channel_, &queued, nullptr));
-    // The rest belongs to a stream that nobody reads.
+    // An unchanged rest belongs to a stream that nobody reads.
     const bool is_other = std::exchange(queued_, queued) != queued;
     if (queued > 0 && is_other && output_.buffer.empty() && error_.buffer.empty())
         return true;
-    // From then on the last step is the one that takes in what comes.
+    // In State::silent, advance() ends with await_end(), which receives the status.
     if (state_ != State::talking || ::libssh2_channel_eof(channel_) != 1)
         return false;
     become(State::silent);
     return true;
 }
 
-// 0, or why the connection is lost.
+// Returns 0, or the status of libssh2 if the connection is lost.
 int Relay::advance() {
     for (std::size_t count = 0; count < step_count && state_ != State::ended; ++count) {
         const int status = step(next_step_);
         if (status < 0 && status != LIBSSH2_ERROR_EAGAIN)
             return status;
         if (status < 0 && session_->blocked_outward())
-            return 0; // the same step comes next
+            return 0; // the same step must be repeated first
         next_step_ = (next_step_ + 1) % step_count;
     }
     if (state_ != State::silent)
@@ -166,10 +167,10 @@ int Relay::advance() {
     return status == LIBSSH2_ERROR_EAGAIN ? 0 : status;
 }
 
-// Returns at once if the socket would not tell of what there is to do.
+// Waits until a step may have something to do.
 void Relay::await_event(int stop) {
     const int timeout = has_received_more() ? 0 : -1;
-    // When neither stream takes any more, what comes is left to TCP.
+    // If neither stream accepts more, data stay in the socket, and TCP slows the server down.
     const bool reading = output_.buffer.empty() || error_.buffer.empty();
     const bool writing = session_->blocked_outward();
     const auto events = static_cast<short>((reading ? POLLIN : 0) | (writing ? POLLOUT : 0));
@@ -220,7 +221,7 @@ ExitStatus Relay::run(int stop) {
     return result;
 }
 
-// In the order of State.
+// The state only moves forward in the order of the enum.
 void Relay::become(State next) { state_ = std::max(state_.load(), next); }
 
 void Relay::close() {

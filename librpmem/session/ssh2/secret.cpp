@@ -10,7 +10,7 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// Before each piece of memory that libssh2 has stands its size.
+// Each block begins with its size. The memory for libssh2 follows.
 constexpr std::size_t header_bytes = alignof(std::max_align_t);
 
 std::size_t size_of(const std::byte* block) {

@@ -11,7 +11,7 @@
 namespace rpmem::initiator::ssh2 {
 
 Result<SmallFile> read_small_file(const std::string& path, std::size_t limit) {
-    // To open a pipe must not mean to wait for its writer.
+    // Non-blocking, because opening a named pipe would wait for a writer.
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     SmallFile file{};
     if (!fd || ::fstat(fd.get(), &file.status) != 0)

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::uint16_t default_port = 22;
 
-// The target may send so many bytes before anybody reads them; libssh2 keeps them in memory.
+// Number of bytes that the target may send before they are read. libssh2 keeps them in memory.
 constexpr unsigned window_size = 1U << 18;
 
-// The relay, in a thread of its own.
+// Runs a relay in a thread of its own.
 class RelayBackend final : public ChannelBackend {
 public:
-    // SESSION and the others: see Relay.
+    // The other arguments are those of Relay.
     RelayBackend(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Relay::Ends ends,
                  Event stop)
         : stop_(std::move(stop)), relay_(std::move(session), channel, std::move(ends)),
@@ -58,7 +58,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::optional<ExitStatus> status_;
-    std::thread thread_; // it uses the others
+    std::thread thread_; // uses the members above
     ForkListener in_children_{
         [](void* owner) { static_cast<RelayBackend*>(owner)->relay_.release_in_child(); }, this};
 };

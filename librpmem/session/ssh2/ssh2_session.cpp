@@ -14,9 +14,9 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// The algorithms of ssh that are used: those that ssh(1) of OpenSSH 9.2 uses unless it is told
-// otherwise, as far as libssh2 has them. Not used whatever a server offers: signatures with SHA-1
-// (ssh-rsa, ssh-dss), CBC, and key exchanges of group 1 or with SHA-1.
+// The algorithms that are used: the defaults of ssh(1) of OpenSSH 9.2, as far as libssh2 supports
+// them. Signatures with SHA-1 (ssh-rsa, ssh-dss), CBC, and key exchanges of group 1 or with SHA-1
+// are never used.
 using namespace std::string_view_literals;
 
 constexpr std::array key_exchanges = {
@@ -40,7 +40,7 @@ constexpr std::array ciphers = {
     "aes256-gcm@openssh.com"sv,
 };
 
-// SHA-1 in an HMAC is no signature, and ssh(1) takes it too; it comes last.
+// HMAC with SHA-1 is not a signature. ssh(1) accepts it too. It comes last.
 constexpr std::array checksums = {
     "hmac-sha2-256-etm@openssh.com"sv,
     "hmac-sha2-512-etm@openssh.com"sv,
@@ -56,7 +56,7 @@ struct Method {
     std::span<const std::string_view> names; // the best first
 };
 
-// But for those of host keys, whose order depends on which keys are known.
+// All methods except that of host keys, whose order depends on the known keys.
 constexpr std::array methods = {
     Method{LIBSSH2_METHOD_KEX, "key exchange", key_exchanges},
     Method{LIBSSH2_METHOD_CRYPT_CS, "cipher", ciphers},
@@ -65,8 +65,8 @@ constexpr std::array methods = {
     Method{LIBSSH2_METHOD_MAC_SC, "checksum", checksums},
 };
 
-// libssh2_init(3) must not run twice at the same time. It stays initialised: the application may
-// use libssh2 as well.
+// libssh2_init(3) must not run in two threads at once. libssh2_exit(3) is not called, because the
+// application may use libssh2 too.
 int initialised() {
     static const int status = ::libssh2_init(0);
     return status;
@@ -86,14 +86,15 @@ void call_to_receive(LIBSSH2_SESSION* session, Receive* receive) {
 
 } // namespace
 
-// For libssh2, which asks for it with a negative errno value for a failure.
+// A callback of libssh2, which expects a negative errno value after a failure.
 ssize_t Ssh2Session::receive(libssh2_socket_t socket, void* buffer, std::size_t size, int flags,
                              void** context) {
     const auto& session = *static_cast<const Ssh2Session*>(*context);
     if (session.input_deadline_ && session.input_deadline_->passed())
         return -ETIMEDOUT;
     const ssize_t got = ::recv(socket, buffer, size, flags);
-    // libssh2 decrypts in its buffer. What is left of earlier packets there, it does not need.
+    // libssh2 decrypts in its buffer. Earlier packets may be left in the rest of it, which libssh2
+    // does not need any more.
     const auto taken = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
     ::OPENSSL_cleanse(static_cast<std::byte*>(buffer) + taken, size - taken);
     return got < 0 ? -(errno == EWOULDBLOCK || errno == EINTR ? EAGAIN : errno) : got;
@@ -108,7 +109,7 @@ Ssh2Session::start(UniqueFd socket, const std::string& server,
             ? ::libssh2_session_init_ex(wiping_alloc, wiping_free, wiping_realloc, nullptr)
             : nullptr;
     if (!raw)
-        return fail(ErrorClass::resource_limit, ENOMEM, "libssh2 cannot be initialised");
+        return fail(ErrorClass::resource_limit, ENOMEM, "cannot initialise libssh2");
     std::unique_ptr<Ssh2Session> session(new Ssh2Session(std::move(socket), raw));
     *::libssh2_session_abstract(raw) = session.get();
     call_to_receive(raw, &Ssh2Session::receive);
@@ -144,7 +145,7 @@ Failure Ssh2Session::no_handshake(int status, const std::string& server) const {
                     server, ::libssh2_version(0), last_error());
     default:
         return fail(ErrorClass::link_lost, ECONNRESET,
-                    "the ssh server of {} and libssh2 {} do not come to terms: {}", server,
+                    "the handshake of the ssh server of {} with libssh2 {} failed: {}", server,
                     ::libssh2_version(0), last_error());
     }
 }
@@ -156,8 +157,8 @@ Result<> Ssh2Session::prefer_all(std::span<const std::string_view> host_keys) co
     return {};
 }
 
-// Names that libssh2 does not know are left out here: 1.10 takes them out with a copy that
-// overlaps.
+// Names that libssh2 does not support are left out here, because libssh2 1.10 would remove them
+// with an overlapping copy.
 Result<> Ssh2Session::prefer(int method, std::span<const std::string_view> names,
                              const char* what) const {
     const char** known = nullptr;
@@ -181,7 +182,7 @@ Ssh2Session::~Ssh2Session() {
     if (is_encrypted_)
         static_cast<void>(
             ::libssh2_session_disconnect_ex(session_, SSH_DISCONNECT_BY_APPLICATION, "done", ""));
-    // From here on libssh2 has nothing to wait for.
+    // After this, libssh2 has nothing to wait for.
     ::shutdown(socket_.get(), SHUT_RDWR);
     for (int attempt = 0; attempt < 100; ++attempt)
         if (::libssh2_session_free(session_) != LIBSSH2_ERROR_EAGAIN)

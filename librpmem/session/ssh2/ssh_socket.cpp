@@ -14,13 +14,13 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
-// A target that has vanished without a word is noticed after idle + count * interval seconds.
+// A target that has disappeared is noticed after probe_idle + probe_count * probe_interval seconds.
 constexpr int probe_idle = 30;
 constexpr int probe_interval = 10;
 constexpr int probe_count = 3;
 
 void set_option(int fd, int level, int option, int value) {
-    // Without it the connection works too.
+    // The connection works without the option, too.
     static_cast<void>(::setsockopt(fd, level, option, &value, sizeof(value)));
 }
 
@@ -32,7 +32,7 @@ void set_options(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, probe_count);
 }
 
-// 0, or why not.
+// Returns 0 or a positive errno value.
 int await_connection(int fd, const Deadline& deadline) {
     const auto ready = wait_writable(fd, deadline);
     if (!ready || !*ready)
@@ -42,7 +42,7 @@ int await_connection(int fd, const Deadline& deadline) {
     return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno;
 }
 
-// HOST and PORT are what the user calls the address.
+// HOST and PORT are for messages.
 Result<UniqueFd> connect_to(const addrinfo& address, const std::string& host, std::uint16_t port,
                             const Deadline& deadline) {
     UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
