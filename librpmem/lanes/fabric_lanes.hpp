@@ -12,21 +12,21 @@
 
 namespace rpmem::initiator {
 
-// With peers of protocol 0.1 all lanes are connected at once, in order; with newer ones the first
-// is, and each of the others when it is used first.
+// open() connects all lanes to a target of protocol 0.1, in order. To a newer target it connects
+// the first lane, and the others are connected at their first use.
 class FabricLanes final : public LazyLanes {
 public:
-    // FIRST_TIME: for each of the lanes that it connects.
+    // FIRST_TIME is the time for each lane that open() connects.
     static Result<std::unique_ptr<LazyLanes>> open(const LanesRequest& request,
                                                    const Settings& settings,
                                                    std::chrono::milliseconds first_time);
     ~FabricLanes() override;
 
-    // Of the lanes that were connected by open().
+    // Returns the events of the lanes that open() has connected.
     [[nodiscard]] const fabric::EventQueue* events() const override { return events_.get(); }
 
 private:
-    // How a lane is connected.
+    // The event queue of a lane, and the time to connect it.
     struct ConnectContext {
         const fabric::EventQueue& events;
         std::chrono::milliseconds time;
@@ -41,10 +41,10 @@ private:
 
     fabric::Provider provider_{};
     fabric::Domain domain_;
-    std::unique_ptr<fabric::EventQueue> events_; // of the first lanes
+    std::unique_ptr<fabric::EventQueue> events_; // of the lanes that open() has connected
     fabric::MemoryRegion pool_region_;
     std::timed_mutex connecting_;
-    // Of lanes that are connected later, which nobody watches.
+    // The queues of lanes that were connected later. The monitor does not watch them.
     std::vector<std::unique_ptr<fabric::EventQueue>> own_events_;
 };
 

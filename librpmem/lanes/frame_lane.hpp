@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lane of a pool. Used by one thread at a time. Nothing here allocates, locks or throws, unless
-// the lane breaks or the watch goes off.
+// One lane of a pool, used by one thread at a time. The operations do not allocate, lock or throw,
+// unless the lane has failed or its LossWatch has woken it.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -22,7 +22,7 @@ namespace rpmem::initiator {
 
 using transport::LossWatch;
 
-// Bytes that one frame reads at most.
+// Returns the maximum number of bytes that one frame reads.
 [[nodiscard]] std::size_t max_read_piece(std::size_t max_payload);
 
 struct PoolRange {
@@ -32,22 +32,23 @@ struct PoolRange {
     bool operator==(const PoolRange&) const = default;
 };
 
-// Longer ranges than these are better left to the device, and written directly where the target
-// lets a lane do so.
+// Longer ranges than these are written directly, without the target's processor, if the target
+// allows direct access.
 struct DirectRanges {
     std::size_t relaxed = std::size_t{4} * 1024;
     std::size_t strict = std::numeric_limits<std::size_t>::max();
 };
 
-// All operations return 0, or a positive errno value after which the lane is of no more use, and
-// which it returns again: EBADMSG if the target broke the rules, EFAULT if memory of the
-// application cannot be accessed, ETIMEDOUT, ECONNRESET. They take effect in the order of the
-// calls. RELAXED: the target need not store aligned words of the range as a whole; it does but for
-// ranges that are written directly.
+// All operations return 0 or a positive errno value: EBADMSG if the target violated the protocol,
+// EFAULT if memory of the application cannot be accessed, ETIMEDOUT or ECONNRESET. After a failure
+// the lane is unusable, and every later wait returns the same value. Operations take effect in the
+// order of the calls. With RELAXED the target need not store aligned words of the range as a whole.
+// It only stores them in parts if the range is written directly.
 class FrameLane final : private transport::Receiver {
 public:
-    // POOL is the application's memory; it has TERMS.pool_size bytes. TIMEOUT bounds how long an
-    // operation waits for the next whole frame of the target: parts of one do not count.
+    // POOL is the memory of the application, TERMS.pool_size bytes. TIMEOUT bounds how long an
+    // operation waits for the next complete frame from the target, or for the completion of the
+    // next direct operation. Parts of a frame do not count.
     FrameLane(std::unique_ptr<transport::Connection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
               std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
@@ -57,48 +58,51 @@ public:
     FrameLane(const FrameLane&) = delete;
     FrameLane& operator=(const FrameLane&) = delete;
 
-    // Starts to send a range; it may wait for others, or for drain().
+    // Starts to send a range. It may be held back until others follow or drain() is called.
     [[nodiscard]] int flush(std::size_t offset, std::size_t length, bool relaxed);
-    // All that was flushed is durable.
+    // Waits until everything that was flushed is durable.
     [[nodiscard]] int drain();
     [[nodiscard]] int persist(std::size_t offset, std::size_t length, bool relaxed);
     [[nodiscard]] int deep_persist(std::size_t offset, std::size_t length);
-    // When it has returned, nothing more comes to DESTINATION.
+    // After it has returned, even with an error, nothing is stored in DESTINATION any more.
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
-    // Something was flushed and is not known to be durable.
+    // Whether a range was sent that is not known to be durable.
     [[nodiscard]] bool owes() const {
         return responses_.acknowledged() < responses_.last_write() || !written_.empty();
     }
-    // Appends the ranges that were given to a call, in whole or in part, and are not known to be
-    // durable.
+    // Appends the ranges of frames and of direct writes that are not known to be durable. They may
+    // be parts of the ranges of the calls.
     void add_unconfirmed(std::vector<PoolRange>& ranges) const;
-    // From now on a wait ends after TIME, until a frame of the target has come.
+    // Limits waits to TIME until progress() increases.
     void limit_waits(std::chrono::milliseconds time) {
         timeout_ = std::min(time, operation_timeout_);
         limited_at_ = progress();
     }
-    // Grows with each frame that is acknowledged, and with each read that has its data.
+    // Increases with each acknowledged frame, and with each read whose data have arrived in frames.
     [[nodiscard]] std::uint64_t progress() const {
         return responses_.acknowledged() + responses_.reads_ended();
     }
-    // How the target broke the rules, or why it has ended the lane.
+    // Returns the error text of the target if it has sent one, otherwise failure().
     [[nodiscard]] std::string complaint() const;
-    // Why the lane has ended, as this end sees it.
+    // Returns why the lane has ended, as this end has noticed it.
     [[nodiscard]] const std::string& failure() const { return connection_->failure().text; }
-    // The target's reason for ending the lane; empty: it gave none.
+    // Returns the error text of the target, or an empty string if it has sent none.
     [[nodiscard]] const std::string& output() const { return last_words_; }
-    // From now on, how often it waits until the target has room for more.
+    // Makes the lane count in COUNTER how often it has waited for credits.
     void count_waits_in(std::uint64_t& counter) { waits_ = &counter; }
-    // In a child made by fork(2): lets go of descriptors, which the parent goes on using.
+    // Closes the descriptors in a child made by fork(2). The parent continues to use its own.
     void release_in_child() { connection_->release_in_child(); }
 
 private:
-    // By the device alone. One more waits until a read behind them has confirmed them.
+    // Maximum number of unconfirmed direct writes with the appliance method. Before another one, a
+    // read confirms them.
     static constexpr std::size_t max_unconfirmed_writes = 1024;
 
-    // How ranges are written: by frames only; by the device, with a frame behind that asks for
-    // durability; or by the device alone, which makes them durable (the appliance method).
+    // How ranges are written.
+    //   frames     in frames only
+    //   direct     long ranges directly, and a frame after each asks the target to make it durable
+    //   appliance  directly, which makes them durable
     enum class Method { frames, direct, appliance };
 
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
@@ -117,9 +121,10 @@ private:
              transport::More more);
     int ask_for_ack();
     int wait_for_acks();
+    // Receives what has arrived, or waits. If the connection has ended after some bytes, the next
+    // call returns that.
     [[gnu::always_inline]] int make_progress() {
         return connection_->poll(*this) == 0 ? wait_for_news() : 0;
-        // if it has ended, the next call says so
     }
     int wait_for_room();
     int wait_for_news();
@@ -128,7 +133,7 @@ private:
     int after_the_end() const;
     int read_pieces(std::byte* destination, std::size_t offset, std::size_t length);
 
-    // For a connection that writes and reads the target's memory: see direct_access.cpp.
+    // Direct access to the memory of the target, see direct_access.cpp.
     [[nodiscard]] bool goes_directly(std::size_t length, bool relaxed) const {
         return method_ != Method::frames &&
                length > (relaxed ? direct_ranges_.relaxed : direct_ranges_.strict);
@@ -142,26 +147,27 @@ private:
     template <typename Post>
     int post_directly(Post post_operation);
 
-    std::unique_ptr<transport::Group> group_; // outlives the connection
+    std::unique_ptr<transport::Group> group_; // must outlive the connection
     std::unique_ptr<transport::Connection> connection_;
     wire::ResponseRules responses_;
     std::byte* pool_;
     LossWatch watch_;
     const std::chrono::milliseconds operation_timeout_;
-    std::chrono::milliseconds timeout_; // that, or less until the progress is beyond limited_at_
-    std::uint64_t limited_at_ = 0;
-    std::size_t coalesced_ = 0; // bytes of the frames that wait for others
-    bool ack_is_asked_ = true;  // for the last write
+    std::chrono::milliseconds timeout_; // operation_timeout_, or less until progress() changes
+    std::uint64_t limited_at_ = 0;      // progress() when timeout_ was reduced
+    std::size_t coalesced_ = 0;         // bytes of the frames that are held back
+    bool ack_is_asked_ = true;          // an ack was requested for everything sent
     Method method_;
     DirectRanges direct_ranges_;
-    bool answers_each_; // frame, without being asked
-    int failure_ = 0;   // what the lane has returned
+    bool answers_each_; // the target acknowledges each frame without a request
+    int failure_ = 0;   // result of the first wait that has failed
     std::uint64_t own_waits_ = 0;
     std::uint64_t* waits_ = &own_waits_;
-    std::uint64_t last_data_ = 0;    // number of the last frame that brings data
-    std::vector<PoolRange> written_; // by the device alone, and not confirmed; never reallocated
-    std::array<std::span<std::byte>, wire::max_reads> places_{}; // of the reads without data
-    std::string last_words_;                                     // of the target
+    std::uint64_t last_data_ = 0; // number of the last frame with data
+    // Unconfirmed direct writes with the appliance method. Never reallocated.
+    std::vector<PoolRange> written_;
+    std::array<std::span<std::byte>, wire::max_reads> places_{}; // destinations of open reads
+    std::string last_words_;                                     // error text of the target
 };
 
 } // namespace rpmem::initiator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes of a pool. A lane at this end is a slot; put() alone changes it:
-//   empty -> connected  when it is used first, or before; an attempt that fails leaves it empty
-// A lane that ends then ends the session, see librpmem/monitor.hpp.
+// The lanes of a pool. LazyLanes::put() changes the slot of a lane:
+//   empty -> connected  at the first use or before; a failed attempt leaves the slot empty
+// When a connected lane ends, the session is lost, see librpmem/monitor.hpp.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -20,20 +20,20 @@
 namespace rpmem::initiator {
 
 struct LanesRequest {
-    std::optional<fabric::ProviderKind> kind; // none: tcp
+    std::optional<fabric::ProviderKind> kind; // nothing for tcp
     std::string host;
     std::uint16_t port;
     std::byte* pool;
     std::size_t pool_size;
-    std::optional<fabric::RemoteAddress> remote; // of the target's pool; none: it is not reached
+    std::optional<fabric::RemoteAddress> remote; // of the target's pool, for direct access
     wire::PersistMethod method;
     unsigned lanes;
     LossWatch watch;
-    // The secret by which lanes prove themselves; null: a peer of protocol 0.1.
+    // The keys for the handshake of the lanes. Null for a target of protocol 0.1.
     std::shared_ptr<const transport::ProofSession> proof{};
     bool read_only = false;
-    std::size_t inline_size = 0; // most bytes of a frame that was asked for, over fabrics
-    bool tls = false;            // over tcp
+    std::size_t inline_size = 0; // over libfabric: payload size that CREATE or OPEN asked for
+    bool tls = false;            // only over tcp
 };
 
 class LazyLanes {
@@ -45,25 +45,25 @@ public:
     LazyLanes& operator=(const LazyLanes&) = delete;
 
     [[nodiscard]] unsigned lanes() const { return request_.lanes; }
-    // Null: not connected yet.
+    // Returns null if the lane is not connected.
     [[nodiscard]] FrameLane* lane(unsigned index) const {
         return slots_[index].ready.load(std::memory_order_acquire);
     }
-    // The lane, connected now if it was not, which may take TIME. From any thread.
+    // Returns the lane. Connects it first if necessary, which may take TIME. Thread-safe.
     Result<FrameLane*> use_lane(unsigned index, std::chrono::milliseconds time);
-    // In a child made by fork(2).
+    // Call it in a child made by fork(2). Async-signal-safe.
     void release_in_child();
 
-    // Tells of the end of lanes while nobody uses them. Null: a lane notices by itself, when it is
-    // used.
+    // Returns the events that report the end of lanes that are not in use. Returns null if a lane
+    // notices its own end at its next use.
     [[nodiscard]] virtual const fabric::EventQueue* events() const { return nullptr; }
 
 protected:
-    // One thread at a time for each lane.
+    // Called by one thread at a time for each lane.
     virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index,
                                                        std::chrono::milliseconds time) = 0;
     void put(unsigned index, std::unique_ptr<FrameLane> lane);
-    // For those who own what lanes need.
+    // Destroys the lanes. Called by a destructor whose members the lanes use.
     void end_all() { slots_.reset(); }
 
     LanesRequest request_;
@@ -71,7 +71,7 @@ protected:
 
 private:
     struct Slot {
-        std::mutex connecting; // never taken by an operation on a connected lane
+        std::mutex connecting; // never locked for a connected lane
         std::unique_ptr<FrameLane> lane;
         std::atomic<FrameLane*> ready = nullptr;
     };

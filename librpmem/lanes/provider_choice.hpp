@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which provider the lanes of a pool will use: what this node has, what the settings allow, what
-// the target takes.
+// Chooses the provider for the lanes of a pool: one that this machine has, the settings allow and
+// the target accepts.
 #pragma once
 
 #include "common/transport/fabric/provider.hpp"
@@ -19,42 +19,43 @@ namespace rpmem::initiator {
 
 struct ProviderChoice {
     wire::Provider provider;
-    std::optional<fabric::Provider> fabric; // tcp is none
+    std::optional<fabric::Provider> fabric; // nothing for tcp
     std::string why_not_rdma;
     std::vector<std::string> notes; // for the log
-    bool tls = false;               // lanes use it
+    bool tls = false;               // lanes use TLS
 };
 [[nodiscard]] std::string describe(const ProviderChoice& choice);
 
-// The application's memory, which RDMA devices are to use.
+// The memory of the application, which an RDMA device is to use.
 struct LocalMemory {
     std::byte* address;
     std::size_t size;
 };
 
 struct RdmaFound {
-    std::optional<fabric::Provider> provider; // none: WHY_NOT
+    std::optional<fabric::Provider> provider; // nothing: see why_not
     std::string why_not;
     std::vector<std::string> notes; // for the log
 };
 
-// Whether a search may find a device for RDMA; without loading libfabric.
+// Whether a search can find an RDMA device. Does not load libfabric.
 bool may_use_rdma(const Settings& settings);
 
-// Looks for a device that reaches HOST. An error (ENOTSUP): there is one, and it may not be used as
-// the settings have it.
+// Searches for an RDMA device that reaches HOST. Fails with ENOTSUP if there is one, but the
+// settings do not allow its use.
 class RdmaSearch {
 public:
-    // The environment of the process does not change any more when this has returned.
+    // Sets the environment variables of libfabric. This library does not change the environment
+    // after that.
     RdmaSearch(const std::string& host, const LocalMemory& memory, const Settings& settings);
     ~RdmaSearch();
     RdmaSearch(const RdmaSearch&) = delete;
     RdmaSearch& operator=(const RdmaSearch&) = delete;
 
-    // The search takes place in a thread of its own, while the caller does something else. A
-    // process that had a second thread once stays a little slower, see docs/performance.md.
+    // Runs the search in a thread of its own. A process that has once had a second thread stays a
+    // little slower, see docs/performance.md.
     void start_thread();
-    // Waits for the end of the search; without start_thread() it takes place in the first call.
+    // Waits for the end of the search. Without start_thread() the first call runs it.
     const Result<RdmaFound>& found();
     Result<RdmaFound> take();
 
@@ -64,16 +65,18 @@ private:
     std::thread thread_;
 };
 
-// ENOMEDIUM, or what SEARCH came to: only RDMA may serve as the settings have it, and cannot.
+// Fails if the settings allow only RDMA, and it is not available: with ENOMEDIUM or with the error
+// of SEARCH.
 Result<> require_a_provider(RdmaSearch& search, const std::string& host, const Settings& settings);
 
-// The target, as far as its hello tells; nothing for a peer of protocol 0.1.
+// What the target has stated. HELLO is empty for a target of protocol 0.1.
 struct TargetProviders {
     const std::optional<wire::Hello>& hello;
     const wire::Agreement& agreement;
 };
 
-// The best one that the target takes. ENOMEDIUM, with the reasons for each.
+// Returns the best provider that the target accepts. Fails with ENOMEDIUM. The text says why each
+// provider cannot be used.
 Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
                                        const TargetProviders& target, const Settings& settings);
 

@@ -13,7 +13,7 @@ namespace rpmem::initiator {
 
 class TcpLanes final : public LazyLanes {
 public:
-    // Connects the first lane, within FIRST_TIME, which shows that the way is there.
+    // Connects the first lane within FIRST_TIME, which shows that the target can be reached.
     static Result<std::unique_ptr<LazyLanes>> open(const LanesRequest& request,
                                                    const Settings& settings,
                                                    std::chrono::milliseconds first_time);
