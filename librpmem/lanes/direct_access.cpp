@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of a lane that need no processor of the target: the connection can, and the target allows
-// it.
+// Operations of a lane by direct access, without the processor of the target. The connection must
+// support that, and the target must allow it.
 #include "librpmem/lanes/frame_lane.hpp"
 
 #include <algorithm>
@@ -14,16 +14,18 @@ using transport::More;
 using transport::PostResult;
 using wire::FrameType;
 
-// Large, because each costs a frame, and may cost the target an msync(2); yet the target makes one
-// durable while the next is on its way.
+// Maximum size of a direct write. It is large, because each write costs a frame and may cost an
+// msync(2) on the target. It is limited, so that the target makes one durable while the next is in
+// transit.
 constexpr std::size_t max_written = std::size_t{1024} * 1024;
 
-// Large ones are quick, and the next should follow before it has ended.
+// Maximum size of a direct read. Large reads are fast, but the next should start before the first
+// has completed.
 constexpr std::size_t max_read = std::size_t{1024} * 1024;
 
 } // namespace
 
-// Starts an operation as soon as there is room for it.
+// Posts an operation as soon as the queue has room for it.
 template <typename Post>
 int FrameLane::post_directly(Post post_operation) {
     while (post_operation() != PostResult::yes)
@@ -32,9 +34,9 @@ int FrameLane::post_directly(Post post_operation) {
     return 0;
 }
 
-// A direct write is in the pool as soon as it arrives, which may be before the target has copied
-// what an earlier frame brought: older bytes would come on top of newer ones, and the later range
-// would be durable first.
+// Waits until the target has acknowledged the data of all frames. A direct write is in the pool as
+// soon as it arrives, possibly before the target has copied the data of an earlier frame. Then
+// older bytes would overwrite newer ones, and the later range could be durable first.
 int FrameLane::let_data_arrive() {
     if (responses_.acknowledged() >= last_data_)
         return 0;
@@ -60,7 +62,7 @@ int FrameLane::write_directly(std::size_t offset, std::size_t length, std::uint8
                 return connection_->write(offset, {pool_ + offset, size});
             }))
             return code;
-        // Of a range of several pieces an answer to each shows that the target goes on.
+        // In a range of several pieces an ack of each shows that the target makes progress.
         const std::uint8_t flags = size == length && length < most
                                        ? last_flags
                                        : std::uint8_t{wire::frame_flag::answer_wanted};
@@ -91,7 +93,7 @@ int FrameLane::confirm_writes() {
     return 0;
 }
 
-// The device answers by itself: it does not wait until the target has copied what frames brought.
+// The device of the target does not wait until the target has copied the data of frames.
 int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::size_t length) {
     if (const int code = let_data_arrive())
         return code;

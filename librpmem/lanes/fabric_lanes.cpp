@@ -12,15 +12,15 @@
 namespace rpmem::initiator {
 namespace {
 
-// A message and its answer, a read, and a write: less and a lane cannot work.
+// A lane needs at least room for a message, its answer, a read and a write.
 constexpr std::size_t min_queue_size = 4;
 
 std::size_t queue_size_of(const Settings& settings) {
     return std::max<std::size_t>(settings.work_queue_size, min_queue_size);
 }
 
-// 1.12.1's library leaves longer strict ranges to RDMA over sockets: its daemon answers each
-// message before the next may come.
+// Over sockets the library of 1.12.1 writes longer strict ranges by RDMA, because its daemon must
+// answer each message before the next is sent.
 DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
     DirectRanges ranges{.relaxed = 0};
     if (provider == fabric::ProviderKind::sockets)
@@ -36,7 +36,7 @@ Result<std::unique_ptr<LazyLanes>> FabricLanes::open(const LanesRequest& request
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
     RPMEM_TRY(lanes->set_up());
     const ConnectContext context{*lanes->events_, first_time};
-    // Peers of protocol 0.1 number the lanes in the order in which they come.
+    // Targets of protocol 0.1 number the lanes in the order in which they are connected.
     const unsigned now = request.proof ? 1 : request.lanes;
     for (unsigned index = 0; index < now; ++index) {
         RPMEM_ASSIGN(auto lane, lanes->connect_by(index, context));
@@ -61,7 +61,7 @@ Result<> FabricLanes::set_up() {
     return {};
 }
 
-// One lane after the other: each waits for those before it, and all of them within TIME.
+// Connects one lane at a time. TIME includes the wait for other lanes.
 Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index,
                                                         std::chrono::milliseconds time) {
     const Deadline deadline(time);

@@ -16,9 +16,9 @@ using transport::WaitResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
-// Small ranges wait for others until there are so many bytes of them: a call to the network takes
-// as long as to copy some tens of kilobytes. With their headers they fit into the 64 KiB that the
-// kernel hands to a device at once.
+// Small ranges are held back until there are max_coalesced bytes of them, because a system call to
+// send takes as long as copying some tens of kilobytes. With their headers they fit into 64 KiB,
+// the maximum that the kernel passes to a device at once.
 constexpr std::size_t max_coalesced = std::size_t{60} * 1024;
 constexpr std::size_t small_range = std::size_t{16} * 1024;
 
@@ -26,7 +26,7 @@ constexpr std::size_t whole_word = 8;
 
 } // namespace
 
-// So many pieces of a large range are under way that the target is always busy.
+// Several pieces of a large range are read at once, so that the target always has one to send.
 std::size_t max_read_piece(std::size_t max_payload) {
     constexpr std::size_t min_pieces = 4;
     return std::max<std::size_t>(max_payload / min_pieces / whole_word * whole_word, whole_word);
@@ -42,7 +42,8 @@ FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
               : terms.appliance ? Method::appliance
                                 : Method::direct),
       direct_ranges_(direct_ranges), answers_each_(terms.credits.frames == 1) {
-    // A range that can become durable without the target's processor does so.
+    // With the appliance method all relaxed ranges are written directly, because that makes them
+    // durable without the target's processor.
     if (method_ == Method::appliance) {
         direct_ranges_.relaxed = 0;
         written_.reserve(max_unconfirmed_writes);
@@ -56,7 +57,7 @@ void FrameLane::add_unconfirmed(std::vector<PoolRange>& ranges) const {
     });
 }
 
-// The target reads a bye behind what was flushed, and then the end.
+// The target receives everything that was flushed, then a bye and the end of the connection.
 FrameLane::~FrameLane() { connection_->close(); }
 
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
@@ -75,7 +76,7 @@ int FrameLane::drain() {
     return wait_for_acks();
 }
 
-// For all that was sent.
+// Requests an ack for everything that was sent, unless that was done already.
 int FrameLane::ask_for_ack() {
     return ack_is_asked_
                ? 0
@@ -95,7 +96,7 @@ RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, b
 
 int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     constexpr std::uint8_t flags = wire::frame_flag::answer_wanted | wire::frame_flag::deep;
-    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // of one frame
+    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // length of one frame
     const int sent = goes_directly(length, false) ? write_directly(offset, length, 0)
                                                   : send(offset, length, 0, More::follows);
     if (sent != 0)
@@ -121,7 +122,8 @@ int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     return send_pieces(offset, length, last_flags, last_more);
 }
 
-// In frames that end at a word of the pool, which the target then stores as a whole.
+// Sends frames that end between aligned words of the pool, so that the target stores each word as a
+// whole.
 int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t last_flags,
                            More last_more) {
     const std::size_t whole = responses_.max_payload() / whole_word * whole_word;
@@ -150,7 +152,7 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
     if (type == FrameType::write)
         last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
-    // The connection tells why it has ended when what has come is taken.
+    // If the connection has ended, make_progress() returns why after the received frames.
     while (connection_->post(header, piece, more) != PostResult::yes)
         if (const int code = make_progress())
             return code;
@@ -198,7 +200,7 @@ int FrameLane::sleep_for_news() {
     return 0;
 }
 
-// A wait that was limited after a loss goes on like any other once the target has answered.
+// A wait that limit_waits() has limited continues without that limit after progress.
 int FrameLane::wait_is_over() {
     if (timeout_ == operation_timeout_ || progress() == limited_at_)
         return ETIMEDOUT;
@@ -225,7 +227,7 @@ int FrameLane::read(std::byte* destination, std::size_t offset, std::size_t leng
                      : bounces ? read_bounced(destination, offset, length)
                                : read_pieces(destination, offset, length);
     if (code != 0)
-        connection_->abandon(); // DESTINATION is the caller's again
+        connection_->abandon(); // DESTINATION belongs to the caller again
     return code;
 }
 
@@ -256,12 +258,13 @@ bool FrameLane::begin(const FrameHeader& header, std::span<std::byte>& place, st
     return responses_.check(header, why);
 }
 
-// The text of an error; nothing else has a payload without a place.
+// Receives the text of an error. All other payloads have a place.
 void FrameLane::take(const FrameHeader&, std::size_t, std::span<const std::byte> chunk) {
     last_words_.append(reinterpret_cast<const char*>(chunk.data()), chunk.size());
 }
 
-// Only whole frames are progress: bytes of an ack that come one by one must not stretch a wait.
+// Only complete frames are progress, because an ack that arrives byte by byte must not extend a
+// wait.
 bool FrameLane::end(const FrameHeader& header, std::string&) {
     group_->progressed();
     if (header.type == FrameType::data)

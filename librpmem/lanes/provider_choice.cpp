@@ -20,14 +20,14 @@ namespace {
 
 using fabric::ProviderKind;
 
-// Set in children: what the parent has opened of a device works in the parent only.
+// Set in children made by fork(2), because a device that the parent has opened works only there.
 std::atomic<bool> devices_are_the_parents = false;
 
 void remember_in_children() {
     static const ForkListener listener([](void*) { devices_are_the_parents = true; }, nullptr);
 }
 
-// Steps that come before libfabric looks at the devices, and their outcome.
+// The results of the steps that must precede libfabric's use of the devices.
 struct Preparation {
     Result<> fork_safety;
     std::vector<std::string> notes;
@@ -49,7 +49,8 @@ Preparation prepare_rdma(const LocalMemory& memory, const Settings& settings) {
     return preparation;
 }
 
-// ssh is started soon, with this environment, maybe by several threads.
+// The environment must not change afterwards, because ssh is started with it, possibly by several
+// threads.
 Preparation prepare(const LocalMemory& memory, const Settings& settings) {
     Preparation preparation = prepare_rdma(memory, settings);
     fabric::freeze_environment();
@@ -88,7 +89,7 @@ constexpr const char* never_released =
 bool is_taken(wire::Provider provider, const TargetProviders& target) {
     const auto number = static_cast<std::uint32_t>(provider);
     if (!target.hello)
-        return provider != wire::Provider::tcp; // which protocol 0.1 does not know
+        return provider != wire::Provider::tcp; // protocol 0.1 has no tcp
     return target.agreement.lane_frames &&
            (target.hello->providers & wire::provider_bit(number)) != 0;
 }
@@ -130,7 +131,7 @@ std::string describe(const ProviderChoice& choice) {
 }
 
 bool may_use_rdma(const Settings& settings) {
-    std::error_code none; // cannot be looked at: there is none for us
+    std::error_code none; // a device that this user cannot see does not count
     return settings.enable_verbs && std::filesystem::exists("/dev/infiniband/rdma_cm", none);
 }
 

@@ -10,8 +10,8 @@
 namespace rpmem::initiator {
 namespace {
 
-// What one call receives at most of acks and of the beginning of data, the rest of which goes
-// straight to where it belongs.
+// Maximum number of bytes that one call receives in the buffer: acks, and the beginning of data.
+// The rest of the data is received directly in its destination.
 constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
 
 } // namespace

@@ -20,8 +20,8 @@ struct Algorithm {
     std::string_view name;
     std::string_view key_type;
 };
+// The best comes first.
 constexpr std::array algorithms_of_libssh2 = {
-    // the best first
     Algorithm{"ssh-ed25519", "ssh-ed25519"},
     Algorithm{"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
     Algorithm{"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
