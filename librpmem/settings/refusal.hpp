@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings that protect from others: an invalid value is refused, where any other is replaced by
-// its default. A mistyped RPMEM_TLS would otherwise replicate in the clear.
+// Settings that protect against attacks. An invalid value of such a setting is refused, whereas
+// that of any other is replaced by the default. Otherwise a mistyped RPMEM_TLS would replicate
+// without encryption.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -13,11 +14,11 @@ namespace rpmem::initiator {
 
 [[nodiscard]] bool protects(std::string_view setting);
 
-// Why no pool may be used with ENVIRONMENT; empty if all may.
+// Returns why no pool may be used with ENVIRONMENT, or an empty string.
 [[nodiscard]] std::string refusal_in(const Environment& environment);
 
-// Whether librpmem may work in this program. EPERM: it has more rights than the user who started
-// it. EINVAL: a setting of ENVIRONMENT that protects is invalid.
+// Fails if librpmem must not work in this program: with EPERM if it has more rights than the user
+// who started it, with EINVAL if a protecting setting in ENVIRONMENT is invalid.
 [[nodiscard]] Result<> may_start_programs(const Environment& environment);
 
 } // namespace rpmem::initiator

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counts of an open pool. They lie in a sealed memfd, so that `rpmemctl status` reads them
-// through /proc/PID/fd while the program runs, and nobody can make it smaller or write into it.
+// The counters of an open pool. They are in a memfd, which `rpmemctl status` reads through
+// /proc/PID/fd while the program runs. It is sealed, so that no other process can shrink it or
+// write to it.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -17,22 +18,22 @@
 
 namespace rpmem::initiator {
 
-// The calls on a lane; each kind has counts of its own.
+// The kinds of calls on a lane. Each has its own counters.
 enum class CallKind : unsigned { persist, flush, drain, deep_persist, read };
 inline constexpr std::array<std::string_view, 5> call_names{"persist", "flush", "drain",
                                                             "deep_persist", "read"};
 inline constexpr std::size_t call_kinds = call_names.size();
 
-// Calls that have succeeded. Written by the one thread that uses the lane.
+// Successful calls, counted by the thread that uses the lane.
 struct CallCounters {
     std::uint64_t bytes;
-    std::uint64_t ticks; // in all of them
+    std::uint64_t ticks; // sum of all calls
     statistics::Counts calls;
 };
 
 struct alignas(cache_line) LaneCounters {
-    std::uint64_t unconfirmed; // bytes that were flushed behind the last drain or persist
-    std::uint64_t waits;       // until the target had room for more
+    std::uint64_t unconfirmed; // bytes flushed since the last drain, persist or deep_persist
+    std::uint64_t waits;       // number of waits for credits
     std::array<CallCounters, call_kinds> of;
 
     void count(CallKind call, std::uint64_t length, std::uint64_t began) {
@@ -49,11 +50,11 @@ enum class LinkState : std::uint32_t { connected, reconnecting, failed };
 inline constexpr std::array<std::string_view, 3> link_state_names{"connected", "reconnecting",
                                                                   "failed"};
 
-// Written seldom, and by one thread at a time.
+// Written rarely, by one thread at a time. Texts end with NUL.
 struct PoolFacts {
-    std::array<char, 512> name;      // TARGET:POOL_SET, up to its NUL, as the next
-    std::array<char, 256> lanes_by;  // what the lanes are
-    std::array<char, 512> last_loss; // why the last session was lost, or what ended the pool
+    std::array<char, 512> name;      // TARGET:POOL_SET
+    std::array<char, 256> lanes_by;  // description of the first association's provider
+    std::array<char, 512> last_loss; // why the last session was lost or the link has failed
     std::uint64_t size;
     LinkState state;
     std::uint32_t lane_count;
@@ -61,10 +62,10 @@ struct PoolFacts {
     std::uint64_t reconnects;
     std::uint64_t replayed_bytes;
     std::uint64_t opened;       // nanoseconds since 1970
-    double nanoseconds_of_tick; // one number for all readers: a call stays in its bucket
+    double nanoseconds_of_tick; // fixed, so that the latency of a bucket never changes
 };
 
-// The beginning of the memory; an array of LaneCounters follows it.
+// The beginning of the file. An array of LaneCounters follows at lanes_begin.
 struct PoolCounterHeader {
     std::array<char, 8> magic;
     std::uint32_t version; // of this layout
@@ -76,14 +77,14 @@ struct PoolCounterHeader {
 
 inline constexpr std::array<char, 8> counter_magic{'R', 'P', 'M', 'E', 'M', 'C', 'N', 'T'};
 inline constexpr std::uint32_t counter_version = 1;
-// Its name in /proc/PID/fd, behind "/memfd:".
+// The name of the file in /proc/PID/fd, after "/memfd:".
 inline constexpr const char* counter_file_name = "librpmem-statistics";
 inline constexpr std::size_t lanes_begin = 4096;
 static_assert(sizeof(PoolCounterHeader) <= lanes_begin);
 
 class PoolCounters {
 public:
-    // Without a memfd, for want of descriptors or rights, they count for nobody.
+    // If no memfd can be created, the counters work, but nobody can read them.
     static Result<PoolCounters> make(unsigned lanes);
     PoolCounters(PoolCounters&& other) noexcept;
     PoolCounters& operator=(PoolCounters&& other) noexcept;
@@ -94,7 +95,7 @@ public:
 
     [[nodiscard]] LaneCounters& lane(unsigned index) const { return lanes_[index]; }
     [[nodiscard]] PoolFacts& facts() const { return header_->facts; }
-    // The file from which others read them; -1: there is none.
+    // Returns the file to read the counters from, or -1 if there is none.
     [[nodiscard]] int fd() const { return file_.get(); }
 
 private:
@@ -104,7 +105,7 @@ private:
     LaneCounters* lanes_ = nullptr;
 };
 
-// Cut to what there is room for.
+// Copies TEXT, cut to leave a NUL at the end.
 template <std::size_t size>
 void put_text(std::array<char, size>& place, std::string_view text) {
     place.fill('\0');

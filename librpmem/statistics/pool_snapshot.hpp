@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counts of a pool at one moment, of this process or of another: what rpmem_stats(), `rpmemctl
-// status` and the file for Prometheus tell.
+// The counters of a pool at one moment, from this process or another one. rpmem_stats(), `rpmemctl
+// status` and the file for Prometheus report them.
 #pragma once
 
 #include "common/statistics/call_totals.hpp"
@@ -22,10 +22,11 @@ struct PoolSnapshot {
     std::array<CallTotals, call_kinds> of;
 };
 
-// FILE: of PoolCounters, of any process on this host. An error: it is none, or of another version.
+// FILE is the memfd of PoolCounters of any process on this host. Fails with EINVAL if it is another
+// file, and with EPROTONOSUPPORT if it has another version.
 [[nodiscard]] Result<PoolSnapshot> read_counters(int file);
 
-// Nanoseconds, known to 12.5 %; of no calls: 0.
+// Times are in nanoseconds. Quantiles have a precision of 12.5 %. Everything is 0 without calls.
 struct CallSummary {
     std::uint64_t calls;
     std::uint64_t bytes;
@@ -38,10 +39,11 @@ struct CallSummary {
 
 [[nodiscard]] CallSummary summarize(const PoolSnapshot& snapshot, CallKind call);
 
-// The difference between two snapshots of one pool.
+// Returns NOW with the calls, waits, reconnects and replayed bytes since BEFORE, an earlier
+// snapshot of the same pool.
 [[nodiscard]] PoolSnapshot since(const PoolSnapshot& before, PoolSnapshot now);
 
-// A text of PoolFacts, which another process may have written.
+// Returns a text of PoolFacts. Another process may have written it without the final NUL.
 template <std::size_t size>
 [[nodiscard]] std::string text_in(const std::array<char, size>& place) {
     return {place.begin(), std::find(place.begin(), place.end(), '\0')};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The statistics that rpmem_stats() hands out.
+// The statistics that rpmem_stats() returns.
 #pragma once
 
 #include "librpmem/statistics/pool_snapshot.hpp"
