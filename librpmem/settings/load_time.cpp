@@ -15,7 +15,8 @@ struct Kept {
     char* value;
 };
 
-// Plain data: nothing runs at load but the copying, and nothing at unload but the freeing.
+// Without constructors and destructors, so that only keep_values() runs at load and only
+// free_values() at unload.
 constinit std::array<Kept, 3> kept = {{
     {"RPMEM_CMD", nullptr},
     {"RPMEM_MAX_NLANES", nullptr},

@@ -28,8 +28,8 @@ std::string refusal_in(const Environment& environment) {
     return {};
 }
 
-// The environment of a program with more rights belongs to a user with fewer, and librpmem starts
-// the programs and reads the files that it names.
+// In a program with more rights, the environment comes from a user with fewer, and librpmem would
+// start the programs and read the files that it names.
 Result<> may_start_programs(const Environment& environment) {
     if (::getauxval(AT_SECURE) != 0)
         return fail(
