@@ -14,16 +14,17 @@
 namespace rpmem::initiator {
 namespace {
 
-// Empty, if there can be none.
+// Returns an empty descriptor on failure.
 UniqueFd make_file(std::size_t bytes) {
-    const HeldSignals held_back; // ulimit -f bounds memory files, too
+    const HeldSignals held_back; // a memfd beyond ulimit -f raises SIGXFSZ
     UniqueFd file(::memfd_create(counter_file_name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file && ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
         file.reset();
     return file;
 }
 
-// Others who open it through /proc can only read it. A kernel before 5.1 has no such seal.
+// Makes the file read-only for processes that open it through /proc. Kernels before 5.1 do not
+// support F_SEAL_FUTURE_WRITE.
 void seal(int file) {
     static_cast<void>(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW));
     static_cast<void>(::fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));
@@ -44,7 +45,7 @@ Result<PoolCounters> PoolCounters::make(unsigned lanes) {
                           "cannot map {} bytes for the statistics of a pool; does a limit "
                           "(ulimit -v) bound the memory?",
                           counters.bytes_);
-    // A child has no use for it, and must not count with its parent.
+    // A child made by fork(2) does not need it, and must not change the counters of its parent.
     static_cast<void>(::madvise(memory, counters.bytes_, MADV_DONTFORK));
     if (counters.file_)
         seal(counters.file_.get());
@@ -57,7 +58,7 @@ Result<PoolCounters> PoolCounters::make(unsigned lanes) {
         .facts = {},
     };
     counters.header_->facts.lane_count = lanes;
-    // Of zeros, as new memory is, and written only where a lane is used.
+    // New memory contains zeros. Only counters of lanes in use are ever written.
     counters.lanes_ =
         reinterpret_cast<LaneCounters*>(static_cast<std::byte*>(memory) + lanes_begin);
     return counters;

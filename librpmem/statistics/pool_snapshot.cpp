@@ -12,20 +12,19 @@
 namespace rpmem::initiator {
 namespace {
 
-// More than any target gives. A file that claims more could keep a reader busy for days.
+// More lanes than any target has. A file with a larger number could keep a reader busy for days.
 constexpr std::uint32_t max_lanes = 65536;
 
-constexpr double max_tick = 1e6; // nanoseconds; those of processors are shorter than 1e3
+constexpr double max_tick = 1e6; // nanoseconds; a tick of a processor is shorter than 1e3
 
-// Read and not mapped: its writer goes on meanwhile, and a file of somebody else's could be made
-// smaller.
+// Reads a part of the file. A mapping would raise a signal if the owner of the file truncated it.
 template <typename Value>
 Result<> read_at(int file, std::size_t offset, Value& value) {
     const ssize_t got = ::pread(file, &value, sizeof(value), static_cast<off_t>(offset));
     if (got == static_cast<ssize_t>(sizeof(value)))
         return {};
     return fail(ErrorClass::caller_fault, got < 0 ? errno : EINVAL,
-                "these are no statistics of a pool: they end too early");
+                "not a pool statistics file: truncated");
 }
 
 void add(PoolSnapshot& snapshot, const LaneCounters& lane) {
@@ -46,7 +45,7 @@ Result<PoolSnapshot> read_counters(int file) {
     PoolCounterHeader header{};
     RPMEM_TRY(read_at(file, 0, header));
     if (header.magic != counter_magic)
-        return invalid("these are no statistics of a pool");
+        return invalid("not a pool statistics file");
     if (header.version != counter_version || header.size != sizeof(PoolCounterHeader) ||
         header.size_of_lane != sizeof(LaneCounters))
         return fail(ErrorClass::caller_fault, EPROTONOSUPPORT,
@@ -57,10 +56,9 @@ Result<PoolSnapshot> read_counters(int file) {
     if (header.facts.lane_count > max_lanes || ::fstat(file, &status) != 0 ||
         static_cast<std::uint64_t>(status.st_size) !=
             lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
-        return invalid("the statistics are not as long as {} lanes make them",
-                       header.facts.lane_count);
+        return invalid("the statistics do not have the size for {} lanes", header.facts.lane_count);
     if (!(header.facts.nanoseconds_of_tick > 0 && header.facts.nanoseconds_of_tick <= max_tick))
-        return invalid("the statistics do not say how long a tick is");
+        return invalid("the statistics have no valid length of a tick");
     PoolSnapshot snapshot{.process = header.process, .facts = header.facts, .of = {}};
     const auto lane = std::make_unique<LaneCounters>();
     for (std::size_t index = 0; index < header.facts.lane_count; ++index) {
@@ -72,7 +70,7 @@ Result<PoolSnapshot> read_counters(int file) {
 
 CallSummary summarize(const PoolSnapshot& snapshot, CallKind call) {
     const CallTotals& totals = snapshot.of[static_cast<unsigned>(call)];
-    // Ticks of another process may be any number.
+    // Another process may have written any number of ticks.
     const auto nanoseconds = [&](std::uint64_t ticks) {
         constexpr double most = 9e18;
         return static_cast<std::uint64_t>(
