@@ -98,7 +98,7 @@ public:
     // Ends the session of a lost association that another one replaces. The lanes remain until
     // their users have released them.
     void cut();
-    // Call it in a child made by fork(2). Async-signal-safe.
+    // Call it in a child made by fork(2). The parent continues to use its own descriptors.
     void release_in_child();
 
 private:

@@ -51,7 +51,8 @@ public:
     [[nodiscard]] Clock::time_point began() const { return begun_->began; }
     [[nodiscard]] const std::string& first_cause() const { return begun_->cause; }
     [[nodiscard]] unsigned tries() const { return begun_->tries; }
-    // Returns the number of sessions since then. The call has not progressed in any of them.
+    // Returns the number of sessions that were opened since the first loss. The call has not
+    // progressed in any of them.
     [[nodiscard]] unsigned sessions() const { return begun_->sessions; }
     void count_session() { ++begun_->sessions; }
 

@@ -11,8 +11,8 @@ namespace rpmem::initiator {
 
 class DumpExclusion {
 public:
-    // Does nothing if /proc/self/smaps cannot be read, which has the choice of the application, or
-    // if madvise(2) fails.
+    // Excludes nothing if madvise(2) fails, or if the choice of the application cannot be read from
+    // /proc/self/smaps.
     explicit DumpExclusion(std::span<std::byte> memory);
     ~DumpExclusion();
     DumpExclusion(const DumpExclusion&) = delete;

@@ -43,10 +43,11 @@ milliseconds with_jitter(milliseconds pause) {
     return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
-// Whether another attempt may succeed. Only refusals that concern identity or rights are permanent:
-// another session has opened the pool since, or a key is not accepted. A target that has just
-// started may lack mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out of
-// descriptors (EMFILE) for a moment.
+// Whether another attempt may succeed. A failed medium and an internal error are permanent. So are
+// refusals of the target that concern identity or rights: another session has had the pool since,
+// or no key of the user is accepted. Other errors may pass. A target that has just started may lack
+// mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out of descriptors
+// (EMFILE) for a moment.
 bool may_try_again(const Error& error) {
     if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug)
         return false;

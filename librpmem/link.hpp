@@ -73,7 +73,7 @@ public:
     // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
     // once a second.
     void beat() noexcept;
-    // Call it in a child made by fork(2). Async-signal-safe.
+    // Call it in a child made by fork(2). It does not lock mutex_.
     void release_in_child() { seen_by_child_.load()->release_in_child(); }
 
 private:

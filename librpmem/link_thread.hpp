@@ -20,8 +20,8 @@ class Link;
 
 class LinkThread {
 public:
-    // LINKS exist while LOCK is held. A round may release LOCK, but must not use LINKS then. It
-    // must not throw. A round without links is the last one of the thread.
+    // LINKS exist while LOCK is held. A round may release LOCK, but must not use LINKS while it is
+    // released. It must not throw. A round without links is the last one of the thread.
     using Round =
         std::function<void(std::span<Link* const> links, std::unique_lock<std::mutex>& lock)>;
 

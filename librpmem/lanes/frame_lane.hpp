@@ -99,9 +99,9 @@ private:
     // read confirms them.
     static constexpr std::size_t max_unconfirmed_writes = 1024;
 
-    // How ranges are written.
-    //   frames     in frames only
-    //   direct     long ranges directly, and a frame after each asks the target to make it durable
+    // How ranges are written that are longer than direct_ranges_. Others are sent in frames.
+    //   frames     in frames, too
+    //   direct     directly, and a frame after each asks the target to make it durable
     //   appliance  directly, which makes them durable
     enum class Method { frames, direct, appliance };
 

@@ -51,7 +51,7 @@ public:
     }
     // Returns the lane. Connects it first if necessary, which may take TIME. Thread-safe.
     Result<FrameLane*> use_lane(unsigned index, std::chrono::milliseconds time);
-    // Call it in a child made by fork(2). Async-signal-safe.
+    // Closes the descriptors of the lanes in a child made by fork(2).
     void release_in_child();
 
     // Returns the events that report the end of lanes that are not in use. Returns null if a lane
