@@ -137,7 +137,7 @@ std::string Channel::error_text() const {
     auto first_kept = others;
     for (; first_kept != lines.end() && size > max_quoted; ++first_kept)
         size -= first_kept->size() + 2;
-    // If all the other lines are too long, the beginning of the last one is kept.
+    // If even the last line is too long, its beginning is kept.
     if (first_kept == lines.end() && others != lines.end())
         --first_kept;
     lines.erase(others, first_kept);

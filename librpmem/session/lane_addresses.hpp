@@ -41,7 +41,7 @@ struct Inquiries {
     std::function<Result<std::vector<std::string>>(const std::string& host)> resolver;
 };
 
-// Returns only RPMEM_ADDRESS if it is set. Otherwise returns all other addresses, the best first.
+// Returns RPMEM_ADDRESS alone if it is set. Otherwise returns all other addresses, the best first.
 // Calls ASK.ssh only if nothing else shows that the target's name belongs to the host that ssh has
 // reached.
 std::vector<LaneAddress> lane_addresses(const LoginFacts& arrival, const Inquiries& ask);

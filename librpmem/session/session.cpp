@@ -150,7 +150,7 @@ Failure Session::timed_out(std::string_view when, const Limit& limit, std::strin
                           channel_->error_text()));
 }
 
-// Waits for the rest of the error text, because the daemon is about to end.
+// Appends the error text to TEXT. Waits for the rest of it, because the daemon is about to end.
 std::string Session::with_error_text(const std::string& text) {
     const Deadline deadline(words_time_);
     while (channel_->error_fd() >= 0 && !deadline.passed()) {
@@ -298,7 +298,7 @@ void Session::undo_create() noexcept try {
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
 } catch (...) {
-    // The caller reports the failure before. The daemon notices the end of the channel.
+    // The caller reports why create() has failed. The daemon notices the end of the channel.
 }
 
 int Session::error_fd() {

@@ -26,7 +26,7 @@ namespace rpmem::initiator {
 class Session {
 public:
     // Logs in, starts COMMAND with the offer of a hello, and waits until the daemon is ready. Waits
-    // for at most TIME and RPMEM_CONNECT_TIMEOUT.
+    // for TIME or RPMEM_CONNECT_TIMEOUT, whichever is shorter.
     static Result<std::unique_ptr<Session>>
     start(const Target& target, const std::string& command, bool force_ipv4,
           const Settings& settings,
@@ -43,10 +43,11 @@ public:
     Result<wire::CreateResponse> create(const wire::CreateRequest& request);
     Result<wire::OpenResponse> open(const wire::OpenRequest& request);
     Result<> set_attributes(const wire::SetAttributesRequest& request);
-    // Returns the response of the daemon. Waits briefly for its end, but does not require it.
+    // Succeeds if the daemon has closed the pool. Then waits briefly for the daemon to end, but
+    // does not require that.
     Result<> close();
-    // Limits later requests to TIME and RPMEM_OPERATION_TIMEOUT. After a request that takes longer
-    // the session cannot be used.
+    // Limits later requests to TIME or RPMEM_OPERATION_TIMEOUT, whichever is shorter. After a
+    // request that takes longer the session cannot be used.
     void answers_within(std::chrono::milliseconds time) {
         const std::lock_guard lock(mutex_);
         request_limit_.time = std::min(time, request_limit_.max);
@@ -74,7 +75,7 @@ public:
     // longer.
     [[nodiscard]] bool is_silent() const;
     // Returns the notices of the daemon since the last call. Returns none while another thread uses
-    // the channel, because the heartbeats of all pools must not wait for one of them.
+    // the channel, because the heartbeat thread serves all pools and must not wait for one of them.
     [[nodiscard]] std::vector<std::string> take_notices();
     // Closes the channel of a session that is lost already.
     void cut();
@@ -180,8 +181,8 @@ private:
     Limit login_limit_;
     Limit request_limit_;
     std::chrono::milliseconds words_time_ = last_words_time;
-    std::chrono::milliseconds silence_; // maximum time without a message,
-    bool beats_ = false;                // once the daemon sends heartbeats
+    std::chrono::milliseconds silence_; // maximum time without a message while beats_ is true
+    bool beats_ = false;                // the daemon sends heartbeats
 };
 
 } // namespace rpmem::initiator

@@ -16,8 +16,8 @@ struct SshDestination {
     bool is_proxied;  // by ProxyJump or ProxyCommand, so another machine resolves the host
 };
 
-// Runs "SSH -G" with the options of a login, for at most TIME and 2 s. Returns nothing if SSH does
-// not support -G, or does not end in time.
+// Runs "SSH -G" with the options of a login, for TIME or 2 s, whichever is shorter. Returns nothing
+// if SSH does not support -G, or does not end in time.
 std::optional<SshDestination> ask_ssh(const std::string& ssh, const Target& target, bool force_ipv4,
                                       std::chrono::milliseconds time);
 
