@@ -18,14 +18,14 @@
 namespace rpmem {
 namespace {
 
-// Of this process: a child made by fork(2) has none of its parent's threads.
 std::atomic<int> unfinished = 0;
 
+// A child made by fork(2) has none of its parent's threads.
 void forget_in_children() {
     static const ForkListener listener([](void*) { unfinished = 0; }, nullptr);
 }
 
-// One of the calls that may go on at once.
+// Counts a call while it exists. is_free() is false if there were max_unfinished_calls already.
 class Place {
 public:
     Place() : is_free_(unfinished.fetch_add(1) < max_unfinished_calls) {}
@@ -50,7 +50,7 @@ struct Call {
     void run() {
         try {
             body();
-        } catch (...) { // without memory, for one: the caller finds no result
+        } catch (...) { // such as std::bad_alloc: the caller finds that there is no result
         }
         const std::lock_guard lock(mutex);
         has_ended = true;
@@ -58,7 +58,7 @@ struct Call {
     }
 };
 
-// A thread that goes on returns into this code, which dlclose(3) must not unmap until then.
+// A thread that outlives its call returns into this code, so dlclose(3) must not unmap it.
 void stay_loaded() {
     Dl_info info{};
     if (::dladdr(reinterpret_cast<const void*>(&stay_loaded), &info) != 0)
@@ -79,7 +79,7 @@ Result<> call_within(std::chrono::milliseconds time, std::function<void()> body)
         thread = start_without_signals([call] { call->run(); });
     } catch (const std::system_error& error) {
         return fail_errno(ErrorClass::resource_limit, error.code().value(),
-                          "cannot start a thread; does a limit (ulimit -u) bound them?");
+                          "cannot start a thread (see the limit 'ulimit -u')");
     }
     std::unique_lock lock(call->mutex);
     if (call->ended.wait_until(lock, end, [&] { return call->has_ended; })) {

@@ -19,7 +19,7 @@ extern char** environ;
 namespace rpmem {
 namespace {
 
-// The orders to posix_spawn(3), in objects of the C library.
+// Owns an argument object of posix_spawn(3).
 template <typename T, auto init, auto destroy>
 class SpawnObject {
 public:
@@ -36,13 +36,14 @@ using FileActions = SpawnObject<posix_spawn_file_actions_t, &posix_spawn_file_ac
                                 &posix_spawn_file_actions_destroy>;
 using Attributes = SpawnObject<posix_spawnattr_t, &posix_spawnattr_init, &posix_spawnattr_destroy>;
 
-// STANDARD: what the child has as 0, 1 and 2.
+// STANDARD are the descriptors that become 0, 1 and 2 in the child. Returns 0 or a positive errno
+// value.
 int set_up(FileActions& actions, Attributes& attributes, const std::array<UniqueFd, 3>& standard) {
-    // Descriptors of the application may lie anywhere: none but the three may pass.
     int status = 0;
     for (std::size_t i = 0; i < standard.size() && status == 0; ++i)
         status =
             posix_spawn_file_actions_adddup2(actions.get(), standard[i].get(), static_cast<int>(i));
+    // The application may have descriptors without close-on-exec.
     if (status == 0)
         status = posix_spawn_file_actions_addclosefrom_np(actions.get(), STDERR_FILENO + 1);
     sigset_t none;
@@ -62,8 +63,8 @@ int set_up(FileActions& actions, Attributes& attributes, const std::array<Unique
     return status;
 }
 
-// The descriptors to hand over could be 0, 1 or 2 themselves, in an application that closed its
-// own: duplicates out of the way keep one dup2() from overwriting the source of the next.
+// Duplicates FD to a number above 2. In an application that closed its standard descriptors, FD may
+// be 0, 1 or 2 itself, and one dup2(2) would overwrite the source of the next.
 Result<UniqueFd> moved_up(int fd) {
     UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!copy)
@@ -76,7 +77,7 @@ Result<UniqueFd> moved_up(int fd) {
 
 std::string ExitStatus::text() const {
     if (!known)
-        return "ended with a status that somebody else has collected";
+        return "ended with an unknown status, because the application reaped it";
     if (signal != 0)
         return fmt::format("was ended by signal {}", signal);
     return fmt::format("ended with status {}", code);
@@ -120,8 +121,8 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 ChildProcess::~ChildProcess() {
     if (pid_ < 0 || status_)
         return;
-    // Through the pidfd first: only while that works does the number still mean our child, and its
-    // process group the helpers that it may have started.
+    // If the signal can be sent through the pidfd, the child was not reaped. Then its number still
+    // identifies its process group, which includes the processes that it has started.
     if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0) == 0)
         ::kill(-pid_, SIGKILL);
     (void)wait(Deadline(std::chrono::seconds(5)));

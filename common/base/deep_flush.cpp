@@ -21,7 +21,7 @@ std::optional<std::filesystem::path> find_deep_flush(dev_t device, bool is_chara
     const auto start = std::filesystem::canonical(link, none);
     if (none)
         return std::nullopt;
-    // The region is one of the directories above that of the device.
+    // The directory of the region is an ancestor of the directory of the device.
     for (auto directory = start; directory.has_relative_path(); directory = directory.parent_path())
         if (auto file = directory / "deep_flush"; std::filesystem::exists(file, none))
             return line_of(file) == "1" ? std::optional(file) : std::nullopt;

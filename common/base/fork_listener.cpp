@@ -8,7 +8,8 @@
 namespace rpmem {
 namespace {
 
-// Of the process, as fork(2) is; and its handlers are given no argument. Without a destructor.
+// These are global because handlers of pthread_atfork(3) get no argument. They have no destructor,
+// because threads may call fork(2) while the process ends.
 constinit std::mutex listeners_mutex;
 constinit ForkListener* first_listener = nullptr;
 constinit bool has_handlers = false;
@@ -27,7 +28,7 @@ std::unique_lock<std::mutex> ForkListener::hold_forks() {
 
 ForkListener::ForkListener(Forked forked, void* owner) : forked_(forked), owner_(owner) {
     const std::lock_guard lock(listeners_mutex);
-    // They go when the library is unloaded.
+    // dlclose(3) of this library removes the handlers.
     if (!has_handlers)
         has_handlers = ::pthread_atfork([] { listeners_mutex.lock(); },
                                         [] { listeners_mutex.unlock(); }, &tell_all) == 0;

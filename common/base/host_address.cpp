@@ -25,7 +25,7 @@ constexpr std::array<std::byte, 12> mapped_prefix = {
     std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
     std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
 
-// An IPv6 address that stands for one of IPv4 becomes that.
+// Converts an IPv4-mapped IPv6 address to the IPv4 address. Returns others as they are.
 HostAddress unmapped(const HostAddress& address) {
     if (address.family == HostAddress::Family::ipv4 ||
         !std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.bytes.begin()))
@@ -36,7 +36,7 @@ HostAddress unmapped(const HostAddress& address) {
 }
 
 Reach reach_of_ipv4(unsigned first, unsigned second) {
-    constexpr unsigned first_of_groups = 224; // and what lies behind them
+    constexpr unsigned first_of_groups = 224; // multicast, then reserved up to 255
     if (first == 127)
         return Reach::same_machine;
     if (first == 0 || first >= first_of_groups)
@@ -52,13 +52,13 @@ Reach reach_of_ipv6(const in6_addr& address) {
     return IN6_IS_ADDR_LINKLOCAL(&address) ? Reach::same_link : Reach::anywhere;
 }
 
-// What a thread that looks a name up owns.
+// The arguments and the result of a lookup. A thread that outlives its call owns them.
 struct Lookup {
     std::string host;
     std::string port;
     addrinfo hints{};
     AddressList list{};
-    int code = EAI_MEMORY; // as long as there is no result
+    int code = EAI_MEMORY; // the error if run() throws
 
     void run() {
         addrinfo* found = nullptr;

@@ -13,7 +13,7 @@
 namespace rpmem {
 namespace {
 
-// 1: ready, 0: time out or cancelled.
+// Returns false if DEADLINE passes or CANCEL becomes readable first.
 Result<bool> wait_for(int fd, short events, const Deadline& deadline, int cancel) {
     while (true) {
         pollfd fds[2] = {{fd, events, 0}, {cancel, POLLIN, 0}};
@@ -31,12 +31,13 @@ Result<> await_reader(int fd, const Deadline& deadline) {
     RPMEM_ASSIGN(const bool ready, wait_for(fd, POLLOUT, deadline, -1));
     if (!ready)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
-                    "the reader took no data within the time allowed");
+                    "the reader accepted no data within the time allowed");
     return {};
 }
 
-// What write(2) returned, errno with it. A blocking pipe does not know MSG_DONTWAIT: wait for room
-// first, and write no more than what then is sure to fit.
+// Returns the result of send(2) or write(2), with errno. For a pipe there is no MSG_DONTWAIT, and
+// it may be blocking. poll(2) reports it as writable when PIPE_BUF bytes fit, so no more is
+// written.
 Result<ssize_t> write_some(int fd, std::span<const std::byte> data, const Deadline& deadline) {
     const ssize_t sent = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || errno != ENOTSOCK)
@@ -67,7 +68,7 @@ Result<std::size_t> read_fully(int fd, std::span<std::byte> buffer, const Deadli
         if (got > 0)
             done += static_cast<std::size_t>(got);
         else if (errno != EINTR && errno != EAGAIN)
-            return fail_errno(ErrorClass::link_lost, errno, "cannot read what the other end sent");
+            return fail_errno(ErrorClass::link_lost, errno, "cannot read from the other end");
     }
     return done;
 }
@@ -98,7 +99,7 @@ Result<Event> Event::make() {
 
 void Event::raise() const {
     const std::uint64_t one = 1;
-    // The only failure is a counter at its maximum, which is raised already.
+    // The write fails only if the counter is at its maximum. Then the event is raised already.
     [[maybe_unused]] const ssize_t ignored = ::write(fd_.get(), &one, sizeof(one));
 }
 
@@ -111,7 +112,8 @@ std::string limit_behind(int code, const char* use) {
     rlimit limit{};
     if (code != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return {};
-    return fmt::format(": this process may have {} (ulimit -n; LimitNOFILE= of systemd), and {}",
+    return fmt::format(": the limit of this process is {} (ulimit -n; LimitNOFILE= of systemd), "
+                       "and {}",
                        limit.rlim_cur, use);
 }
 

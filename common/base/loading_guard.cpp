@@ -17,7 +17,7 @@ int add_object(dl_phdr_info* object, std::size_t, void* objects) {
     return 0;
 }
 
-// Which object an address lies in.
+// The search for the loaded object that contains an address.
 struct Search {
     std::uintptr_t address;
     std::uintptr_t object = 0;
@@ -36,7 +36,7 @@ int look_into_object(dl_phdr_info* object, std::size_t, void* argument) {
     return search.found ? 1 : 0;
 }
 
-// A union holds both kinds of handlers.
+// sa_handler and sa_sigaction share their memory in a union.
 std::uintptr_t handler_of(const struct sigaction& disposition) {
     return reinterpret_cast<std::uintptr_t>(disposition.sa_handler);
 }
@@ -44,7 +44,8 @@ std::uintptr_t handler_of(const struct sigaction& disposition) {
 } // namespace
 
 LoadingGuard::LoadingGuard() {
-    // It fails for the two signals that libc keeps for itself, and those stay zero.
+    // sigaction(2) fails for the two signals that the C library uses itself. Their dispositions
+    // stay zero, and put_back() ignores them.
     for (int signal = 1; signal < NSIG; ++signal)
         ::sigaction(signal, nullptr, &dispositions_[static_cast<std::size_t>(signal)]);
     ::dl_iterate_phdr(add_object, &objects_);
@@ -63,12 +64,13 @@ void LoadingGuard::put_back(int signal) const {
     struct sigaction now {};
     if (::sigaction(signal, nullptr, &now) != 0 || handler_of(now) == handler_of(before))
         return;
-    // What another thread has set meanwhile is the application's: only the handlers of libraries
-    // that have just been loaded go.
+    // Another thread of the application may have installed a handler in the meantime. Only a
+    // handler in a library that was loaded since the constructor is replaced.
     Search search{.address = handler_of(now)};
     ::dl_iterate_phdr(look_into_object, &search);
     if (!search.found || std::ranges::binary_search(objects_, search.object))
         return;
+    // Another thread may replace the handler between the two calls. Then its handler is restored.
     struct sigaction replaced {};
     if (::sigaction(signal, &before, &replaced) == 0 && handler_of(replaced) != handler_of(now))
         ::sigaction(signal, &replaced, nullptr);

@@ -21,18 +21,18 @@
 namespace rpmem {
 namespace {
 
-// Somebody may have stopped reading what this process prints.
+// Timeout of a write. Standard error may be a pipe whose reader has stopped reading.
 constexpr int write_milliseconds = 100;
-// As much as a pipe that poll(2) calls writable takes without waiting.
+// A pipe that poll(2) reports as writable accepts this many bytes without blocking.
 constexpr std::size_t max_line = PIPE_BUF;
 
-// In the order of LogLevel. Spdlog has no notice, which lies between warning and info.
+// In the order of LogLevel. spdlog has no level for notices, so they are logged as info.
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::off,  spdlog::level::err,
                                                 spdlog::level::warn, spdlog::level::info,
                                                 spdlog::level::info, spdlog::level::debug};
 
-// One write(2) a line, so that lines of several processes do not mix. A line that cannot be written
-// is lost: there is nowhere to tell that.
+// Calls write(2) once per line, so that lines of several processes do not mix. A line that cannot
+// be written is dropped, because there is nowhere to report that.
 void write_line(int fd, std::string_view line) {
     pollfd wanted{fd, POLLOUT, 0};
     if (::poll(&wanted, 1, write_milliseconds) != 1)
@@ -41,7 +41,7 @@ void write_line(int fd, std::string_view line) {
     static_cast<void>(!::write(fd, line.data(), line.size()));
 }
 
-// Writes to a file, or to standard error while that is open on the file that it was.
+// Writes to a file, or to standard error while that refers to the expected file.
 class DescriptorSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit DescriptorSink(UniqueFd file) : file_(std::move(file)) {}

@@ -29,7 +29,8 @@ Failure cannot_open(const std::string& path) {
 
 bool is_trusted(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
 
-// A second name of a file of this user may have been made by others, who want it overwritten.
+// Returns whether another user may have placed FILE. In a shared directory, others can make a hard
+// link to a file of this user, and the log would be appended to that file.
 bool is_put_by_others(const struct stat& directory, const struct stat& file) {
     const bool is_shared =
         (directory.st_mode & (S_IWGRP | S_IWOTH)) != 0 || !is_trusted(directory.st_uid);
@@ -45,7 +46,7 @@ Result<UniqueFd> open_log_file(const std::string& path) {
     struct stat of_directory {};
     if (!directory || ::fstat(directory.get(), &of_directory) != 0)
         return cannot_open(path);
-    // O_NONBLOCK: a FIFO that nobody reads must not stop the program.
+    // O_NONBLOCK keeps open(2) from blocking on a FIFO without a reader.
     UniqueFd file(
         ::openat(directory.get(), whole.filename().c_str(),
                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
@@ -54,11 +55,11 @@ Result<UniqueFd> open_log_file(const std::string& path) {
     if (!file || ::fstat(file.get(), &of_file) != 0)
         return cannot_open(path);
     if (!S_ISREG(of_file.st_mode) && !S_ISCHR(of_file.st_mode))
-        return cannot_open(path, EINVAL, "it is no regular file (a FIFO, or a socket?)");
+        return cannot_open(path, EINVAL, "it is not a regular file (a FIFO, or a socket?)");
     if (is_put_by_others(of_directory, of_file))
         return cannot_open(path, EACCES,
                            "others may write to its directory, and it belongs to another user or "
-                           "has a second name; name a file in a directory of your own");
+                           "has a second hard link; name a file in a directory of your own");
     return file;
 }
 

@@ -14,8 +14,8 @@ struct KnownType {
     const char* name;
 };
 
-// The numbers are those of statfs(2) and of <linux/magic.h>; those of file systems outside the
-// kernel are what their sources give.
+// The numbers are from statfs(2) and <linux/magic.h>. Those of file systems outside the kernel are
+// from their sources.
 constexpr KnownType known_types[] = {
     {0x01021994, MediumKind::forgetful, "tmpfs"},
     {0x858458f6, MediumKind::forgetful, "ramfs"},
@@ -59,10 +59,9 @@ MediumName medium_of(int fd) {
 }
 
 const char* describe(MediumKind kind) {
-    return kind == MediumKind::forgetful ? "what is written there is lost with the power"
-           : kind == MediumKind::remote
-               ? "whether what is written there is durable is up to its server"
-               : "";
+    return kind == MediumKind::forgetful ? "data written there is lost in a power failure"
+           : kind == MediumKind::remote ? "its server decides whether data written there is durable"
+                                        : "";
 }
 
 } // namespace rpmem

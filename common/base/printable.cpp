@@ -17,7 +17,8 @@ struct Decoded {
     std::uint32_t code = 0;
 };
 
-// A sequence of two to four bytes, the shortest for its code point (RFC 3629).
+// Decodes a sequence of two to four bytes. A sequence longer than its code point needs is malformed
+// (RFC 3629).
 Decoded decode_utf8(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
@@ -37,10 +38,11 @@ Decoded decode_utf8(std::string_view text) {
 }
 
 bool is_control(std::uint32_t code) {
-    return code < 0xa0 ||                                        // C1
-           (code >= 0x200b && code <= 0x200f) ||                 // invisible, and direction marks
-           (code >= 0x2028 && code <= 0x202e) ||                 // ends of lines, embeddings
-           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff; // isolates
+    return code < 0xa0 ||                        // C1
+           (code >= 0x200b && code <= 0x200f) || // zero width, direction marks
+           (code >= 0x2028 && code <= 0x202e) || // line separators, direction embeddings
+           (code >= 0x2060 && code <= 0x206f) || // invisible operators, direction isolates
+           code == 0xfeff;                       // byte order mark
 }
 
 } // namespace

@@ -8,10 +8,10 @@
 
 namespace rpmem {
 
-// Starts a thread in which all signals are blocked except faults, SIGABRT and SIGSYS. The others
-// are meant for the application's threads or the daemon's control loop. The kernel sends them to
-// the thread that caused them, and if they are blocked it ends the process before a handler can
-// report why.
+// Starts a thread in which all signals are blocked except faults, SIGABRT and SIGSYS. The blocked
+// ones are meant for the application's threads or the daemon's control loop. The kernel sends a
+// fault to the thread that caused it. If that thread blocked it, the kernel would end the process
+// before a handler could report why.
 template <typename Body>
 std::thread start_without_signals(Body body) {
     struct Blocked {

@@ -23,7 +23,7 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
     return elements;
 }
 
-// The number of the word among the words.
+// Returns the index of WORD in WORDS, which are separated by '|'.
 std::optional<std::uint64_t> number_of(std::string_view words, std::string_view word) {
     for (std::uint64_t number = 0; !words.empty(); ++number)
         if (word == take_until(words, "|"))
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> number_of(std::string_view words, std::string_view 
     return std::nullopt;
 }
 
-// "a, b or c"
+// Returns "a, b or c" for "a|b|c" if LAST is " or ".
 std::string listed(std::string_view words, std::string_view last) {
     std::string text(words);
     if (const auto bar = text.rfind('|'); bar != std::string::npos)
@@ -120,8 +120,7 @@ std::string complaint_about(const Setting& setting) {
         return fmt::format("not a number{}{} from {}{}", setting.unit.empty() ? "" : " of ",
                            setting.unit, bounds_of(setting), in_steps(setting));
     case SettingKind::range:
-        return fmt::format("not two numbers from {}, as in FIRST-LAST, the first of which is not "
-                           "above the last",
+        return fmt::format("not a range FIRST-LAST of numbers from {}, with FIRST at most LAST",
                            bounds_of(setting));
     case SettingKind::mode:
         return fmt::format("not an octal mode from {} without bits for execution",

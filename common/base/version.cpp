@@ -6,7 +6,7 @@
 namespace rpmem {
 namespace {
 
-// The best one first. Each build has all of them: what they need is loaded when it is used.
+// In order of preference. Every build has all of them, because their libraries are loaded on use.
 constexpr const char* transports = "verbs, tcp, sockets";
 
 } // namespace

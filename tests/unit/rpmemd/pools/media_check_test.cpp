@@ -65,7 +65,7 @@ protected:
 
 TEST_F(VolatileParts, AreWarnedOfOnceWhenAPoolIsMadeOrOpened) {
     ASSERT_TRUE(succeeded(create()));
-    EXPECT_EQ(count_in_log("is on tmpfs: what is written there is lost with the power"), 1U);
+    EXPECT_EQ(count_in_log("is on tmpfs: data written there is lost in a power failure"), 1U);
     ASSERT_TRUE(succeeded(open()));
     EXPECT_EQ(count_in_log("is on tmpfs"), 2U);
 }
@@ -75,7 +75,7 @@ TEST_F(VolatileParts, MayBeRefused) {
     options.refuse_volatile = true;
     EXPECT_TRUE(failed(open(), EINVAL, "volatile-medium"));
     ASSERT_TRUE(succeeded(remove()));
-    EXPECT_TRUE(failed(create(), EINVAL, "lost with the power"));
+    EXPECT_TRUE(failed(create(), EINVAL, "lost in a power failure"));
     EXPECT_TRUE(fs::is_empty(memory));
 }
 
