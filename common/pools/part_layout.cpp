@@ -17,17 +17,17 @@ Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint
     PartLayout layout;
     for (std::size_t index = 0; index < sizes.size(); ++index) {
         if (sizes[index] < RPMEM_MIN_PART)
-            return invalid("part {} of the pool set has {} bytes; the least is {}", index,
+            return invalid("part {} of the pool set has {} bytes; the minimum is {}", index,
                            sizes[index], RPMEM_MIN_PART);
         const auto skipped = index > 0 && has_header(headers, index) ? layout_page : 0;
         const auto length = sizes[index] / layout_page * layout_page - skipped;
         if (length > largest - layout.size)
-            return invalid("the parts of the pool set are too large together");
+            return invalid("the parts of the pool set have more than {} bytes together", largest);
         layout.parts.push_back({skipped, layout.size, length});
         layout.size += length;
     }
     if (layout.size < RPMEM_MIN_POOL)
-        return invalid("the pool has {} bytes; the least is {}", layout.size, RPMEM_MIN_POOL);
+        return invalid("the pool has {} bytes; the minimum is {}", layout.size, RPMEM_MIN_POOL);
     return layout;
 }
 

@@ -18,7 +18,7 @@ constexpr std::string_view first_line = "PMEMPOOLSET";
 constexpr std::string_view blanks = " \t";
 constexpr std::size_t max_quote = 120;
 
-// A file may hold anything: a message quotes short, printable text of it.
+// Shortens TEXT and replaces control characters, because the file may contain anything.
 std::string quoted(std::string_view text) {
     std::string result;
     for (const char character : text.substr(0, max_quote)) {
@@ -49,7 +49,8 @@ bool has_control_character(std::string_view line) {
     });
 }
 
-// Characters that an editor does not show, where the first line is right but for them.
+// Returns advice if LINE is PMEMPOOLSET with additional characters that an editor does not show.
+// Returns an empty text for any other line.
 std::string_view invisible_in(std::string_view line) {
     constexpr std::string_view utf8_mark = "\xef\xbb\xbf";
     std::string word;
@@ -76,8 +77,9 @@ public:
             return invalid("pool set file {} is larger than {} bytes; is it a pool set file?",
                            name_, max_pool_set_file_size);
         if (!next_line() || line_ != first_line)
-            // Not a word of what it says: a peer may name any file of the daemon's user.
-            return invalid("{}:1: this is no pool set file: the first line must be exactly "
+            // The text does not quote the file, because a peer may name any file that the daemon's
+            // user can read.
+            return invalid("{}:1: this is not a pool set file: the first line must be exactly "
                            "PMEMPOOLSET{}",
                            name_, invisible_in(line_));
         while (next_line())
@@ -106,7 +108,7 @@ private:
 
     Result<> parse_line() {
         if (line_number_ > max_pool_set_lines)
-            return wrong("too many lines");
+            return wrong(fmt::format("too many lines; the maximum is {}", max_pool_set_lines));
         if (has_control_character(line_))
             return wrong("control characters are not allowed");
         const auto words = split_words(line_);
@@ -130,7 +132,7 @@ private:
         else if (words[1] == "NOHDRS")
             chosen = HeaderLayout::none;
         else
-            return wrong("unknown option; SINGLEHDR and NOHDRS are known");
+            return wrong("unknown option; the options are SINGLEHDR and NOHDRS");
         if (pool_set_.headers != HeaderLayout::every_part && pool_set_.headers != chosen)
             return wrong("SINGLEHDR and NOHDRS exclude each other");
         pool_set_.headers = chosen;
@@ -155,7 +157,7 @@ private:
             pool_set_.parts.end())
             return wrong("this part is listed already");
         if (pool_set_.parts.size() == max_pool_set_parts)
-            return wrong("too many parts");
+            return wrong(fmt::format("too many parts; the maximum is {}", max_pool_set_parts));
         pool_set_.parts.push_back(std::move(part));
         return {};
     }
@@ -163,7 +165,7 @@ private:
     std::string_view rest_;
     std::string_view name_;
     Replicas replicas_;
-    bool in_replica_ = false; // what follows is a replica's
+    bool in_replica_ = false; // the following lines describe a replica
     std::string_view line_;
     std::size_t line_number_ = 0;
     PoolSet pool_set_;
@@ -207,7 +209,7 @@ std::optional<std::uint64_t> parse_part_size(std::string_view text) {
         return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     const auto unit = std::ranges::find(units, text, &Unit::suffix);
-    // off_t is signed: nothing larger can be the size of a file.
+    // The size of a file is an off_t, which is signed.
     constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (unit == units.end() || number > largest / unit->bytes)
         return std::nullopt;

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Null: no limit.
+// Returns null for no limit.
 json limit(std::uint64_t value, std::uint64_t unlimited) {
     return value == unlimited ? json(nullptr) : json(value);
 }
@@ -93,7 +93,7 @@ json storage() {
             {"advice", advise_on_appliance(found)}};
 }
 
-// Empty: usable.
+// Returns an empty text if PROVIDER is usable.
 std::string why_not(wire::Provider provider, const Question& question,
                     const Result<rdma::RdmaFacts>& facts) {
     constexpr fabric::QueueSizes any{0, 0};
@@ -113,7 +113,7 @@ std::string why_not(wire::Provider provider, const Question& question,
     return facts ? rdma::diagnose_devices(*facts).text : facts.error().text;
 }
 
-// The report names the provider already.
+// Removes the name of the provider from an error text, because the report contains it already.
 std::string without_prefix(std::string_view text, const std::string& prefix) {
     return std::string(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
 }

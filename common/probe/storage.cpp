@@ -24,7 +24,7 @@ std::uint64_t number_of(std::string_view text) {
 
 constexpr std::uint64_t sector = 512;
 
-// DIRECTORY: of the device, which has its number there as MAJOR:MINOR.
+// DIRECTORY is that of the device in sysfs. Its file dev contains MAJOR:MINOR.
 void add_deep_flush(PersistentDevice& device, const fs::path& directory, bool is_character,
                     const fs::path& root) {
     const std::string number = line_of(directory / "dev");
@@ -44,7 +44,7 @@ std::vector<PersistentDevice> block_devices(const fs::path& root) {
     std::vector<PersistentDevice> devices;
     for (const std::string& name : names_in(root / "sys/class/block")) {
         if (!name.starts_with("pmem") || name.find('p', 1) != std::string::npos)
-            continue; // partitions are mounted under their own name
+            continue; // a partition; add_mounts() reports its mount for the whole device
         const fs::path directory = root / "sys/class/block" / name;
         const std::string mode =
             name.ends_with('s') ? "sector" : line_of(directory / "device/mode");
@@ -62,7 +62,7 @@ std::vector<PersistentDevice> character_devices(const fs::path& root) {
     for (const std::string& name : names_in(root / "sys/bus/dax/devices")) {
         const fs::path directory = root / "sys/bus/dax/devices" / name;
         std::error_code none;
-        // Memory that the system itself uses is another driver's.
+        // With the driver kmem, the memory is part of the RAM of the system.
         if (fs::read_symlink(directory / "driver", none).filename() == "kmem")
             continue;
         PersistentDevice device{.name = "/dev/" + name,
@@ -74,12 +74,13 @@ std::vector<PersistentDevice> character_devices(const fs::path& root) {
     return devices;
 }
 
-// SOURCE is the DEVICE, or a partition of it: /dev/pmem0p1.
+// Returns whether SOURCE is DEVICE or a partition of it, such as /dev/pmem0p1.
 bool is_on(const std::string& source, const std::string& device) {
     return source == device || source.starts_with(device + "p");
 }
 
-// See proc_pid_mountinfo(5): the place is the fifth field, the device the second after the hyphen.
+// See proc_pid_mountinfo(5). The mount point is the fifth field, and the device is the second field
+// after the hyphen.
 void add_mounts(std::vector<PersistentDevice>& devices, const fs::path& root) {
     std::ifstream file(root / "proc/self/mountinfo");
     for (std::string line; std::getline(file, line);) {
@@ -136,11 +137,11 @@ std::string advise_on_appliance(const Storage& storage) {
         return "the caches are in the persistence domain (eADR): the appliance method "
                "(persist-apm) is safe";
     if (storage.processor == "GenuineIntel")
-        return "leave persist-apm off unless Data Direct I/O is switched off for the RDMA device "
-               "(in the firmware, or in the PCIe root port): with it, what arrives stays in the "
-               "cache, and a power failure loses it. This cannot be seen from here";
-    return "leave persist-apm off unless you know that what arrives over RDMA goes to memory and "
-           "not to a cache. This cannot be seen from here";
+        return "leave persist-apm off unless Data Direct I/O is turned off for the RDMA device "
+               "(in the firmware, or in the PCIe root port): with it, arriving data stay in the "
+               "cache and are lost in a power failure. This program cannot check that";
+    return "leave persist-apm off unless you know that data that arrive over RDMA go to memory and "
+           "not to a cache. This program cannot check that";
 }
 
 } // namespace rpmem::probe

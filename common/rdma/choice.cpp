@@ -9,7 +9,7 @@
 namespace rpmem::rdma {
 namespace {
 
-// Of the kernel (IB_DEVICE_NAME_MAX), the final NUL not counted.
+// IB_DEVICE_NAME_MAX of the kernel, without the final NUL.
 constexpr std::size_t max_name = 63;
 constexpr std::size_t max_devices = 64;
 constexpr unsigned largest_port = 255;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 unsigned number_of(std::string_view text) { return parse_number<unsigned>(text).value_or(0); }
 
-// "4: ACTIVE" is ACTIVE.
+// Returns ACTIVE for "4: ACTIVE".
 std::string word_of_state(const std::string& line) {
     const auto blank = line.find(' ');
     return blank == std::string::npos ? line : line.substr(blank + 1);
@@ -37,14 +37,14 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
         names.push_back(name);
 }
 
-// Ethernet: each address in the table of a port belongs to an interface.
+// On Ethernet, gid_attrs/ndevs names the network interface of each GID of a port.
 void add_interfaces_of_addresses(Port& port, const fs::path& port_directory) {
     const fs::path directory = port_directory / "gid_attrs" / "ndevs";
     for (const std::string& index : names_in(directory))
         add_once(port.interfaces, line_of(directory / index));
 }
 
-// InfiniBand: the interface (IPoIB) is a child of the same device.
+// On InfiniBand, the network interface (IPoIB) has the same parent device in sysfs as DEVICE.
 void add_child_interfaces(Device& device, const fs::path& root) {
     const fs::path directory = root / "sys/class/net";
     for (const std::string& interface : names_in(directory)) {
@@ -108,7 +108,6 @@ Devices examine_devices(const fs::path& root) {
 }
 
 std::string lack_of(const Device& device) {
-    // See manadv(7) and efadv(7).
     if (device.driver.starts_with("mana") || device.name.starts_with("mana"))
         return "its only queue pair type is raw packet (manadv(7)), which has no remote writes";
     if (device.driver.starts_with("efa") || device.name.starts_with("efa"))

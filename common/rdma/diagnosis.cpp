@@ -32,12 +32,12 @@ Diagnosis diagnose_file(FileAccess access, const std::string& file, const char* 
     if (access == FileAccess::missing)
         return found(Fault::no_device_file,
                      "/dev/infiniband/{} is missing; load the module ({}: modprobe {}) or, in a "
-                     "container, hand the file in",
+                     "container, pass the device through",
                      file, module, module);
     if (access == FileAccess::forbidden)
         return found(Fault::no_permission,
                      "no permission to read and write /dev/infiniband/{}; give it the mode 0666, "
-                     "as rdma-core's udev rules do, or add the user to the group that may",
+                     "as rdma-core's udev rules do, or add the user to the group that may use it",
                      file);
     return {};
 }
@@ -53,7 +53,7 @@ Diagnosis diagnose_ports(const Device& device, const RdmaFacts& facts) {
     return found(Fault::no_active_port,
                  "{} has no active port ({}); is the cable plugged in, the network interface up "
                  "(ip link set DEVICE up), and on InfiniBand a subnet manager running?",
-                 device.name, states.empty() ? "it has none at all" : states);
+                 device.name, states.empty() ? "it has no ports" : states);
 }
 
 std::vector<const Device*> allowed_devices(const RdmaFacts& facts) {
@@ -70,13 +70,13 @@ bool has_interface(const std::vector<const Port*>& ports, const std::string& int
     });
 }
 
-// The way begins at an interface of DEVICE, which does not serve it.
+// Returns why DEVICE cannot be used on the route that starts at its interface, or no fault.
 Diagnosis diagnose_owner(const Device& device, const RdmaFacts& facts, const LocalEnd& end) {
     Diagnosis own = diagnose_device(device, facts);
     const bool is_allowed = has_interface(allowed_ports(device, facts.allowed), end.interface);
     if (is_allowed && own.fault == Fault::none)
         return {};
-    return found(Fault::other_device, "the way begins at {} ({}) of the RDMA device {}, {}",
+    return found(Fault::other_device, "the route starts at {} ({}) of the RDMA device {}, {}",
                  end.address, end.interface, device.name,
                  is_allowed ? "which cannot be used: " + own.text
                             : fmt::format("which {}={} does not allow", facts.setting,
@@ -106,13 +106,13 @@ Diagnosis diagnose_stranger(const std::vector<const Device*>& allowed, const Loc
                      end.address, there_is);
     if (!end.infiniband && are_all_infiniband(allowed))
         return found(Fault::wrong_link_layer,
-                     "the way begins at {} ({}) on Ethernet, and the link layer of {} is "
+                     "the route starts at {} ({}) on Ethernet, and the link layer of {} is "
                      "InfiniBand; name the machine by its address there (IP over InfiniBand: "
                      "modprobe ib_ipoib, and an address on both machines)",
                      end.address, end.interface, there_is);
     return found(Fault::not_an_rdma_address,
-                 "the way begins at {} ({}), an address that no RDMA device owns; name the machine "
-                 "by its address in the network of a device: there is {}",
+                 "the route starts at {} ({}), an address that no RDMA device owns; name the "
+                 "machine by its address in the network of a device: there is {}",
                  end.address, end.interface, there_is);
 }
 
@@ -139,13 +139,13 @@ Diagnosis diagnose_devices(const RdmaFacts& facts) {
         return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it", facts.providers);
     if (!devices.has_subsystem)
         return found(Fault::no_subsystem,
-                     "there is no RDMA device: the kernel has no RDMA subsystem loaded (there is "
-                     "no /sys/class/infiniband); load the driver of the device, or for RDMA in "
-                     "software rdma_rxe");
+                     "there is no RDMA device: the RDMA subsystem of the kernel is not loaded "
+                     "(/sys/class/infiniband does not exist); load the driver of the device, or "
+                     "rdma_rxe for RDMA in software");
     if (devices.devices.empty())
         return found(Fault::no_device,
-                     "there is no RDMA device; load the driver of the device, or for RDMA in "
-                     "software: rdma link add rxe0 type rxe netdev INTERFACE");
+                     "there is no RDMA device; load the driver of the device, or, for RDMA in "
+                     "software, run: rdma link add rxe0 type rxe netdev INTERFACE");
     if (auto setting = diagnose_setting(facts); setting.fault != Fault::none)
         return setting;
     Diagnosis all;

@@ -25,8 +25,8 @@ ForkSafety to_fork_safety(ibv_fork_status status) {
 Failure unprotected(std::string_view why) {
     return fail(ErrorClass::caller_fault, ENOTSUP,
                 "RDMA and fork(2) do not go together on this kernel (older than 5.12) without "
-                "ibv_fork_init(3), and {}; RPMEM_FORK_SAFE=0 goes without, for programs that never "
-                "fork while a pool is open",
+                "ibv_fork_init(3), and {}; RPMEM_FORK_SAFE=0 turns the protection off, for "
+                "programs that never fork while a pool is open",
                 why);
 }
 
@@ -54,14 +54,14 @@ Result<ForkSafety> make_fork_safe() {
     if (!safety || *safety != ForkSafety::unsafe)
         return safety;
     if (is_switched_on("FI_FORK_UNSAFE"))
-        return unprotected("FI_FORK_UNSAFE forbids it: unset it");
+        return unprotected("FI_FORK_UNSAFE forbids it; unset that variable");
     const int code = (*verbs_library())->fork_init();
     if (code == 0)
         return ForkSafety::kept_from_children;
     if (code == EINVAL)
-        return unprotected("it is too late for that (EINVAL): the program has registered memory "
-                           "with an RDMA device before; set RDMAV_FORK_SAFE=1 in its environment");
-    return unprotected(fmt::format("that fails: {}", strerror(code)));
+        return unprotected("it is too late for that (EINVAL): the program has already registered "
+                           "memory with an RDMA device; set RDMAV_FORK_SAFE=1 in its environment");
+    return unprotected(fmt::format("that failed: {}", strerror(code)));
 }
 
 } // namespace rpmem::rdma

@@ -33,7 +33,7 @@ bool is_link_local(const sockaddr* address) {
     return address->sa_family == AF_INET6 && reach_of(address_of(address)) == Reach::same_link;
 }
 
-// Null: PROBLEM says why.
+// Returns null and sets PROBLEM if HOST is not a numeric address.
 AddressList find(const std::string& host, std::string& problem) {
     auto found = look_up_number(host, "");
     if (!found)
@@ -58,7 +58,7 @@ LocalEnd describe_end(const sockaddr* address, const std::filesystem::path& root
     std::ifstream(root / "sys/class/net" / end.interface / "type") >> type;
     end.infiniband = type == ARPHRD_INFINIBAND;
     if (end.interface.empty())
-        end.problem = end.address + " is no address of this machine";
+        end.problem = end.address + " is not an address of this machine";
     return end;
 }
 
@@ -69,7 +69,7 @@ LocalEnd local_end_to(const std::string& host, const std::filesystem::path& root
     const AddressList found = find(host, unknown.problem);
     if (!found)
         return unknown;
-    // The port does not matter: connecting a datagram socket only asks for the route.
+    // connect(2) on a datagram socket looks the route up and sends nothing, so any port will do.
     sockaddr_storage peer{};
     std::memcpy(&peer, found->ai_addr, found->ai_addrlen);
     if (peer.ss_family == AF_INET6)

@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = kib * kib;
 
-// Queues and message buffers of the lanes are locked as well, as much of them as the device likes.
+// An estimate for the queues and message buffers of the lanes, which are locked as well. Their size
+// depends on the device.
 constexpr std::uint64_t room_for_lanes = 64 * mib;
 
 std::uint64_t bytes_of(rlim_t limit) {
@@ -33,7 +34,8 @@ std::uint64_t number_in(std::string_view line, int base) {
     return number;
 }
 
-// The kernel asks for the capability in its first user namespace: root of a container has it not.
+// The kernel checks CAP_IPC_LOCK in the initial user namespace. Root in a container with its own
+// user namespace does not have it there.
 bool in_first_user_namespace() {
     std::ifstream map("/proc/self/uid_map");
     std::uint64_t inside = 1;
@@ -44,7 +46,7 @@ bool in_first_user_namespace() {
     return inside == 0 && outside == 0 && count == everybody;
 }
 
-// Bytes from the first to the last page that is touched.
+// Returns the size of all pages that the range touches.
 std::uint64_t pages_of(std::uint64_t address, std::uint64_t size, std::uint64_t page) {
     const std::uint64_t begin = address / page * page;
     const std::uint64_t end = address + size;
@@ -65,9 +67,9 @@ LockLimit read_lock_limit() {
         limit.soft = bytes_of(set.rlim_cur);
         limit.hard = bytes_of(set.rlim_max);
     }
-    // Capabilities belong to threads.
+    // Each thread has its own capabilities.
     std::ifstream status("/proc/thread-self/status");
-    limit.exempt = !status; // not to be known here: the kernel will say
+    limit.exempt = !status;
     for (std::string line; std::getline(status, line);) {
         if (line.starts_with("VmPin:"))
             limit.used = number_in(line, 10) * kib;
@@ -100,7 +102,7 @@ std::string explain_lock_limit(const LockLimit& limit, std::uint64_t address, st
     return fmt::format(
         "RDMA needs {} bytes of locked memory, {} of them in use already, and the limit "
         "(RLIMIT_MEMLOCK) of user {} is {} (soft) and {} (hard); to allow more, write the line "
-        "'{} - memlock {}' into /etc/security/limits.conf (see limits.conf(5)) and log in anew; "
+        "'{} - memlock {}' into /etc/security/limits.conf (see limits.conf(5)) and log in again; "
         "for a service of systemd (sshd is one) write LimitMEMLOCK={}M into its unit",
         needed, limit.used, user, in_words(limit.soft), in_words(limit.hard), user,
         enough * mib / kib, enough);

@@ -18,7 +18,7 @@ struct PagingCapability {
     std::string_view name;
 };
 
-// The operations of lanes on registered memory, over reliable connections.
+// The operations of lanes on registered memory.
 constexpr std::array needs = {
     PagingCapability{IBV_ODP_SUPPORT_SEND, "send"},
     PagingCapability{IBV_ODP_SUPPORT_RECV, "receive"},
@@ -33,8 +33,8 @@ PagingDevice cannot(std::string name, std::string why) {
 using Context = std::unique_ptr<ibv_context, decltype(VerbsFunctions::close_device)>;
 using DeviceList = std::unique_ptr<ibv_device*[], decltype(VerbsFunctions::free_device_list)>;
 
-// The function behind ibv_query_device_ex(), which would have to be linked. Null: the driver has
-// none.
+// Returns the context with the driver's query_device_ex(), or null if the driver has none. The
+// inline function ibv_query_device_ex(3) does the same, but using it would link libibverbs.
 verbs_context* extended_queries_of(ibv_context* context) {
     verbs_context* const extended = verbs_get_ctx(context);
     constexpr std::size_t needed = sizeof(verbs_context) - offsetof(verbs_context, query_device_ex);
@@ -57,7 +57,8 @@ PagingDevice query(const VerbsFunctions& verbs, ibv_device* device) {
     return judge_paging(std::move(name), attributes.odp_caps);
 }
 
-// 0, or the errno of a registration like that of a pool.
+// Registers the range like the memory of a pool, and deregisters it again. Returns 0 or the errno
+// value of the registration.
 int try_to_pin(const VerbsFunctions& verbs, const std::string& name, void* address,
                std::size_t size) {
     const DeviceList list(verbs.get_device_list(nullptr), verbs.free_device_list);
@@ -67,7 +68,7 @@ int try_to_pin(const VerbsFunctions& verbs, const std::string& name, void* addre
         const Context context(verbs.open_device(list[i]), verbs.close_device);
         ibv_pd* const domain = context ? verbs.alloc_pd(context.get()) : nullptr;
         if (!domain)
-            return 0; // libfabric will meet the same, and say so
+            return 0; // libfabric will fail in the same way, and report it
         constexpr int rights =
             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
         ibv_mr* const region = verbs.reg_mr(domain, address, size, rights);
@@ -90,7 +91,7 @@ PagingDevice judge_paging(std::string name, const ibv_odp_caps& capabilities) {
         if ((capabilities.per_transport_caps.rc_odp_caps & need.capability) == 0)
             missing += fmt::format("{}{}", missing.empty() ? "" : ", ", need.name);
     if (!missing.empty())
-        return cannot(std::move(name), "its on-demand paging is not for: " + missing);
+        return cannot(std::move(name), "its on-demand paging does not support: " + missing);
     return {std::move(name), true, {}};
 }
 
@@ -123,7 +124,7 @@ std::string why_not_pinned(const PagingDevice& device, void* address, std::size_
     const int code =
         verbs ? try_to_pin(**verbs, device.name, address, std::min(size, limit.page)) : 0;
     return code == 0 ? std::string()
-                     : fmt::format("the kernel does not pin it: {}", strerror(code));
+                     : fmt::format("the kernel refuses to pin it: {}", strerror(code));
 }
 
 } // namespace rpmem::rdma

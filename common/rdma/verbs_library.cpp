@@ -38,7 +38,7 @@ Loaded load_verbs() {
 } // namespace
 
 Result<const VerbsFunctions*> verbs_library() {
-    // Never destroyed, as threads may use it while the process ends.
+    // Never destroyed, because threads may use it while the process ends.
     static const Loaded& loaded = *new Loaded(load_verbs());
     if (!loaded.problem.empty())
         return fail(ErrorClass::resource_limit, ELIBACC,

@@ -8,7 +8,7 @@
 namespace rpmem::statistics {
 namespace {
 
-// Upper bounds of a histogram's buckets: what databases and disks need, in seconds.
+// Upper bounds of the buckets of a histogram, in seconds. They cover RDMA as well as slow disks.
 constexpr double bounds[] = {2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2,
                              2e-2, 5e-2, 0.1,  0.2,  0.5,  1,    2,    5,    10,   20,   50,   100};
 

@@ -29,20 +29,21 @@ namespace {
 constexpr std::string_view ending = ".prom";
 constexpr std::string_view ending_of_temporary = ".prom.new";
 
-// The exporter is another user, as a rule. Who may read is for the mode of the directory to say.
+// The exporter usually runs as another user. The mode of the directory restricts who may read.
 constexpr mode_t mode_when_written = 0644;
 
 constexpr std::size_t boot_digits = 8;
 
-// Where /proc is missing, this process shares its identity with others that have none.
+// Identifies the PID namespace. All processes without /proc have the same identity.
 std::string namespace_of_processes() {
     struct stat status {};
-    static_cast<void>(::stat("/proc/self/ns/pid", &status)); // fails: 0
+    static_cast<void>(::stat("/proc/self/ns/pid", &status)); // st_ino stays 0 if this fails
     return fmt::format("{}-{}", line_of("/proc/sys/kernel/random/boot_id").substr(0, boot_digits),
                        status.st_ino);
 }
 
-// NAME without what it begins and ends with; nothing, if it does not.
+// Returns the part of NAME between BEGIN and END. Returns nothing if NAME has another beginning or
+// end.
 std::optional<std::string_view> between(std::string_view begin, std::string_view name,
                                         std::string_view end) {
     if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size())
@@ -50,7 +51,8 @@ std::optional<std::string_view> between(std::string_view begin, std::string_view
     return name.substr(begin.size(), name.size() - begin.size() - end.size());
 }
 
-// The process whose file or temporary file is called NAME, after BEGIN: exactly as we call ours.
+// Returns the process that wrote NAME, a file or a temporary file of this PID namespace. BEGIN is
+// the part of the stem before the PID. Returns nothing for any other file.
 std::optional<pid_t> writer_of(const std::string& begin, std::string_view name) {
     const bool is_temporary = name.starts_with('.');
     const auto digits = between((is_temporary ? "." : "") + begin, name,
@@ -63,7 +65,8 @@ std::optional<pid_t> writer_of(const std::string& begin, std::string_view name) 
     return static_cast<pid_t>(*process);
 }
 
-// Whether a process of another namespace, or of an earlier version, may have called its file NAME.
+// Returns whether a process of PROGRAM in another PID namespace, or of an earlier version, may have
+// written NAME.
 bool is_foreign(std::string_view program, std::string_view name) {
     const bool is_temporary = name.starts_with('.');
     const auto middle = between(fmt::format("{}{}-", is_temporary ? "." : "", program), name,
@@ -78,7 +81,7 @@ bool is_old(int directory, const char* name) {
            std::time(nullptr) - status.st_mtime > max_age.count();
 }
 
-// One of another user's lives, too, although we may not send it a signal.
+// Returns true as well for a process of another user, to which kill(2) fails with EPERM.
 bool lives(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
 struct CloseDirectory {
@@ -108,8 +111,9 @@ Failure ExpositionFile::cannot(std::string_view step, const std::string& name) c
 }
 
 Result<> ExpositionFile::replace(std::string_view text) const {
-    constexpr std::chrono::seconds patience(5); // of a write, which nothing waits for
-    static_cast<void>(::unlinkat(directory(), temporary_.c_str(), 0)); // of one that was killed
+    constexpr std::chrono::seconds patience(5); // timeout of the write
+    // A process with this PID may have been killed while it wrote.
+    static_cast<void>(::unlinkat(directory(), temporary_.c_str(), 0));
     const UniqueFd file(::openat(directory(), temporary_.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                  mode_when_written));
@@ -117,8 +121,8 @@ Result<> ExpositionFile::replace(std::string_view text) const {
         return cannot("create", temporary_);
     RPMEM_TRY(in_context(
         temporary_, write_fully(file.get(), std::as_bytes(std::span(text)), Deadline(patience))));
-    // The umask may have taken something away. A confined daemon may not ask for this, and has seen
-    // to its umask.
+    // The umask may have removed permissions. A confined daemon may not call fchmod(2), so it sets
+    // a umask that keeps them.
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || ((status.st_mode & ACCESSPERMS) != mode_when_written &&
                                               ::fchmod(file.get(), mode_when_written) != 0))

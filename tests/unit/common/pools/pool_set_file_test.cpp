@@ -85,7 +85,8 @@ const std::string head = "PMEMPOOLSET\n# comment\n";
 INSTANTIATE_TEST_SUITE_P(
     All, Mistakes,
     testing::Values(
-        Mistake{"", "my.set:1:", "first line"}, Mistake{"2M /p\n", "my.set:1:", "no pool set file"},
+        Mistake{"", "my.set:1:", "first line"},
+        Mistake{"2M /p\n", "my.set:1:", "not a pool set file"},
         Mistake{"\nPMEMPOOLSET\n2M /p\n", "my.set:1:", "first line"},
         Mistake{"PMEMPOOLSET \n2M /p\n", "my.set:1:", "first line"},
         Mistake{"PMEMPOOLSETS\n2M /p\n", "my.set:1:", "first line"},

@@ -128,7 +128,7 @@ TEST(OnDemandPaging, NeedsAllThatLanesDo) {
     const PagingDevice some =
         judge_paging("mlx5_0", capabilities_of(IBV_ODP_SUPPORT, all_but_read));
     EXPECT_FALSE(some.can_page);
-    EXPECT_EQ(some.why_not, "its on-demand paging is not for: read");
+    EXPECT_EQ(some.why_not, "its on-demand paging does not support: read");
 }
 
 TEST(OnDemandPaging, OfADeviceThatIsNotThere) {

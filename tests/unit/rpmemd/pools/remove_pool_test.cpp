@@ -109,7 +109,7 @@ TEST_F(RemovePool, APartWithoutAHeaderMustBeTheUsersOwn) {
 TEST_F(RemovePool, OnlyWhatBeginsAsAPoolSetFileIsRemovedAsOne) {
     write_file(options.poolset_dir / "secrets", "2M /part\n");
     EXPECT_TRUE(test::contains(notes_of_forced("secrets"), "no pool set file"));
-    EXPECT_TRUE(failed(remove("secrets", {.pool_set = true}), EINVAL, "no pool set file"));
+    EXPECT_TRUE(failed(remove("secrets", {.pool_set = true}), EINVAL, "not a pool set file"));
     EXPECT_TRUE(fs::exists(options.poolset_dir / "secrets"));
 }
 
