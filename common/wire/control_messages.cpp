@@ -27,7 +27,7 @@ Result<> check_size(const layout::MessageKind& kind, std::uint64_t size) {
                      size, kind.smallest, kind.largest);
 }
 
-// The header may have been made elsewhere: checked again, so that no decoder trusts its caller.
+// Checks the size again, because the caller may not have got it from decode_*_header().
 Result<> check_body(const layout::MessageKind& kind, std::uint64_t size, std::size_t header_size,
                     std::span<const std::byte> body) {
     RPMEM_TRY(check_size(kind, size));
@@ -51,8 +51,8 @@ constexpr bool has_flags = requires(Message message) {
     message.remove;
 };
 
-// What a message has between its version and its pool set name, in the order of the wire; BYTES is
-// a ByteReader or a ByteWriter.
+// Encodes or decodes the fields of a message between its version and its pool set name, in the
+// order of the wire. BYTES is a ByteReader or a ByteWriter.
 template <typename Message>
 void fields(auto& bytes, Message& message) {
     if constexpr (has_pool_set<Message>) {
@@ -106,18 +106,18 @@ Result<> check_version(ByteReader& reader, const char* name) {
     if (major == protocol_major && minor == protocol_minor)
         return {};
     return fail(ErrorClass::target_refused, EPROTONOSUPPORT,
-                "{} message of protocol version {}.{}: only {}.{} is known here; use versions of "
-                "librpmem and rpmemd that fit together",
+                "{} message of protocol version {}.{}: only {}.{} is supported; use matching "
+                "versions of librpmem and rpmemd",
                 name, major, minor, protocol_major, protocol_minor);
 }
 
-// The pool set name is the last field: all that is left must be it.
+// The pool set name is the last field, so it must fill the rest of the message.
 Result<std::string> get_pool_set(ByteReader& reader, const char* name) {
     const auto size = reader.big_endian<std::uint32_t>();
     const auto bytes = reader.rest();
     if (size != bytes.size())
         return malformed("malformed {} message: the size of its pool set name is {}, but {} bytes "
-                         "of it are there",
+                         "follow",
                          name, size, bytes.size());
     if (bytes.empty() || bytes.back() != std::byte{0})
         return malformed("malformed {} message: its pool set name of {} bytes does not end with "
@@ -127,21 +127,20 @@ Result<std::string> get_pool_set(ByteReader& reader, const char* name) {
     if (pool_set.empty())
         return malformed("malformed {} message: its pool set name is empty", name);
     if (const auto position = pool_set.find('\0'); position != std::string::npos)
-        return malformed("malformed {} message: its pool set name has a NUL byte at {}, only its "
-                         "last byte may be one ({})",
+        return malformed("malformed {} message: its pool set name has a NUL byte at {}, only the "
+                         "last byte ({}) may be one",
                          name, position, pool_set.size());
     return pool_set;
 }
 
-// The part behind the header.
 template <typename Message>
 Result<Message> decode_body(ByteReader reader, const char* name) {
     Message message;
     if constexpr (has_pool_set<Message>)
         RPMEM_TRY(check_version(reader, name));
     fields(reader, message);
-    if constexpr (has_flags<Message>) // Others are ignored: 1.12.1 does so, and a client may send
-                                      // them.
+    // Other flags are ignored, as the daemon of 1.12.1 ignores them.
+    if constexpr (has_flags<Message>)
         message.remove = (reader.host_order<std::uint32_t>() & layout::close_flag_remove) != 0;
     if constexpr (has_pool_set<Message>) {
         RPMEM_ASSIGN(message.pool_set, get_pool_set(reader, name));
@@ -192,7 +191,7 @@ template <ControlMessage Message>
 Bytes encode(const Message& message) {
     const layout::MessageKind& kind = *layout::find_kind(Message::type);
     std::size_t size = kind.largest;
-    if constexpr (has_pool_set<Message>) // with its NUL
+    if constexpr (has_pool_set<Message>) // the smallest size includes the NUL
         size = kind.smallest + message.pool_set.size();
     ByteWriter writer(size);
     if constexpr (requires { message.status; })

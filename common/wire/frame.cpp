@@ -68,12 +68,13 @@ std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits) {
 std::optional<LaneCredits>
 decode_lane_credits(std::span<const std::byte, lane_credits_size> bytes) {
     constexpr std::uint32_t word = 8;
-    // A frame that finds no room must find half of the credits taken, which a target acknowledges.
     constexpr std::uint32_t header = frame_header_size;
     const LaneCredits credits{.bytes = get_word<std::uint32_t>(bytes.data()),
                               .payload = get_word<std::uint32_t>(bytes.data() + 4),
                               .frames = get_word<std::uint32_t>(bytes.data() + 8),
                               .reads = get_word<std::uint32_t>(bytes.data() + 12)};
+    // A frame may use at most half of the credits. If it has no room, more than half of them are in
+    // use, and the target acknowledges those frames unasked. Otherwise the lane would stall.
     const bool works = credits.bytes >= min_credit_bytes && credits.payload >= word &&
                        credits.payload <= credits.bytes / 2 - header && credits.frames > 0 &&
                        credits.frames <= max_credit_frames && credits.reads > 0;
@@ -93,14 +94,14 @@ Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes) {
         return fail(ErrorClass::link_lost, EBADMSG, "the target broke the protocol: {}", what);
     };
     if (bytes.size() != welcome_size)
-        return malformed("its credits make no sense");
+        return malformed("its first message is not a welcome");
     const auto header = decode_frame_header(bytes.first<frame_header_size>());
     if (!header || header->type != FrameType::welcome || header->length != lane_credits_size ||
         header->number != 0)
-        return malformed("its first frame is no welcome");
+        return malformed("its first frame is not a welcome");
     const auto credits = decode_lane_credits(bytes.last<lane_credits_size>());
     if (!credits)
-        return malformed("its credits make no sense");
+        return malformed("its credits are invalid");
     return *credits;
 }
 

@@ -20,11 +20,12 @@ Failure malformed_hello(fmt::format_string<Args...> why, Args&&... args) {
 Result<> check_size(std::span<const std::byte> bytes, std::size_t least) {
     RPMEM_ASSIGN(const auto announced, decode_hello_size(bytes, least));
     if (announced != bytes.size())
-        return malformed_hello("{} bytes were announced and {} came", announced, bytes.size());
+        return malformed_hello("its size field is {}, but it has {} bytes", announced,
+                               bytes.size());
     return {};
 }
 
-// The beginning of a hello and of an answer.
+// Encodes the fields with which a hello and an answer begin.
 void put_begin(ByteWriter& writer, std::size_t size, const auto& message) {
     writer.big_endian(static_cast<std::uint32_t>(size));
     writer.number(message.version);
@@ -38,16 +39,16 @@ void take_begin(ByteReader& reader, auto& message) {
     reader.number(message.capabilities);
 }
 
-// Behind the number of lanes: it had a meaning in versions that were never released.
+// Reserved bytes after the number of lanes, sent as zeros and ignored by the receiver.
 constexpr std::size_t reserved_size = 24;
 
-// Of an address: its family, and as many bytes as one of IPv6 has.
+// An address has a family and 16 bytes. IPv4 uses the first four.
 constexpr std::size_t count_size = 4;
 constexpr std::size_t family_size = 4;
 constexpr std::size_t address_size = family_size + sizeof(HostAddress::bytes);
 constexpr std::uint32_t ipv4 = 4;
 constexpr std::uint32_t ipv6 = 6;
-constexpr std::size_t ipv4_size = 4; // the bytes behind it are zeros
+constexpr std::size_t ipv4_size = 4;
 
 void put_addresses(ByteWriter& writer, std::span<const HostAddress> addresses) {
     writer.big_endian(static_cast<std::uint32_t>(addresses.size()));
@@ -62,18 +63,18 @@ Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
         return malformed_hello("its addresses are missing");
     const auto count = reader.big_endian<std::uint32_t>();
     if (count > max_hello_addresses || reader.rest().size() < count * address_size)
-        return malformed_hello("{} addresses; {} is the most, and {} bytes are left", count,
-                               max_hello_addresses, reader.rest().size());
+        return malformed_hello("it announces {} addresses; the maximum is {}, and {} bytes follow",
+                               count, max_hello_addresses, reader.rest().size());
     std::vector<HostAddress> addresses;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto family = reader.big_endian<std::uint32_t>();
         HostAddress address;
         reader.raw(address.bytes);
         address.family = family == ipv4 ? HostAddress::Family::ipv4 : HostAddress::Family::ipv6;
-        // Two addresses are compared with all their bytes.
+        // Comparing two addresses includes the unused bytes, which a peer may have set.
         if (family == ipv4)
             std::fill(address.bytes.begin() + ipv4_size, address.bytes.end(), std::byte{0});
-        // Later versions may know other families.
+        // Later versions may send other families. They are ignored.
         if (family == ipv4 || family == ipv6)
             addresses.push_back(address);
     }
@@ -162,7 +163,7 @@ HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
             .capabilities = hello.capabilities & (all_capabilities | all_conditions) & ~unwanted};
 }
 
-// The peer may take what was not offered: that counts as nothing.
+// Ignores capabilities that an answer accepts although they were not offered.
 Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
     const std::uint64_t both = hello.capabilities & answer.capabilities;
     const auto has = [both](std::uint64_t capability) { return (both & capability) != 0; };
@@ -171,7 +172,7 @@ Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
     agreement.tls = agreement.lane_frames && has(capability_tls);
     agreement.medium_failure = has(capability_medium_failure);
     agreement.resume = agreement.lane_frames && has(capability_resume);
-    // They hold whether or not the initiator knows them.
+    // Conditions hold even if the initiator does not know them.
     agreement.conditions = hello.capabilities & all_conditions;
     return agreement;
 }
@@ -185,7 +186,8 @@ std::vector<std::byte> encode(const LaneConnectData& data) {
 
 Result<LaneConnectData> decode_lane_connect_data(std::span<const std::byte> bytes) {
     if (bytes.size() < lane_connect_data_size)
-        return fail(ErrorClass::link_lost, EBADMSG, "a lane data of {} bytes is shorter than {}",
+        return fail(ErrorClass::link_lost, EBADMSG,
+                    "the data of a lane's connection request have {} bytes; the minimum is {}",
                     bytes.size(), lane_connect_data_size);
     ByteReader reader(bytes);
     LaneConnectData data;

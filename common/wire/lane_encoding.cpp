@@ -24,7 +24,7 @@ std::span<const std::byte> put(const Message& message, FrameBytes& place) {
 
 std::optional<FrameHeader> decode_frame(std::span<const std::byte>& message, DecodeFailure& why) {
     if (message.size() < frame_header_size) {
-        why.text = fmt::format("sent a message of {} bytes, and a frame has at least {}",
+        why.text = fmt::format("sent a message of {} bytes; a frame has at least {}",
                                message.size(), frame_header_size);
         return std::nullopt;
     }
@@ -88,7 +88,7 @@ std::optional<FrameHeader> LaneEncoding::decode_request(std::span<const std::byt
     if (!why.empty())
         return std::nullopt;
     if (!has_data)
-        message = {}; // what may be there has no meaning
+        message = {}; // only a message with inline data has a payload
     const std::uint8_t deep = mode == PersistMode::deep_persist ? frame_flag::deep : 0;
     return FrameHeader{.type = has_data && request.size > 0 ? FrameType::write : FrameType::persist,
                        .flags = static_cast<std::uint8_t>(frame_flag::answer_wanted | deep),
@@ -97,21 +97,22 @@ std::optional<FrameHeader> LaneEncoding::decode_request(std::span<const std::byt
                        .number = ++taken_};
 }
 
-// Only the lane is looked at: 1.12.1's daemon never sets the flags of its answers.
+// Checks only the lane, because the daemon of 1.12.1 never sets the flags of its responses.
 std::optional<FrameHeader> LaneEncoding::decode_response(std::span<const std::byte>& message,
                                                          std::uint64_t posted, std::string& why) {
     PersistResponse response{};
     if (message.size() != sizeof(response)) {
-        why = fmt::format("sent an answer of {} bytes, which must have {}", message.size(),
+        why = fmt::format("sent a response of {} bytes, expected {}", message.size(),
                           sizeof(response));
         return std::nullopt;
     }
     std::memcpy(&response, message.data(), sizeof(response));
     message = {};
     if (response.lane != terms_->lane)
-        why = fmt::format("sent an answer that is for lane {}", response.lane);
+        why = fmt::format("sent a response for lane {}, expected lane {}", response.lane,
+                          terms_->lane);
     else if (taken_ == posted)
-        why = "sent an answer when no message was on its way";
+        why = "sent a response when no message was waiting for one";
     return why.empty() ? std::optional(FrameHeader{.type = FrameType::ack, .number = ++taken_})
                        : std::nullopt;
 }

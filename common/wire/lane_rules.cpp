@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint32_t last_errno = 4095;
 
-// More would need memory for nothing: so many small frames are a megabyte.
+// Bounds the memory for unacknowledged frames, whatever the credits allow. So many of the smallest
+// frames use 2.25 MiB of credits.
 constexpr std::uint32_t max_frames = 1024;
 
 bool is_within(const FrameHeader& header, std::uint64_t size) {
@@ -31,7 +32,7 @@ bool RequestRules::check(const FrameHeader& header, std::string& why) {
     if (!check_kind(header, why))
         return false;
     if (header.number != begun_ + 1) {
-        why = fmt::format("sent frame number {} behind number {}", header.number, begun_);
+        why = fmt::format("sent frame number {}, expected {}", header.number, begun_ + 1);
         return false;
     }
     if (!is_within(header, terms_.pool_size)) {
@@ -63,18 +64,18 @@ bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const
         why = fmt::format("sent a frame of type {} for {} bytes, where 1 to {} are allowed",
                           number_of(header.type), header.length, terms_.credits.payload);
     else if (header.type == FrameType::persist && header.length > 0 && !is_deep && !terms_.direct)
-        why = fmt::format("asked for {} bytes to be made durable that it cannot have written",
+        why = fmt::format("sent a persist of {} bytes on a lane without direct access, where it "
+                          "cannot have written them",
                           header.length);
     else if (writes && terms_.read_only && (header.length > 0 || is_deep))
-        why = "sent a frame that writes, and this session may only read (read-only)";
+        why = "sent a frame that writes, but this session is read-only";
     return why.empty();
 }
 
 bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
     if (header.type == FrameType::read) {
         if (reads_ == terms_.credits.reads || read_bytes_ + header.length > terms_.credits.bytes) {
-            why = fmt::format("sent more than {} reads, or asked for more than {} bytes, before it "
-                              "took in the answers",
+            why = fmt::format("exceeded its credits of {} reads and {} bytes in progress",
                               terms_.credits.reads, terms_.credits.bytes);
             return false;
         }
@@ -125,8 +126,8 @@ bool ResponseRules::check_others(const FrameHeader& header, std::string& why) co
     }
     switch (header.type) {
     case FrameType::ack:
-        why = fmt::format("acknowledged frame number {}, when number {} was acknowledged and "
-                          "number {} was the last one sent",
+        why = fmt::format("acknowledged frame number {}; number {} was acknowledged before, and "
+                          "number {} is the last one sent",
                           header.number, acknowledged_, last_);
         return false;
     case FrameType::data:

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t min_size = response_header_size + 8 + 8 + 4 + 4 + 4;
 constexpr std::size_t max_size = min_size + max_part_bytes + max_medium_failure_text;
 
-// The largest errno value that Linux has room for.
+// The largest errno value of Linux (MAX_ERRNO).
 constexpr std::uint32_t largest_errno = 4095;
 
 template <typename... Args>
@@ -61,7 +61,7 @@ Result<std::size_t> decode_medium_failure_size(std::span<const std::byte> header
     if (header.size() != response_header_size)
         return malformed_medium_failure("its header has {} bytes, it must have {}", header.size(),
                                         response_header_size);
-    ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // behind status and type
+    ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // after status and type
     const auto size = reader.big_endian<std::uint64_t>();
     if (size < min_size || size > max_size)
         return malformed_medium_failure("its size field is {}, it must be {} to {}", size, min_size,
@@ -74,7 +74,7 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     RPMEM_ASSIGN(const auto size, decode_medium_failure_size(header));
     if (!announces_medium_failure(header) || message.size() != size)
         return malformed_medium_failure(
-            "its status or its type is another, or {} bytes are not the {} of its size",
+            "its status or type is wrong, or it has {} bytes, and its size field is {}",
             message.size(), size);
     ByteReader reader(message.subspan(response_header_size));
     MediumFailure failure;
@@ -90,7 +90,7 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     if (part_size > max_part_bytes || text_size > max_medium_failure_text ||
         rest.size() != std::size_t{part_size} + text_size)
         return malformed_medium_failure(
-            "a path of {} bytes and a text of {} do not fill its last {} bytes", part_size,
+            "it announces a path of {} bytes and a text of {}, but {} bytes follow", part_size,
             text_size, rest.size());
     failure.code = static_cast<int>(code);
     failure.part = text_of(rest.first(part_size));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view word = "RPMEMD-REMOVE ";
 
-// A value of errno; see errno(3).
+// The largest errno value of Linux.
 constexpr unsigned max_status = 4095;
 
 } // namespace

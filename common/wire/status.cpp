@@ -17,12 +17,12 @@ struct StatusEntry {
 constexpr StatusEntry entries[] = {
     {Status::success, 0, "success"},
     {Status::bad_protocol, EPROTONOSUPPORT,
-     "the target does not speak this version of the protocol"},
+     "the target does not support this version of the protocol"},
     {Status::bad_name, EINVAL,
-     "the pool set name is not valid: it must be a relative path that stays "
+     "the pool set name is invalid: it must be a relative path that stays "
      "beneath the target's poolset-dir"},
     {Status::bad_size, EFBIG, "the pool is larger than the target's pool set"},
-    {Status::bad_lanes, EINVAL, "the number of lanes is not valid"},
+    {Status::bad_lanes, EINVAL, "the number of lanes is invalid"},
     {Status::bad_provider, EINVAL, "the target does not know the fabric provider"},
     {Status::fatal, EREMOTEIO, "the target failed; its log says why"},
     {Status::fatal_connection, ECONNABORTED,
@@ -37,16 +37,15 @@ constexpr StatusEntry entries[] = {
      "the target's pool set or the headers of its parts are not usable"},
     {Status::medium_failed, EIO, "the medium under the target's pool has failed"},
     {Status::stale, ESTALE,
-     "the pool on the target is no more what this session had there; remove it there, and copy the "
-     "local pool again (pmempool sync)"},
+     "the pool on the target is no longer the one that this session had; remove it there, and copy "
+     "the local pool again (pmempool sync)"},
 };
 
 StatusEntry entry_of(Status status) {
     const auto* const entry = std::ranges::find(entries, status, &StatusEntry::status);
     return entry != std::end(entries)
                ? *entry
-               : StatusEntry{status, EREMOTEIO,
-                             "the target answered with a status that is not known here"};
+               : StatusEntry{status, EREMOTEIO, "the target responded with an unknown status"};
 }
 
 } // namespace

@@ -53,7 +53,7 @@ Bytes encode_notice(const std::string& text) {
 
 Result<std::size_t> decode_notice_size(std::span<const std::byte> header) {
     if (header.size() == response_header_size) {
-        ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // behind status and type
+        ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // after status and type
         const auto size = reader.big_endian<std::uint64_t>();
         if (size > response_header_size && size <= response_header_size + max_notice_bytes)
             return static_cast<std::size_t>(size - response_header_size);

@@ -67,7 +67,7 @@ TEST_F(HelloAnswers, EndAtEveryByte) {
         const auto end = session(std::span(answer).first(length));
         expect_hang_up(end, length < wire::hello_size_field
                                 ? fmt::format("{} bytes are too few for its size", length)
-                                : fmt::format("16 bytes were announced and {} came", length));
+                                : fmt::format("its size field is 16, but it has {} bytes", length));
         if (HasFailure()) // one is enough to look at
             return;
     }
@@ -77,7 +77,7 @@ TEST_F(HelloAnswers, EndBeforeTheSizeThatTheyAnnounce) {
     const wire::Bytes answer = longer_answer(wire::max_hello_size);
     for (const std::size_t length : {std::size_t{16}, std::size_t{17}, answer.size() - 1})
         expect_hang_up(session(std::span(answer).first(length)),
-                       fmt::format("1024 bytes were announced and {} came", length));
+                       fmt::format("its size field is 1024, but it has {} bytes", length));
 }
 
 TEST_F(HelloAnswers, SizesOutOfBounds) {

@@ -127,7 +127,7 @@ TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
     }
     std::span<const std::byte> left(answer);
     EXPECT_FALSE(encoding.decode(left, 2, why));
-    EXPECT_TRUE(test::contains(why.text, "no message was on its way"));
+    EXPECT_TRUE(test::contains(why.text, "no message was waiting for one"));
 }
 
 TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {
