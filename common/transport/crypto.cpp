@@ -25,9 +25,10 @@ using MacRun = std::unique_ptr<EVP_MAC_CTX, FreedBy<&::EVP_MAC_CTX_free>>;
 using Kdf = std::unique_ptr<EVP_KDF, FreedBy<&::EVP_KDF_free>>;
 using KdfRun = std::unique_ptr<EVP_KDF_CTX, FreedBy<&::EVP_KDF_CTX_free>>;
 
-char hash_name[] = "SHA256"; // OSSL_PARAM has no const; nobody writes to it
+char hash_name[] = "SHA256"; // never written, but OSSL_PARAM has no pointer to const
 
-// libcrypto takes null for the application's context, and no null for a function.
+// Throws if OBJECT is null. libcrypto would take a null context for its default context, which
+// belongs to the application, and it does not check for null functions.
 template <typename T>
 T* there(T* object) {
     if (!object)
@@ -35,13 +36,14 @@ T* there(T* object) {
     return object;
 }
 
-// Looking a function up takes longer than running it.
+// Functions of libcrypto. They are kept because fetching one takes longer than running it.
 struct Functions {
     Context context{there(::OSSL_LIB_CTX_new())};
     Hash hash{there(::EVP_MD_fetch(context.get(), hash_name, nullptr))};
     Mac mac{there(::EVP_MAC_fetch(context.get(), "HMAC", nullptr))};
     Kdf kdf{there(::EVP_KDF_fetch(context.get(), "HKDF", nullptr))};
-    // Knows its hash and has no key: to be copied, because setting the hash looks it up again.
+    // A context with a hash and without a key. hmac_sha256() copies it, because setting the hash
+    // would fetch it again.
     MacRun keyless{there(::EVP_MAC_CTX_new(mac.get()))};
 
     Functions() {
@@ -102,7 +104,7 @@ bool hkdf_sha256(ByteView secret, std::string_view info, std::span<std::byte> ke
     const ErrorMark mark;
     const Functions* const ours = functions();
     const KdfRun run(ours ? ::EVP_KDF_CTX_new(ours->kdf.get()) : nullptr);
-    // OSSL_PARAM has no const; libcrypto reads these.
+    // libcrypto only reads these, but OSSL_PARAM has no pointer to const.
     const OSSL_PARAM parameters[] = {
         ::OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, hash_name, 0),
         ::OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
@@ -122,7 +124,7 @@ Result<> SystemRandom::fill(std::span<std::byte> bytes) {
         const auto got = ::getrandom(bytes.data(), bytes.size(), 0);
         if (got < 0 && errno != EINTR)
             return fail_errno(ErrorClass::resource_limit, errno,
-                              "cannot get {} random bytes of the kernel", bytes.size());
+                              "cannot get {} random bytes from the kernel", bytes.size());
         if (got > 0)
             bytes = bytes.subspan(static_cast<std::size_t>(got));
     }

@@ -9,7 +9,7 @@
 namespace rpmem::transport {
 namespace {
 
-// The NUL that ends each label is hashed as well: no label is then the beginning of another one.
+// The NUL that ends each label is hashed as well, so that no label is a prefix of another.
 constexpr std::string_view first_label{"first\0", 6};
 constexpr std::string_view target_label{"target\0", 7};
 constexpr std::string_view initiator_label{"initiator\0", 10};
@@ -20,7 +20,7 @@ constexpr std::size_t facts_size =
     facts_label.size() + 1 + 4 + 8 + sizeof(Nonce) * 2 + sizeof(Transcript) + sizeof(Exporter);
 constexpr std::size_t number_place = magic_size + 4; // in a refusal
 
-// Little-endian fields of messages whose size is known, without an allocation.
+// Writes little-endian fields into a message of fixed size, without an allocation.
 class Fields {
 public:
     explicit Fields(std::span<std::byte> to) : left_(to) {}
@@ -72,7 +72,7 @@ bool first_mac(const ProofSession& session, ByteView signed_part, Digest& mac) {
                        {bytes_of(first_label), session.transcript, signed_part}, mac);
 }
 
-// The document's T.
+// Returns the value T of rpmem-protocol(7).
 std::array<std::byte, facts_size> encode(const ProofSession& session, const ProofFacts& facts) {
     std::array<std::byte, facts_size> bytes;
     Fields fields(bytes);
@@ -145,7 +145,7 @@ Result<ControlTranscript> ControlTranscript::make(const wire::SessionSecret& sec
 ControlTranscript::ControlTranscript(Secret secret, ByteView hello, ByteView answer)
     : secret_(std::move(secret)), said_{copy_of(hello), copy_of(answer)} {}
 
-// The hello has the secret.
+// The hello contains the secret.
 ControlTranscript::~ControlTranscript() {
     if (!said_[0].empty())
         ::explicit_bzero(said_[0].data(), said_[0].size());
@@ -199,7 +199,7 @@ Proved<ProofFacts> check_first(const ProofSession& session, wire::Provider trans
         return no_memory();
     if (!same_bytes(mac, array_at<digest_size>(message, first_signed_size)))
         return refuse(Refusal::proof_wrong);
-    // The initiator is ours from here on, but may be newer.
+    // The message is authentic from here on, but a newer initiator may have sent it.
     if (number_at<std::uint32_t>(message, 20) != 0)
         return refuse(Refusal::another_format, newest_proof_format);
     const LaneIdentity identity{.lane = number_at<std::uint32_t>(message, 16),

@@ -6,7 +6,8 @@
 namespace rpmem::transport {
 namespace {
 
-// Takes of IN what MESSAGE, of which FILLED bytes are there, still needs.
+// Copies from IN the bytes that MESSAGE still lacks, and returns their number. FILLED is the number
+// of bytes that MESSAGE has.
 std::size_t collect(std::span<std::byte> message, std::size_t& filled, ByteView in) {
     const std::size_t taken = std::min(in.size(), message.size() - filled);
     std::ranges::copy(in.first(taken), message.subspan(filled).begin());
@@ -33,7 +34,8 @@ ProofStep TargetProof::advance(ByteView in) {
     const bool is_first = state_ == ProofState::first;
     const auto message = std::span(in_).first(is_first ? first_message_size : third_message_size);
     const std::size_t taken = collect(message, filled_, in);
-    // A peer that speaks something else is told at once, and leaves its slot.
+    // A peer of another protocol is refused at its first wrong byte, so that it does not keep a
+    // slot.
     if (is_first && !may_be(lane_magic, message.first(filled_)))
         return end({.why = Refusal::another_format, .number = newest_proof_format}, taken);
     if (filled_ < message.size())
@@ -94,7 +96,7 @@ ProofStep InitiatorProof::secured(const Exporter& exporter) {
     return enter(ProofState::second);
 }
 
-// Whether BEGIN may be that of a message which this state knows.
+// Returns whether a message that begins with BEGIN may be valid in this state.
 bool InitiatorProof::may_follow(ByteView begin) const {
     return may_be(refusal_magic, begin) ||
            (state_ == ProofState::second && may_be(lane_magic, begin));
@@ -104,7 +106,7 @@ ProofStep InitiatorProof::advance(ByteView in) {
     const bool others_may_follow = state_ == ProofState::securing || state_ == ProofState::welcome;
     if (in.empty() || (!others_may_follow && state_ != ProofState::second))
         return enter(state_);
-    // No record of TLS and no frame of a target begins as a refusal does.
+    // No TLS record and no frame of a target begins with the first byte of a refusal.
     if (others_may_follow && filled_ == 0 && in.front() != bytes_of(refusal_magic).front())
         return enter(state_ == ProofState::welcome ? ProofState::proven : state_);
     const std::size_t taken = collect(in_, filled_, in);
@@ -124,7 +126,7 @@ ProofStep InitiatorProof::took_message(std::size_t taken) {
     return enter(ProofState::welcome, taken, ByteView(out_).first(third_message_size));
 }
 
-// The target is told by the end of the connection: an initiator has no refusals.
+// An initiator has no message for a refusal. The target sees the end of the connection.
 ProofStep InitiatorProof::end(const Refused& why, std::size_t taken) {
     refused_ = why;
     return enter(ProofState::refused, taken);

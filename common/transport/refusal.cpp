@@ -11,7 +11,7 @@ namespace {
 
 std::string resources_text(std::uint32_t number) {
     char buffer[128];
-    // The number is the peer's: no errno value is larger than this.
+    // The number comes from the peer. 4095 is the largest errno value of Linux.
     if (number == 0 || number > 4095)
         return "it has no memory or file descriptors left";
     return fmt::format("it has no memory or file descriptors left: {}",
@@ -21,35 +21,35 @@ std::string resources_text(std::uint32_t number) {
 std::string reason_of(Refusal why, std::uint32_t number) {
     switch (why) {
     case Refusal::busy:
-        return "too many connections are just being made to it; try again";
+        return "too many connections are being established; try again";
     case Refusal::too_late:
-        return "the proof was not complete in time";
+        return "the handshake was not complete in time";
     case Refusal::no_such_session:
-        return "another session answers at this address and port; see whether an address "
+        return "another session answers at this address and port; check whether an address "
                "translator or an old daemon is in between";
     case Refusal::no_such_lane:
         return number == 0
-                   ? std::string("the session has no lane of this number")
-                   : fmt::format("the session has {} lanes, and none of this number", number);
+                   ? std::string("the session has no lane with this number")
+                   : fmt::format("the session has {} lanes, and none with this number", number);
     case Refusal::lane_in_use:
         return "the lane is connected already";
     case Refusal::generation:
-        return "the connection is older or newer than what the control channel has announced";
+        return "the generation of the connection is not the one of the control channel";
     case Refusal::proof_wrong:
-        return "the proof is wrong: its maker does not know the session's secret, has agreed on "
-               "something else, or somebody alters what is sent";
+        return "the proof is wrong: the peer does not know the session's secret or has agreed on "
+               "other terms, or data were altered in transit";
     case Refusal::no_resources:
         return resources_text(number);
     case Refusal::ending:
         return "the session is ending";
     case Refusal::another_format:
         return number == 0
-                   ? std::string("the bytes are not those of a lane that this version knows")
-                   : fmt::format("it speaks formats of the proof up to {} only; update the older "
+                   ? std::string("the bytes are not a handshake that this version supports")
+                   : fmt::format("it supports formats of the handshake up to {}; update the older "
                                  "end",
                                  number);
     }
-    return fmt::format("reason {}, which this version does not know; update this end",
+    return fmt::format("reason {}, which is unknown to this version; update this end",
                        static_cast<std::uint32_t>(why));
 }
 

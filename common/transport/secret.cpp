@@ -15,7 +15,7 @@ void* take_secret_pages(std::size_t size) noexcept {
         ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return nullptr;
-    // A kernel that dumps it all the same still has it wiped.
+    // If this fails, a core dump contains the pages until they are wiped.
     static_cast<void>(::madvise(pages, mapped, MADV_DONTDUMP));
     return pages;
 }

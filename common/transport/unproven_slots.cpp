@@ -53,7 +53,8 @@ void UnprovenSlots::left(Id id) {
 
 std::optional<UnprovenSlots::Expired> UnprovenSlots::expired(Time now) {
     for (Queue* const queue : {&silent_, &known_})
-        // Not always the first: a later connection may have been known earlier.
+        // The oldest connection is not always the first, because known_ is in the order of
+        // recognition.
         if (const auto place = std::ranges::min_element(*queue, {}, &Slot::arrived);
             place != queue->end() && now - place->arrived >= unproven_timeout)
             return Expired{.id = taken(*queue, place).id, .known = queue == &known_};

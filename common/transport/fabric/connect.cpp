@@ -12,17 +12,17 @@ namespace {
 
 using EventKind = fabric::ConnectionEvent::Kind;
 
-// Of a proof and the welcome, which come one by one.
+// The messages of the handshake, among them the welcome, arrive one by one.
 constexpr std::size_t handshake_receives = 1;
 constexpr std::size_t handshake_size = 128;
 
-// Headers of frames, whose payload lies in the pool, and payloads that are quicker copied.
+// A slot holds the header of a frame, and a payload that is small enough to copy.
 constexpr std::size_t slot_size = 256;
 
 // The bounce buffer for reads of a lane of protocol 0.1 whose destination is not registered.
 constexpr std::size_t bounce_buffer_size = std::size_t{128} * 1024;
 
-// While a lane is connected no frame comes.
+// Rejects frames that arrive before the lane is open.
 class NoFrames final : public Receiver {
     bool begin(const wire::FrameHeader&, std::span<std::byte>&, std::string& why) override {
         why = "sent a frame before the lane was open";
@@ -40,7 +40,7 @@ FabricBuffers buffers(std::size_t receives, std::size_t receive_size, std::size_
             .queue = queue};
 }
 
-// Proves who this is, and waits for the welcome.
+// Runs the handshake and waits for the welcome.
 Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& group,
                                     InitiatorHandshake& handshake, const Deadline& deadline,
                                     const ConnectLimits& limits) {
@@ -60,12 +60,12 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
             return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "the target does not open the lane within {} ms (RPMEM_CONNECT_TIMEOUT)",
+                        "the target did not open the lane within {} ms (RPMEM_CONNECT_TIMEOUT)",
                         limits.time.count());
     }
 }
 
-// Until the connection that was asked for is there.
+// Waits until the requested connection is established.
 Result<> await_connected(const fabric::EventQueue& events, const std::string& where,
                          const ConnectLimits& limits) {
     const Deadline deadline(limits.time);
@@ -91,7 +91,7 @@ struct ConnectParameters {
     FabricBuffers buffers;
     wire::LaneEncoding encoding{};
     std::unique_ptr<LaneHandshake> handshake{};
-    std::span<const std::byte> connect_data{}; // goes with the connection request
+    std::span<const std::byte> connect_data{}; // sent in the connection request
 };
 
 Result<OpenedFabricLane> reach(const FabricTarget& target, ConnectParameters parameters,
@@ -127,7 +127,7 @@ Result<OpenedFabricLane> connect_lane_of_0_1(std::uint32_t lane, const FabricTar
     if (target.provider.local_registration)
         parameters.buffers.bounce_buffer = bounce_buffer_size;
     auto opened = reach(target, std::move(parameters), where, limits);
-    if (opened) // one message is under way
+    if (opened) // at most one message is in progress
         opened->credits = {.bytes = wire::min_credit_bytes,
                            .payload = wire::inline_size_of_0_1,
                            .frames = 1,
@@ -156,7 +156,9 @@ Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
                                              limits)));
     if (credits.frames > max_lane_frames || credits.payload > target.max_payload)
         return fail(ErrorClass::link_lost, EBADMSG,
-                    "{}: the target broke the protocol: its credits make no sense", where);
+                    "{}: the target broke the protocol: its credits of {} frames of {} bytes "
+                    "exceed the limits of {} and {}",
+                    where, credits.frames, credits.payload, max_lane_frames, target.max_payload);
     const std::size_t reads = std::min<std::size_t>(credits.reads, wire::max_reads);
     const std::size_t largest = std::max(read_piece(credits.payload), wire::max_error_text);
     RPMEM_TRY(opened.connection->prepare_for_frames(

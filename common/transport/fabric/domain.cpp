@@ -17,12 +17,12 @@
 namespace rpmem::fabric {
 namespace {
 
-// A key that others cannot guess keeps strangers out of the pool.
+// A key that cannot be guessed keeps other machines from accessing the pool.
 Result<std::uint64_t> random_key(std::size_t key_size) {
     std::uint64_t key = 0;
     if (getrandom(&key, sizeof(key), 0) != static_cast<ssize_t>(sizeof(key)))
         return fail_errno(ErrorClass::bug, errno,
-                          "no random bytes for the key of a memory region (getrandom)");
+                          "cannot get random bytes for the key of a memory region (getrandom)");
     return key_size >= sizeof(key) ? key : key & ((std::uint64_t{1} << (8 * key_size)) - 1);
 }
 
@@ -38,7 +38,8 @@ std::uint64_t rights_of(Access access) {
     return FI_REMOTE_READ | FI_SEND;
 }
 
-// The kernel has one word for memory that it does not pin, and that helps nobody.
+// Returns advice for memory that the kernel does not pin, because an errno value does not help the
+// user.
 std::string pinning_advice(int code, const void* address, std::size_t size) {
     switch (code) {
     case ENOMEM:
@@ -55,25 +56,26 @@ std::string pinning_advice(int code, const void* address, std::size_t size) {
                "of Device DAX or of files on tmpfs, use a device with on-demand paging "
                "(RPMEM_ODP), or TCP: RPMEM_ENABLE_VERBS=0 at the initiator";
     case EINVAL:
-        // Children are denied whole pages, which madvise(2) does not do with parts of large ones.
+        // After ibv_fork_init(3), libibverbs keeps pages from children by madvise(2), which fails
+        // for a part of a huge page.
         if (const auto safety = rdma::fork_safety();
             safety && *safety == rdma::ForkSafety::kept_from_children &&
             !::secure_getenv("RDMAV_HUGEPAGES_SAFE"))
             return "; if the memory is in huge pages or Device DAX, set RDMAV_HUGEPAGES_SAFE=1 in "
-                   "the environment: ibv_fork_init(3) is in force, and needs to know";
+                   "the environment, because ibv_fork_init(3) is active and needs to know that";
         return {};
     default:
         return {};
     }
 }
 
-// Providers take so many bytes with a connection request, at most.
+// Maximum bytes of data that a provider delivers with a connection request.
 constexpr std::size_t max_connection_data = 256;
 
 Result<int> wait_fd_of(fid_t object, const char* what) {
     int fd = -1;
     RPMEM_TRY(checked(fi_control(object, FI_GETWAIT, &fd), ErrorClass::bug,
-                      "no descriptor to wait on for the {}", what));
+                      "cannot get a descriptor to wait for the {}", what));
     return fd;
 }
 
@@ -168,10 +170,11 @@ Result<std::optional<ConnectionEvent>> EventQueue::read() const {
     if (got == -FI_EAVAIL)
         return failed_event(queue_.get());
     if (got < 0)
-        return fail_fabric(ErrorClass::link_lost, static_cast<int>(got), "reading an event queue");
+        return fail_fabric(ErrorClass::link_lost, static_cast<int>(got),
+                           "cannot read an event queue");
     const auto size = static_cast<std::size_t>(got);
     if (size < sizeof(fi_eq_cm_entry))
-        return std::nullopt; // not an event of a connection
+        return std::nullopt; // not a connection event
     fi_eq_cm_entry entry;
     std::memcpy(&entry, buffer.data(), sizeof(entry));
     switch (event) {
@@ -186,13 +189,13 @@ Result<std::optional<ConnectionEvent>> EventQueue::read() const {
     case FI_SHUTDOWN:
         return ConnectionEvent{.kind = Kind::shut_down, .object = entry.fid};
     default:
-        return std::nullopt; // of no interest here
+        return std::nullopt;
     }
 }
 
 Result<std::optional<ConnectionEvent>> EventQueue::wait(const Deadline& deadline, int wake) const {
-    // Providers without a thread of their own move connections on only when asked: look again now
-    // and then, whatever the descriptor says.
+    // Providers without a thread of their own make progress only while the queue is read, so read
+    // it at this interval even if the descriptor reports nothing.
     constexpr int look_again_ms = 100;
     while (true) {
         auto event = read();

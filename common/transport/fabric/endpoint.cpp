@@ -14,7 +14,7 @@ Result<std::uint16_t> port_of(fid_t object) {
     sockaddr_storage name{};
     std::size_t length = sizeof(name);
     RPMEM_TRY(checked(fi_getname(object, &name, &length), ErrorClass::bug,
-                      "asking for the port of a listening endpoint"));
+                      "cannot get the port of a listening endpoint"));
     if (name.ss_family == AF_INET)
         return ntohs(reinterpret_cast<const sockaddr_in*>(&name)->sin_port);
     if (name.ss_family == AF_INET6)
@@ -34,7 +34,7 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
     int status = fi_ep_bind(endpoint, &events.get()->fid, 0);
     if (status == 0)
         status = fi_ep_bind(endpoint, &completions.get()->fid, FI_RECV);
-    // Each operation says whether it completes with an entry.
+    // Only operations with FI_COMPLETION have an entry when they complete.
     if (status == 0)
         status =
             fi_ep_bind(endpoint, &completions.get()->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
@@ -47,7 +47,7 @@ Result<Endpoint> Endpoint::open(const Domain& domain, fi_info* info, const Event
 Result<> Endpoint::connect(const void* address, std::span<const std::byte> data) {
     return checked(
         fi_connect(endpoint_.get(), address, data.empty() ? nullptr : data.data(), data.size()),
-        ErrorClass::link_lost, "cannot start to connect a lane");
+        ErrorClass::link_lost, "cannot request the connection of a lane");
 }
 
 Result<> Endpoint::accept() {
@@ -57,7 +57,7 @@ Result<> Endpoint::accept() {
 
 void Endpoint::shut_down() {
     if (endpoint_)
-        fi_shutdown(endpoint_.get(), 0); // fails only where there is no connection any more
+        fi_shutdown(endpoint_.get(), 0); // fails only if there is no connection
 }
 
 Result<PassiveEndpoint> PassiveEndpoint::listen(const Domain& domain, const Provider& provider,

@@ -18,10 +18,10 @@ using wire::FrameHeader;
 using wire::FrameType;
 using Kind = FabricOperation::Kind;
 
-// More than any message of a handshake has.
+// Larger than any message of a handshake.
 constexpr std::size_t max_handshake = 128;
 
-// To refer a device to a second place takes longer than to copy so few bytes.
+// A device takes longer to gather a second piece than this end takes to copy so few bytes.
 constexpr std::size_t max_copied = 256 - wire::frame_header_size;
 
 bool is_within(std::span<const std::byte> bytes, std::span<const std::byte> memory) {
@@ -61,7 +61,7 @@ Result<FabricConnection::MessageBuffers> FabricConnection::make_places(std::size
     places.size = size;
     const std::size_t step = up_to_cache_lines(size);
     const std::size_t all = count * step + bytes_behind;
-    // Not touched: pages that nothing reaches cost nothing where they are not locked.
+    // Uninitialised, because untouched pages use no memory unless they are locked.
     places.memory.reset(new (std::nothrow) std::byte[all]);
     if (!places.memory)
         return fail(ErrorClass::resource_limit, ENOMEM,
@@ -85,17 +85,17 @@ void FabricConnection::abandon() {
     if (sending_ == Sending::not_ours)
         return;
     if (!ended())
-        failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
+        failure_ = {Fault::local, ECANCELED, name_ + ": was abandoned by this end"};
     state_->advance(FabricPhase::ended);
-    // The provider sockets closes its socket again when the peer shuts down, too, whoever has the
-    // number by then. Without a shutdown it does so once.
+    // After fi_shutdown(3), the sockets provider closes its descriptor a second time when the peer
+    // shuts down as well. The number may belong to another file by then.
     if (endpoint_ && provider_.kind != fabric::ProviderKind::sockets)
         endpoint_.shut_down();
     endpoint_.close();
     arrived_count_ = 0;
 }
 
-// Once anything is posted, its failure is the connection's, and its owner's to take in order.
+// On failure the caller must remove the connection, because receives may be posted already.
 Result<> FabricConnection::start() {
     RPMEM_TRY(post_all());
     return accepts_ ? endpoint_.accept() : Result<>();
@@ -131,7 +131,7 @@ void FabricConnection::ended_well(FabricOperation& operation, std::size_t size) 
             arrived_[(first_arrived_ + arrived_count_++) % arrived_.size()] = {&operation, size};
         return;
     case Kind::send:
-        while (open_sends_ > 0) { // those before have ended, too
+        while (open_sends_ > 0) { // earlier sends have completed as well
             const FabricOperation* const first = &sends_.operations[first_send_];
             first_send_ = (first_send_ + 1) % numbers_.size();
             --open_sends_;
@@ -149,7 +149,7 @@ void FabricConnection::ended_well(FabricOperation& operation, std::size_t size) 
 
 void FabricConnection::ended_badly(FabricOperation*, int code) { fail_sending(code); }
 
-// The first reason counts.
+// Only the first failure is kept.
 void FabricConnection::fail_sending(int code) {
     has_news_ = true;
     if (sending_ == Sending::failed)
@@ -182,7 +182,7 @@ PostResult FabricConnection::post(const FrameHeader& header, std::span<const std
     if (encoded.empty())
         return PostResult::ended;
     const std::size_t size = encoded.size() + piece.size();
-    // An injected message has no completion. The worker waits for that of the last words.
+    // An injected message has no completion, and the owner waits for that of an error or a bye.
     const bool is_last = header.type == FrameType::error || header.type == FrameType::bye;
     const bool fits = piece.size() <= max_copied && size <= provider_.inject_size;
     const PostResult posted =
@@ -200,7 +200,8 @@ PostResult FabricConnection::send_inside(std::span<const std::byte> header,
     return posted(endpoint_.inject(frame.data(), header.size() + piece.size()));
 }
 
-// To hear of the end of each send would take longer than to send it: some tell for all before.
+// Only some sends have a completion, which counts for the earlier ones as well. Processing a
+// completion takes longer than sending.
 PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
                                             std::span<const std::byte> piece, bool is_last) {
     if (is_full() || open_sends_ == numbers_.size())
@@ -233,7 +234,7 @@ PostResult FabricConnection::send_from_slot(std::span<const std::byte> header,
 Result<> FabricConnection::say(ByteView message) {
     if (message.empty())
         return {};
-    // Nothing else is under way yet: there is room.
+    // There is room, because nothing else is in progress yet.
     FabricOperation& operation = sends_.operations[(first_send_ + open_sends_) % numbers_.size()];
     std::copy(message.begin(), message.end(), operation.place);
     const iovec place = iovec_of(operation.place, message.size());
@@ -262,7 +263,7 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
         --arrived_count_;
         bytes += take(arrived, receiver);
     }
-    if (ended()) // what a peer that broke the rules still sends is dropped
+    if (ended()) // input after a protocol violation is dropped
         arrived_count_ = 0;
     if (is_lost)
         fail_sending(ECONNRESET);
@@ -271,7 +272,7 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
                handshake_           ? "ended before it was open"
                : encoding_.is_0_1() ? "was closed by the peer"
                                     : "the peer ended it without a bye");
-    if (bytes > 0) // messages come as a whole, so each is progress
+    if (bytes > 0) // messages arrive as a whole, so each one is progress
         group_.progressed();
     return bytes;
 }
@@ -279,7 +280,8 @@ std::size_t FabricConnection::poll(Receiver& receiver) {
 std::size_t FabricConnection::take(const Completed& arrived, Receiver& receiver) {
     FabricOperation& operation = *arrived.operation;
     const ByteView message(operation.place, arrived.size);
-    // A buffer is there again before the answer that lets the next message come.
+    // The buffer is posted again before the response is sent, because the peer sends its next
+    // message after the response.
     if (handshake_) {
         std::array<std::byte, max_handshake> copy;
         const std::size_t size = std::min(message.size(), copy.size());
@@ -343,7 +345,7 @@ void FabricConnection::close() {
 void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
     const bool has_reason = fault == Fault::lost && code != ECONNRESET && !handshake_;
     failure_ = {fault, code,
-                fmt::format("{}: {}{}{}{} ({} of {} frames still to be sent)", name_,
+                fmt::format("{}: {}{}{}{} ({} of {} frames unsent)", name_,
                             fault == Fault::broke_protocol ? "the peer " : "", what,
                             has_reason ? ": " : "", has_reason ? fabric::explain(code) : "",
                             posted_ - released(), posted_)};
@@ -351,8 +353,8 @@ void FabricConnection::end_by(Fault fault, int code, std::string_view what) {
         state_->advance(FabricPhase::ended);
 }
 
-// A connection that ended by a malformed or damaged frame stays until the peer has read why. It
-// ends here at once if the reason cannot be sent.
+// After a malformed or damaged frame the connection stays open until the peer has closed it, so
+// that the peer can receive the error. It ends at once if the error cannot be sent.
 int FabricConnection::fd() const {
     const bool is_over = sending_ == Sending::failed || state_->phase() == FabricPhase::lost ||
                          (sending_ == Sending::closing && encoding_.is_0_1());

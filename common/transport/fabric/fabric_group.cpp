@@ -10,17 +10,18 @@
 namespace rpmem::transport {
 namespace {
 
-// So long it may be before somebody who raises WAKE is heard.
+// Maximum time until a spinning wait() notices WAKE.
 constexpr std::chrono::microseconds max_blindness(1000);
 
-// So long the provider may take to find room for an operation.
+// Retry interval while a provider has no room for an operation.
 constexpr std::chrono::milliseconds time_for_room(1);
 
-// Of one look, so that connections whose peers never rest do not keep the thread.
+// Maximum number of reads of the completion queue in one look(), so that busy peers do not keep the
+// thread for ever.
 constexpr unsigned max_rounds = 64;
 
-// Operations of a connection that ends fail one by one. A queue that has nothing but failures is
-// broken.
+// The operations of a connection that ends fail one by one. After so many failures in a row the
+// queue itself is broken.
 constexpr unsigned max_failures = 100000;
 
 } // namespace
@@ -44,7 +45,7 @@ Result<> FabricGroup::add(Connection& connection) {
 void FabricGroup::remove(Connection& connection) {
     auto& removed = static_cast<FabricConnection&>(connection);
     removed.abandon();
-    look(); // no entry is left that names it
+    look(); // consumes the completions of CONNECTION
     std::erase(members_, &removed);
     std::erase(noted_, &removed);
     std::erase(ready_, &connection);
@@ -88,7 +89,7 @@ void FabricGroup::note(FabricConnection& connection) {
         noted_.push_back(&connection);
 }
 
-// Those that have been polled meanwhile know it already.
+// Connections that were polled in the meantime have no news any more.
 bool FabricGroup::has_news() {
     ready_.clear();
     for (FabricConnection* const connection : noted_)
@@ -100,8 +101,8 @@ bool FabricGroup::has_news() {
 
 void FabricGroup::mark_all_ready() { ready_.assign(members_.begin(), members_.end()); }
 
-// As CompletionQueue::read(), but waits until there is something. 0: WAKE was raised. -ETIMEDOUT:
-// nothing came in time.
+// Like CompletionQueue::read(), but waits for an entry. Returns 0 if WAKE is readable, and
+// -ETIMEDOUT if LIMIT passes.
 int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseconds limit) {
     if (const int got = completions_.read(entries); got != 0)
         return got;
@@ -124,7 +125,7 @@ int FabricGroup::read_in_time(Entries& entries, int wake, std::chrono::milliseco
         const bool woken = !completions_.sleep(deadline.poll_timeout(), wake);
         const int got = completions_.read(entries);
         if (got == 0 && !woken && !deadline.passed())
-            continue; // the peer read or wrote memory, which leaves no entry here
+            continue; // a direct access of the peer, which has no entry here
         policy_.ended(start, Clock::now());
         return got != 0 || woken ? got : -ETIMEDOUT;
     }
@@ -143,14 +144,14 @@ WaitResult FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
     const bool tries_again = std::exchange(expects_room_, false) && left > time_for_room;
     const int got = read_in_time(entries, wake, tries_again ? time_for_room : left);
     if (got == 0 || got == -ETIMEDOUT) {
-        mark_all_ready(); // the event queue may have told of an end
+        mark_all_ready(); // the event queue may have reported the end of a connection
         if (got == 0)
             return WaitResult::woken;
         return tries_again ? WaitResult::look : WaitResult::timed_out;
     }
     tell(entries, got);
     static_cast<void>(has_news());
-    if (tries_again) // those who lack room may have no news
+    if (tries_again) // connections without room may have no news
         mark_all_ready();
     return WaitResult::look;
 }

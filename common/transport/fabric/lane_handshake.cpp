@@ -10,7 +10,7 @@ TargetHandshake::TargetHandshake(const ProofSession& session, std::uint32_t lane
     : proof_(session, wire::Provider::verbs), lane_(lane), welcome_(wire::encode_welcome(credits)),
       opened_(std::move(opened)) {}
 
-// A refused peer gets no further answer; the server ends its connection after ten seconds.
+// A refused peer gets no further response. The server ends its connection after unproven_timeout.
 Result<ByteView> TargetHandshake::take(ByteView message) {
     const ProofState before = proof_.state();
     if (before == ProofState::refused)

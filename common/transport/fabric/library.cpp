@@ -35,13 +35,14 @@ Functions load() {
     return loaded;
 }
 
-// Never destroyed, as threads may use it while the process ends.
+// Never destroyed, because threads may use it while the process ends.
 const Functions& functions() {
     static const Functions& loaded = *new Functions(load());
     return loaded;
 }
 
-// Of the process, as its environment is. The first question to libfabric sets it, at the latest.
+// Global, because the environment belongs to the process. fi_getinfo(3) sets the flag, because
+// libfabric reads the environment in its first call.
 std::mutex environment_mutex;
 bool environment_is_read = false;
 
@@ -78,13 +79,14 @@ void freeze_environment() {
 
 } // namespace rpmem::fabric
 
-// The functions that the headers of libfabric call. Only after load_library() has succeeded.
+// The functions that the headers of libfabric declare. Call them only after load_library() has
+// succeeded.
 extern "C" {
 
 int fi_getinfo(uint32_t version, const char* node, const char* service, uint64_t flags,
                const fi_info* hints, fi_info** info) {
     rpmem::fabric::freeze_environment();
-    const rpmem::LoadingGuard guard; // it may load providers and drivers
+    const rpmem::LoadingGuard guard; // fi_getinfo(3) may load providers and drivers
     return rpmem::fabric::functions().getinfo(version, node, service, flags, hints, info);
 }
 

@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::uint32_t api_version = FI_VERSION(1, 17);
 
-// The address modes of a region that this code can deal with; a provider answers with those that
-// it insists on.
+// The modes of memory registration that this code supports. A provider reports those that it
+// requires.
 constexpr int understood_modes = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 
-// A remote READ must see what was written before it, and a message must not overtake a WRITE:
-// both are how durability is confirmed.
+// A remote READ must see the WRITEs before it, and a message must not overtake a WRITE. The
+// confirmation of durability depends on both.
 constexpr std::uint64_t needed_order = FI_ORDER_RAW | FI_ORDER_SAW;
 
-// Answers are injected; messages are a header and data.
+// Responses are injected. A message consists of a header and data.
 constexpr std::size_t min_inject_size = 8;
 constexpr std::size_t pieces_of_a_message = 2;
 
 // See fi_verbs(7).
 constexpr const char* paging_variable = "FI_VERBS_USE_ODP";
 
-// Asks for connections from this address of ours.
+// Sets the local address of the connection. An empty ADDRESS leaves it to the route.
 void set_source(fi_info& hints, const std::string& address) {
     const auto own =
         address.empty() ? AddressList() : look_up_number(address, "").value_or(nullptr);
@@ -52,7 +52,7 @@ Info make_hints(const char* name, QueueSizes queues, const Selection& selection)
         return hints;
     hints->fabric_attr->prov_name = strdup(name); // freed by fi_freeinfo
     hints->ep_attr->type = FI_EP_MSG;
-    hints->addr_format = FI_SOCKADDR; // IPv4 and IPv6; unspecified, verbs knows IPv4 only
+    hints->addr_format = FI_SOCKADDR; // IPv4 and IPv6; without it verbs supports only IPv4
     hints->caps = FI_MSG | FI_RMA;
     hints->domain_attr->mr_mode = understood_modes;
     hints->domain_attr->threading = FI_THREAD_SAFE;
@@ -69,7 +69,7 @@ Info make_hints(const char* name, QueueSizes queues, const Selection& selection)
 }
 
 unsigned lanes_of(const fi_domain_attr& domain) {
-    // An FI_EP_MSG endpoint takes one transmit and one receive context of its domain.
+    // An FI_EP_MSG endpoint uses one transmit and one receive context of its domain.
     const std::size_t lanes = std::min({domain.ep_cnt, domain.tx_ctx_cnt, domain.rx_ctx_cnt});
     return static_cast<unsigned>(std::clamp<std::size_t>(lanes, 1, 4096));
 }
@@ -92,7 +92,7 @@ Provider examine(ProviderKind kind, Info info) {
         .key_size = domain.mr_key_size,
     };
     provider.info = std::move(info);
-    // Libfabric does the same with this variable.
+    // libfabric evaluates the variable in the same way.
     provider.pages_on_demand = kind == ProviderKind::verbs &&
                                rdma::is_switched_on(paging_variable) &&
                                rdma::paging_device(device_of(provider)).can_page;
@@ -102,7 +102,8 @@ Provider examine(ProviderKind kind, Info info) {
 Result<Provider> find(ProviderKind kind, const std::string& node, const std::string& service,
                       std::uint64_t flags, QueueSizes queues, const Selection& selection) {
     RPMEM_TRY(load_library());
-    // A queue larger than the device has makes it disappear from the answer: ask again without.
+    // A device with a smaller send queue is left out of the result, so search again without the
+    // size.
     int status = 0;
     for (const std::size_t size : {queues.send, std::size_t{0}}) {
         const Info hints = make_hints(name_of(kind), {size, queues.receive}, selection);
@@ -127,7 +128,7 @@ Result<Provider> find(ProviderKind kind, const std::string& node, const std::str
 }
 
 std::optional<rdma::PagingDevice> first_that_pages() {
-    std::error_code none; // cannot be looked at: there is none for us
+    std::error_code none; // a directory that cannot be examined counts as missing
     if (!std::filesystem::exists("/dev/infiniband", none))
         return std::nullopt;
     const auto devices = rdma::paging_devices();
@@ -157,7 +158,7 @@ std::size_t completions_of(const Provider& provider, std::size_t endpoints) {
 std::string device_of(const Provider& provider) {
     const char* const name = provider.info->domain_attr->name;
     const std::string text = name ? name : "";
-    // Libfabric adds the kind of endpoint: mlx5_0-xrc.
+    // libfabric may append the type of the endpoint, as in mlx5_0-xrc.
     return provider.kind == ProviderKind::verbs ? text.substr(0, text.find('-')) : text;
 }
 
@@ -177,7 +178,7 @@ std::string ask_for_paging(PagingPolicy policy, std::byte* memory, std::size_t s
     }
     if (set_before_start(paging_variable, "1"))
         return "memory is paged in on demand by the RDMA device (ODP): " + why;
-    return "on-demand paging (ODP) would be needed, but RDMA is in use in this process already; "
+    return "on-demand paging (ODP) is needed, but RDMA is already in use in this process; "
            "start the program with RPMEM_ODP=on: " +
            why;
 }
@@ -188,10 +189,10 @@ Result<> check_paging(PagingPolicy policy, const Provider& provider) {
         return {};
     const rdma::PagingDevice device = rdma::paging_device(device_of(provider));
     return fail(ErrorClass::caller_fault, ENOTSUP,
-                "RPMEM_ODP=on asks for on-demand paging (ODP), and the RDMA device {} cannot be "
-                "used so: {}; use RPMEM_ODP=auto, which pins memory wherever that is possible",
+                "RPMEM_ODP=on requires on-demand paging (ODP), and the RDMA device {} cannot "
+                "provide it: {}; use RPMEM_ODP=auto, which pins memory where that is possible",
                 device.name,
-                device.can_page ? "RDMA is in use in this process already, without it"
+                device.can_page ? "RDMA is already in use in this process without it"
                                 : device.why_not);
 }
 

@@ -16,12 +16,13 @@ using rdma::LocalEnd;
 using rdma::Port;
 using rdma::RdmaFacts;
 
-// Explanations from libfabric's own variables, which it does not give.
+// Returns the variables of libfabric that limit the choice of devices, for an error text. The error
+// texts of libfabric do not mention them.
 std::string variables_in_force() {
     std::string text;
     for (const char* name : {"FI_VERBS_IFACE", "FI_VERBS_DEVICE_NAME", "FI_VERBS_GID_IDX"})
         if (const char* value = ::secure_getenv(name))
-            text += fmt::format("; {}={} is in force", name, value);
+            text += fmt::format("; {}={} is set", name, value);
     return text;
 }
 
@@ -30,13 +31,13 @@ Failure explain(const Error& error, const RdmaFacts& facts, const LocalEnd& end)
     if (diagnosis.fault != Fault::none)
         return fail(error.kind, error.code, "verbs: {}", diagnosis.text);
     return fail(error.kind, error.code,
-                "{}, although a device seems to be fit for it; is the package ibverbs-providers "
-                "installed? FI_LOG_LEVEL=info tells more{}",
+                "{}, although a device seems to be usable; is the package ibverbs-providers "
+                "installed? FI_LOG_LEVEL=info shows details{}",
                 error.text, variables_in_force());
 }
 
-// The addresses from which DEVICE can reach HOST through PORTS. An empty one: the route leads
-// there.
+// Returns the addresses from which PORTS can reach HOST. An empty address stands for that of the
+// route.
 std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
                                           const LocalEnd& end, const std::string& host) {
     std::vector<std::string> addresses;
@@ -47,7 +48,7 @@ std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
         are_known = are_known || !port->interfaces.empty();
     }
     if (!are_known)
-        return {""}; // libfabric knows better
+        return {""}; // the device does not report its interfaces, so libfabric has to decide
     for (const Port* port : ports)
         for (const std::string& interface : port->interfaces)
             if (auto address = rdma::address_like(interface, host);
@@ -56,7 +57,7 @@ std::vector<std::string> source_addresses(const std::vector<const Port*>& ports,
     return addresses;
 }
 
-// One allowed device after the other, in the order of the setting.
+// Tries the allowed devices in the order of the setting.
 Result<Provider> find_among(const RdmaFacts& facts, const LocalEnd& end, const std::string& host,
                             const std::string& service, QueueSizes queues) {
     Error last{ENODATA, ErrorClass::resource_limit,
@@ -89,21 +90,20 @@ Result<RdmaFacts> look_around(const DeviceSetting& setting) {
 Result<Provider> search_to_connect(ProviderKind kind, const std::string& host,
                                    const std::string& service, QueueSizes queues,
                                    const DeviceSetting& setting) {
-    // libfabric would wait for name servers.
+    // libfabric would query name servers for a name.
     if (!look_up_number(host, ""))
-        return fail(ErrorClass::resource_limit, ENODATA, "this machine has no address for {}",
-                    host);
+        return fail(ErrorClass::resource_limit, ENODATA, "{} is not a numeric address", host);
     if (kind != ProviderKind::verbs)
         return find_to_connect(kind, host, service, queues);
     const LocalEnd end = rdma::local_end_to(host);
     RPMEM_ASSIGN(const auto facts, look_around(setting));
-    // Without a device that may serve, libfabric is not even loaded. Where devices are named, one
-    // may serve by another address than the route's.
+    // If no device can be used, libfabric is not even loaded. If the setting names devices, one of
+    // them may reach HOST from another address than that of the route.
     const bool is_hopeless = setting.value.empty() || facts.devices.devices.empty();
     if (const auto diagnosis = rdma::diagnose(facts, end);
         is_hopeless && rdma::is_certain(diagnosis, facts))
         return fail(ErrorClass::resource_limit, ENODATA, "verbs: {}", diagnosis.text);
-    // The kernel resolves loopback addresses to any device, and then no connection comes about.
+    // The kernel resolves a loopback address to an arbitrary device, and connecting then fails.
     Result<Provider> found = fail(ErrorClass::resource_limit, ENODATA,
                                   "the libfabric provider verbs does not serve {}", host);
     if (!end.loopback)
@@ -122,7 +122,7 @@ Result<Provider> search_to_listen(ProviderKind kind, const std::string& address,
     const LocalEnd end = rdma::local_end_at(address);
     if (!found)
         return explain(found.error(), facts, end);
-    // The address decides which device it is; the setting, whether that one may serve.
+    // The address selects the device. The setting may forbid that device.
     const auto diagnosis = rdma::diagnose(facts, end);
     const bool is_allowed = std::ranges::any_of(
         facts.allowed, [&](const auto& each) { return each.name == device_of(*found); });

@@ -24,20 +24,20 @@ namespace {
 
 constexpr const char* nothing_answers = "nothing answers there: is the port reachable (firewall)?";
 constexpr const char* nobody_answers =
-    "it is connected, and the target says nothing: another program may have the port";
+    "it is connected, but the target sends nothing: another program may have the port";
 
 bool sees_loss(const ConnectOptions& options) {
     return options.limits.watch.is_lost && options.limits.watch.is_lost();
 }
 
-// The next step after a failed try.
+// Whether a failed attempt should be retried.
 enum class Outlook {
     none,
-    may_pass,       // the target may let the lane in a moment later
-    lane_is_in_use, // maybe by an earlier try, of which the target does not know that it has ended
+    may_pass,       // the target may accept the lane a moment later
+    lane_is_in_use, // possibly by an earlier attempt whose end the target has not noticed
 };
 
-// One try to connect one lane.
+// One attempt to connect one lane.
 class Attempt {
 public:
     Attempt(const ProofSession& session, const ConnectOptions& options, const Deadline& deadline)
@@ -47,7 +47,7 @@ public:
 
     Result<OpenedLane> run(Random& random);
     [[nodiscard]] Outlook outlook() const { return outlook_; }
-    // The target may have taken this one for the lane.
+    // Returns whether the target may have accepted this connection as the lane.
     [[nodiscard]] bool was_proven() const { return was_proven_; }
 
 private:
@@ -66,7 +66,7 @@ private:
     const Deadline& deadline_;
     std::string name_;
     std::unique_ptr<Stream> stream_;
-    std::array<std::byte, 256> buffer_; // what came behind the proof
+    std::array<std::byte, 256> buffer_; // received bytes that were not consumed yet
     std::size_t buffered_ = 0;
     Outlook outlook_ = Outlook::none;
     bool was_proven_ = false;
@@ -99,7 +99,7 @@ Result<> Attempt::open() {
     const AddressList& address = *found;
     UniqueFd made(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made)
-        return fail(ErrorClass::resource_limit, errno, "{}: no socket: {}{}", name_,
+        return fail(ErrorClass::resource_limit, errno, "{}: cannot make a socket: {}{}", name_,
                     strerror(errno), limit_behind(errno, "each lane in use takes one"));
     const int socket = made.get();
     stream_ = std::make_unique<SocketStream>(std::move(made));
@@ -111,7 +111,7 @@ Result<> Attempt::open() {
     socklen_t size = sizeof(code);
     static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size));
     if (code == ECONNREFUSED)
-        return failed(code, "nobody listens there, or a firewall rejects the port");
+        return failed(code, "nothing listens there, or a firewall rejects the port");
     // The kernel gives up after TCP_USER_TIMEOUT, which may be shorter than the wait.
     if (code == ETIMEDOUT)
         return failed(code, fmt::format("{} (waited {} ms, RPMEM_PEER_TIMEOUT)", nothing_answers,
@@ -125,7 +125,7 @@ Result<> Attempt::open() {
     return {};
 }
 
-// Messages of a proof fit the buffer of a new socket.
+// Sends a message of the handshake, which fits into the send buffer of a new socket.
 Result<> Attempt::send(ByteView bytes) {
     const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
     const ssize_t sent = bytes.empty() ? 0 : stream_->send({&whole, 1}, false);
@@ -158,9 +158,10 @@ Failure Attempt::refused(const Refused& why) {
     return failed(errno_of(why.why), describe(why));
 }
 
-// TLS begins right behind the first message; instead of it the target may refuse that.
+// Runs the TLS handshake, which follows the first message. Instead of its part of TLS, the target
+// may send a refusal of that message.
 Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
-    static_cast<void>(tls.start()); // advance() tells if it has failed
+    static_cast<void>(tls.start()); // advance() reports a failure
     for (bool is_refusal = true; is_refusal;) {
         RPMEM_TRY(wait(POLLIN, nobody_answers));
         const ssize_t got = ::recv(tls.fd(), buffer_.data(), buffer_.size(), 0);
@@ -181,7 +182,7 @@ Result<ProofStep> Attempt::secure(InitiatorProof& proof, TlsStream& tls) {
         if (handshake == TlsStep::failed)
             return failed(tls.error().code, tls.error().text);
         RPMEM_TRY(wait(handshake == TlsStep::wants_write ? POLLOUT : POLLIN,
-                       "the target does not go on with TLS"));
+                       "the target does not continue the TLS handshake"));
     }
     return proof.secured(tls.exporter());
 }

@@ -15,19 +15,19 @@ namespace {
 using wire::FrameHeader;
 using wire::FrameType;
 
-// So much is taken of one connection before others have their turn.
+// poll() receives about this many bytes before other connections have their turn.
 constexpr std::size_t max_per_turn = std::size_t{256} * 1024;
 
 constexpr std::size_t word = 8;
 
-// To look at two pieces costs the kernel more than to copy so few bytes here.
+// The kernel takes longer to process a second piece than this end takes to copy so few bytes.
 constexpr std::size_t max_copied = 224;
 
 iovec iovec_of(std::span<const std::byte> bytes) {
     return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-// TCP_USER_TIMEOUT and keepalive are set to it.
+// TCP_USER_TIMEOUT and keepalive use the same time.
 constexpr const char* no_acknowledgement =
     "the peer's kernel acknowledged nothing for the time of RPMEM_PEER_TIMEOUT or peer-timeout";
 
@@ -40,7 +40,7 @@ Fault fault_of(int code) {
     case ENOMEM:
     case ENOBUFS:
         return Fault::local;
-    case EPROTO: // of a stream with rules of its own
+    case EPROTO: // a violation of TLS
         return Fault::damaged;
     default:
         return Fault::lost;
@@ -49,7 +49,7 @@ Fault fault_of(int code) {
 
 } // namespace
 
-// A bye that has been said goes its way; one that was heard needs no answer.
+// Resets the connection, unless all frames were sent and one of the ends has sent a bye.
 FrameConnection::~FrameConnection() {
     const bool in_order = sending_ == Sending::closing || sending_ == Sending::finished ||
                           failure_.fault == Fault::closed;
@@ -73,7 +73,8 @@ RPMEM_NO_CANARY PostResult FrameConnection::post(const FrameHeader& header,
     return send_waiting(more == More::follows) ? PostResult::yes : PostResult::ended;
 }
 
-// A small frame: one copy and one call. What the network does not take of it waits.
+// Sends a small frame with one copy and one call. The bytes that the stream does not accept are
+// queued.
 [[gnu::always_inline]] inline PostResult
 FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte> piece) {
     std::array<std::byte, wire::frame_header_size + max_copied> frame;
@@ -87,7 +88,7 @@ FrameConnection::send_alone(const FrameHeader& header, std::span<const std::byte
     return PostResult::yes;
 }
 
-// Of a frame of which SENT bytes have gone; a negative errno value: nothing.
+// Queues the rest of a frame of which SENT bytes were sent. SENT may be a negative errno value.
 PostResult FrameConnection::keep_rest(const FrameHeader& header, std::span<const std::byte> piece,
                                       ssize_t sent) {
     if (sent < 0 && sent != -EAGAIN) {
@@ -99,7 +100,7 @@ PostResult FrameConnection::keep_rest(const FrameHeader& header, std::span<const
     return PostResult::yes;
 }
 
-// Of one that cannot send, and has not told so yet, poll() has something to tell.
+// After a failure to send this is true until poll() has reported the failure.
 bool FrameConnection::unsent() const {
     if (!stream_ || receiving_ == Receiving::ended)
         return false;
@@ -114,7 +115,7 @@ void FrameConnection::add(const FrameHeader& header, std::span<const std::byte> 
     ++posted_;
 }
 
-// False: nothing can be sent any more.
+// Returns false if nothing can be sent any more.
 bool FrameConnection::send_waiting(bool more) {
     std::array<iovec, 2 * ring_size> pieces;
     while (waiting_ > 0) {
@@ -170,7 +171,7 @@ void FrameConnection::release_in_child() {
     let_go();
     if (ended())
         return;
-    failure_ = {Fault::local, ECANCELED, name_ + ": was given up at this end"};
+    failure_ = {Fault::local, ECANCELED, name_ + ": was abandoned by this end"};
     enter(Receiving::ended);
 }
 
@@ -179,8 +180,8 @@ void FrameConnection::let_go() {
     enter(Sending::failed);
 }
 
-// What the peer still sends is dropped: a socket that is closed with unread bytes resets the
-// connection, and the peer might never read why.
+// Drops input until the peer closes the connection. Closing a socket with unread input resets the
+// connection, and the peer might never receive the error frame.
 void FrameConnection::poll_broken() {
     if (!stream_)
         return;
@@ -198,7 +199,7 @@ void FrameConnection::poll_broken() {
 }
 
 void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
-    if (got == -EAGAIN) { // after what came before, this end tells why it cannot send
+    if (got == -EAGAIN) { // all earlier input was consumed: report a failure to send
         if (asked_network && sending_ == Sending::failed)
             fail_by(fault_of(send_code_), send_code_,
                     send_code_ == ETIMEDOUT ? no_acknowledgement : "cannot send");
@@ -209,7 +210,7 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
     fail_by(in_order ? Fault::closed : fault_of(code), code,
             in_order            ? "was closed by the peer"
             : got == 0          ? "the peer ended it without a bye"
-            : code == EPROTO    ? "received what does not fit the stream"
+            : code == EPROTO    ? "received invalid data"
             : code == ETIMEDOUT ? no_acknowledgement
                                 : "cannot receive");
 }
@@ -225,14 +226,15 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
     }
     if (!receiver.begin(header_, place_, why_)) [[unlikely]]
         return broke(why_);
-    if (header_.length == 0 || wire::payload_of(header_) == 0) // an ack by the first
+    if (header_.length == 0 || wire::payload_of(header_) == 0) // the first test is for acks
         return receiver.end(header_, why_) || broke(why_);
     enter(Receiving::payload);
     return place_.empty() || place_.size() == header_.length ||
-           broke("sent a payload that has no place");
+           broke("sent a payload that does not fit its destination");
 }
 
-// Returns what at the end is too little to be handed on.
+// Processes frames and parts of them. Returns the bytes at the end that are too few for a header or
+// for a chunk.
 [[gnu::always_inline]] inline std::span<const std::byte>
 FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
     while (!bytes.empty()) {
@@ -249,10 +251,11 @@ FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
     return bytes;
 }
 
-// Returns how many BYTES of the payload it took; 0: they are too few, or the connection has ended.
+// Delivers BYTES of a payload to RECEIVER and returns how many were consumed. Returns 0 if they are
+// too few or the connection has ended.
 std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver& receiver) {
     if (receiving_ == Receiving::bye) {
-        broke("sent something behind its bye");
+        broke("sent data after its bye");
         return 0;
     }
     const std::size_t missing = header_.length - position_;
@@ -260,7 +263,7 @@ std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver&
     if (!place_.empty()) {
         std::copy_n(bytes.begin(), size, place_.begin());
     } else {
-        if (size < missing) { // up to the end of a word of the pool
+        if (size < missing) { // end the chunk at the end of a word in the pool
             const std::size_t beyond = (header_.offset + position_ + size) % word;
             if (size <= beyond)
                 return 0;
@@ -271,7 +274,8 @@ std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver&
     return advance(size, receiver) ? size : 0;
 }
 
-// SIZE more bytes of the payload have come.
+// Records that SIZE more bytes of the payload were delivered. Returns false if the frame is
+// complete and violates the protocol.
 bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     position_ += size;
     if (!place_.empty())
@@ -283,8 +287,9 @@ bool FrameConnection::advance(std::size_t size, Receiver& receiver) {
     return receiver.end(header_, why_) || broke(why_);
 }
 
-// Returns how many bytes have come from SOURCE, and says there where more may be: nobody may sleep
-// on what the stream has kept, and what was short has emptied the network.
+// Receives from SOURCE and returns the number of bytes. Sets SOURCE to where more bytes may be. The
+// network is empty if it did not fill the room. Bytes that the stream keeps must be consumed before
+// this thread sleeps, because the descriptor does not report them.
 [[gnu::always_inline]] inline std::size_t FrameConnection::receive(Receiver& receiver,
                                                                    Source& source) {
     if (kept_size_ > 0) [[unlikely]]
@@ -337,7 +342,7 @@ RPMEM_NO_CANARY std::size_t FrameConnection::poll(Receiver& receiver) {
     return source == Source::none ? bytes : receive_more(receiver, bytes, source);
 }
 
-// As poll(), when BYTES have come.
+// Continues poll() after BYTES were received.
 std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t bytes, Source source) {
     while (source != Source::none && !ended()) {
         if (bytes >= max_per_turn)
@@ -347,7 +352,7 @@ std::size_t FrameConnection::receive_more(Receiver& receiver, std::size_t bytes,
     return bytes;
 }
 
-// Returns false, for whoever found it.
+// Fails because the peer violated the protocol. Returns false, for the caller to return.
 bool FrameConnection::broke(std::string_view what) {
     fail_by(Fault::broke_protocol, EBADMSG, what);
     return false;
@@ -365,13 +370,13 @@ void FrameConnection::fail_by(Fault fault, int code, std::string_view what) {
         why = fmt::format(": {}", known.empty() ? strerror(code) : known);
     }
     failure_ = {fault, code,
-                fmt::format("{}: {}{}{} ({} of {} frames still to be sent)", name_,
+                fmt::format("{}: {}{}{} ({} of {} frames unsent)", name_,
                             fault == Fault::broke_protocol ? "the peer " : "", what, why, waiting_,
                             posted_)};
     enter(may_be_told(fault) ? Receiving::broken : Receiving::ended);
 }
 
-// The peer's earlier frames go first: poll() tells of this.
+// poll() reports the failure after it has delivered the frames that arrived before.
 void FrameConnection::send_failed(int code) {
     send_code_ = code;
     enter(Sending::failed);

@@ -17,18 +17,20 @@
 namespace rpmem::transport {
 namespace {
 
-// What epoll(7) says of a socket that listens: this and its number; of a stranger, its place.
+// The epoll data of a listening socket is this plus its index. That of an accepted connection is
+// its index.
 constexpr std::uint64_t listens = std::uint64_t{1} << 32;
 
-// Connections that are taken before others are looked after.
+// Maximum number of connections that are accepted before others are served.
 constexpr int max_at_once = 64;
 constexpr std::size_t max_arrivals = 64;
 
-// While there are no descriptors, nobody is accepted: their connections wait in the backlog.
+// How long nothing is accepted after descriptors or memory ran out. New connections wait in the
+// backlog.
 constexpr std::chrono::milliseconds pause_without_descriptors(100);
 
-// What a lane may have under way, see docs/transport.md. The buffer is what an honest initiator can
-// fill while the medium stalls; the kernel takes memory only for what has come.
+// The credits of a lane, see docs/transport.md. An initiator can fill the receive buffer while the
+// medium stalls. The kernel allocates memory only for bytes that have arrived.
 constexpr int receive_buffer = 4 << 20; // bytes
 constexpr std::uint32_t max_frames = 256;
 constexpr std::uint32_t payload_unit = 4096;
@@ -42,13 +44,13 @@ wire::LaneCredits credits_of(int socket) {
             .reads = static_cast<std::uint32_t>(wire::max_reads)};
 }
 
-// It is at the same place in both families.
+// The port has the same offset in sockaddr_in and sockaddr_in6.
 std::uint16_t port_of(const sockaddr_storage& name) {
     return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
 }
 
-// Without its zone: to look up the name of an interface takes a socket, which a confined daemon
-// cannot have.
+// Returns the address of the peer without its zone. Looking up the name of an interface needs a
+// socket, which a confined daemon cannot open.
 std::string name_of_peer(int socket) {
     sockaddr_storage peer{};
     socklen_t size = sizeof(peer);
@@ -94,7 +96,7 @@ Result<> Listener::open(const ListenOptions& options) {
     return {};
 }
 
-// On the first free port of the range.
+// Listens on the first free port of PORTS.
 Result<> Listener::bind(const std::string& address, PortRange ports) {
     int code = EADDRINUSE;
     for (unsigned port = ports.first; port <= ports.last && code == EADDRINUSE; ++port) {
@@ -103,9 +105,9 @@ Result<> Listener::bind(const std::string& address, PortRange ports) {
                                 look_up_number(address, std::to_string(port), AI_PASSIVE)));
         UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (!socket)
-            return fail_errno(ErrorClass::resource_limit, errno, "no socket to listen at {}",
-                              address);
-        // Lanes of a session that has just ended keep nobody from a port of a small range.
+            return fail_errno(ErrorClass::resource_limit, errno,
+                              "cannot make a socket to listen at {}", address);
+        // Connections of a session that has just ended may still use a port of a small range.
         const int on = 1;
         static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
         sockaddr_storage name{};
@@ -150,7 +152,8 @@ ssize_t Listener::UnprovenConnection::receive(std::span<std::byte> place) {
     return got < 0 ? -errno : got;
 }
 
-// False: it does not take what fits the buffer of a new socket.
+// Returns false if BYTES cannot be sent at once, although they fit into the send buffer of a new
+// socket.
 bool Listener::UnprovenConnection::send(ByteView bytes) {
     if (!tls)
         return send_all(socket.get(), bytes);
@@ -174,7 +177,7 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
         const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
         if (what >= listens)
             accept_from(sockets_[what - listens].get(), session, owner, now);
-        else if (strangers_[what].state != State::free) // not ended meanwhile
+        else if (strangers_[what].state != State::free) // it may have ended since epoll_wait(2)
             advance(what, owner, now);
     }
 }
@@ -189,7 +192,7 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
                 return;
             continue;
         }
-        // There is one place more than slots.
+        // A place is always free, because there is one more than there are slots.
         const auto place = std::ranges::find(strangers_, State::free, &UnprovenConnection::state);
         const auto id = static_cast<UnprovenSlots::Id>(place - strangers_.begin());
         if (const auto evicted = slots_.arrived(id, now))
@@ -204,11 +207,11 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
             end(*place, {});
             continue;
         }
-        advance(id, owner, now); // what an honest one says is there already
+        advance(id, owner, now); // the first message of a genuine lane has arrived already
     }
 }
 
-// Moves bytes between the proof and the connection.
+// Passes received bytes to the handshake, and sends its response.
 void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
     UnprovenConnection& stranger = strangers_[id];
     ProofStep step{.state = ProofState::known};
@@ -223,7 +226,8 @@ void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
         const ByteView came = ByteView(bytes).first(got > 0 ? static_cast<std::size_t>(got) : 0);
         step = stranger.proof->advance(came);
         const ByteView behind = came.subspan(step.taken);
-        // An initiator waits for each answer: whoever says more is none. TLS begins at once.
+        // An initiator waits for each response, so more bytes are invalid. Only TLS follows the
+        // first message at once.
         goes_on = got > 0 && (behind.empty() || (tls_ && step.state == ProofState::known));
         if (goes_on && step.state == ProofState::known)
             step = admit(id, behind, now);
@@ -238,7 +242,7 @@ void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
     end(stranger, step.state == ProofState::refused ? step : ProofStep{});
 }
 
-// Its first message was right; what has come behind it is TLS's.
+// Finds a slot for a connection whose first message was valid. BEHIND_FIRST are bytes of TLS.
 ProofStep Listener::admit(UnprovenSlots::Id id, ByteView behind_first, Time now) {
     UnprovenConnection& stranger = strangers_[id];
     const auto admission = slots_.recognised(id, now);
@@ -260,7 +264,8 @@ ProofStep Listener::admit(UnprovenSlots::Id id, ByteView behind_first, Time now)
     return exchange_hello(stranger);
 }
 
-// Nothing to send: the handshake goes on. Refused, without words: it has failed.
+// Continues the TLS handshake. While it lasts, the result is `known` with nothing to send. If it
+// has failed, the result is `refused` with nothing to send.
 ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
     switch (stranger.tls->advance()) {
     case TlsStep::wants_read:
@@ -268,7 +273,7 @@ ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
     case TlsStep::done:
         stranger.enter(State::third);
         return stranger.proof->accept(random_, stranger.tls->exporter());
-    case TlsStep::wants_write: // what it sends fits the buffer of a new socket
+    case TlsStep::wants_write: // a failure, because it fits into the buffer of a new socket
     case TlsStep::failed:
         break;
     }
@@ -281,7 +286,7 @@ void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
         return end(stranger, stranger.proof->refuse(refused->why, refused->number));
     const int socket = stranger.fd();
     const wire::LaneCredits credits = credits_of(socket);
-    // Its owner finds out like that of any other lane that has gone, and the initiator tries again.
+    // If this fails, the owner sees the lane end like any other, and the initiator retries.
     if (!stranger.send(wire::encode_welcome(credits)))
         static_cast<void>(::shutdown(socket, SHUT_WR));
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr));
@@ -294,7 +299,7 @@ void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
     owner.take(identity, std::move(stream), std::move(name), credits);
 }
 
-// With LAST_WORDS, or, if there are none, by a reset.
+// Closes the connection after LAST_WORDS, or resets it if there are none.
 void Listener::end(UnprovenConnection& stranger, const ProofStep& last_words) {
     ++ended_;
     if (!last_words.send.empty())

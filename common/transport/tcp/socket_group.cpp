@@ -12,7 +12,7 @@
 namespace rpmem::transport {
 namespace {
 
-// So long it may take until somebody who raises WAKE is heard by one who looks at connections.
+// Maximum time until a spinning wait() notices WAKE.
 constexpr std::chrono::milliseconds max_deafness(1);
 
 constexpr std::size_t max_ready = 64;
@@ -21,7 +21,7 @@ constexpr std::size_t max_ready = 64;
 
 Result<> SocketGroup::add(Connection& connection) {
     if (!buffer_)
-        buffer_.reset(new std::byte[buffer_size_]); // not touched: unused pages cost nothing
+        buffer_.reset(new std::byte[buffer_size_]); // uninitialised: untouched pages use no memory
     connection.receive_in({buffer_.get(), buffer_size_});
     members_.push_back({&connection, false});
     ready_.reserve(members_.size());
@@ -93,7 +93,7 @@ WaitResult SocketGroup::wait(std::chrono::milliseconds limit, int wake) {
 WaitResult SocketGroup::look_or_sleep(int milliseconds, int wake) {
     const WaitResult waited =
         is_few() ? poll_few(milliseconds, wake) : ask_epoll(milliseconds, wake);
-    // One who only looked goes on until the time is over.
+    // A check that did not sleep is no timeout. The caller continues to spin.
     return waited == WaitResult::timed_out && milliseconds == 0 ? WaitResult::look : waited;
 }
 
@@ -112,7 +112,7 @@ WaitResult SocketGroup::poll_few(int milliseconds, int wake) {
     if (found > 0 && fds[count].revents != 0)
         return WaitResult::woken;
     mark_all_ready();
-    return WaitResult::look; // a signal, too: it costs one look
+    return WaitResult::look; // also after a signal, which costs one poll() of each connection
 }
 
 WaitResult SocketGroup::ask_epoll(int milliseconds, int wake) {

@@ -18,19 +18,18 @@ namespace {
 
 template <typename T>
 void set_option(int socket, int level, int name, T value) {
-    // A socket without these options is slower, or sees a lost peer later.
+    // Without an option the socket is slower, or detects a lost peer later. That is no error.
     static_cast<void>(::setsockopt(socket, level, name, &value, sizeof(value)));
 }
 
-// What a call of the kernel says. One that a signal interrupted has nothing now: the caller looks
-// again.
+// Converts the result of a system call. EINTR becomes -EAGAIN, and the caller tries again.
 ssize_t outcome(ssize_t moved) {
     if (moved >= 0) [[likely]]
         return moved;
     return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
 }
 
-// Returns how many bytes PIECES have together; 0: too many for PLACE.
+// Copies PIECES to PLACE and returns their size, or returns 0 if they do not fit.
 std::size_t copy_pieces(std::span<const iovec> pieces, std::span<std::byte> place) {
     std::size_t size = 0;
     for (const iovec& piece : pieces) {
@@ -52,7 +51,7 @@ ssize_t SocketStream::send(std::span<const iovec> pieces, bool more) {
 }
 
 ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) const {
-    // To look at several pieces costs the kernel more than to copy a few bytes here.
+    // The kernel takes longer to process several pieces than this end takes to copy a few bytes.
     std::array<std::byte, 256> joined;
     if (const std::size_t size = copy_pieces(pieces, joined); size > 0)
         return outcome(::send(fd(), joined.data(), size, flags));
@@ -65,7 +64,7 @@ ssize_t SocketStream::send_pieces(std::span<const iovec> pieces, int flags) cons
 }
 
 RPMEM_NO_CANARY ssize_t SocketStream::receive(std::span<const iovec> places) {
-    if (places.size() == 1) [[likely]] // which costs the kernel less
+    if (places.size() == 1) [[likely]] // recv(2) is cheaper than recvmsg(2)
         return outcome(::recv(fd(), places[0].iov_base, places[0].iov_len, MSG_DONTWAIT));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(places.data());
@@ -82,8 +81,9 @@ void SocketStream::reset() {
 
 void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(peer_timeout).count();
-    // Keepalive notices a peer that is gone while nothing is under way: first asked after half of
-    // the time, then each sixth of it.
+    // Keepalive detects a lost peer while nothing is in transit. The first probe is sent after half
+    // of the timeout. Two more follow after a sixth of it each, and the connection ends after
+    // another sixth.
     const int idle = static_cast<int>(std::max<long long>(seconds / 2, 1));
     const int interval = static_cast<int>(std::max<long long>(seconds / 6, 1));
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -96,16 +96,16 @@ void prepare_lane_socket(int socket, std::chrono::milliseconds peer_timeout) {
 }
 
 std::uint32_t credit_bytes(int socket, int bytes) {
-    // SO_RCVLOWAT grows the buffer to twice its value, up to the third number of tcp_rmem;
-    // SO_RCVBUF would stop at rmem_max, which is smaller. The mark itself goes again.
+    // SO_RCVLOWAT enlarges the buffer to twice its value, up to the third number of tcp_rmem.
+    // SO_RCVBUF is limited to rmem_max, which is smaller. The second call resets the mark itself.
     set_option(socket, SOL_SOCKET, SO_RCVLOWAT, bytes * 2);
     set_option(socket, SOL_SOCKET, SO_RCVLOWAT, 1);
     int buffer = 0;
     socklen_t size = sizeof(buffer);
     if (::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, &size) != 0 || buffer <= 0)
         buffer = 0;
-    // A quarter: half of a buffer is the kernel's own, and segments that are partly filled are
-    // charged as full ones.
+    // A quarter of the buffer: the kernel uses half of it for itself, and charges partly filled
+    // segments like full ones.
     return std::max(wire::min_credit_bytes, static_cast<std::uint32_t>(buffer) / 4);
 }
 

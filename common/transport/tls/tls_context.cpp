@@ -16,12 +16,13 @@ constexpr std::string_view psk_identity = "rpmem 1";
 constexpr char suite_name[] = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char suite_number[] = {0x13, 0x01};
 constexpr char groups[] = "X25519:P-256";
-constexpr int security_level = 2;         // 112 bits, which both groups and the suite have
-constexpr long max_certificate_bytes = 1; // nobody sends one
+constexpr int security_level = 2;         // at least 112 bits; the groups and the suite have 128
+constexpr long max_certificate_bytes = 1; // no peer sends a certificate
 
 using PskSession = std::unique_ptr<SSL_SESSION, FreedBy<&::SSL_SESSION_free>>;
 
-// OpenSSL wants a PSK in the form of a session that is resumed, and overwrites the key in it.
+// OpenSSL expects a PSK in the form of a session that is resumed. It wipes the key when it frees
+// the session.
 PskSession psk_session(SSL* ssl) {
     const auto* const psk =
         static_cast<const Secret*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(ssl)));
@@ -48,7 +49,7 @@ int use_psk(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t
 }
 
 int find_psk(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESSION** session) {
-    *session = nullptr; // then TLS goes on without a PSK, and fails because there is no certificate
+    *session = nullptr; // TLS then continues without a PSK, and fails for lack of a certificate
     if (std::string_view(reinterpret_cast<const char*>(identity), size) != psk_identity)
         return 1;
     PskSession made = psk_session(ssl);
@@ -58,17 +59,17 @@ int find_psk(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESS
     return 1;
 }
 
-// No certificate of a target replaces the PSK.
+// Rejects every certificate of a target, because it would replace the PSK.
 int refuse_certificate(int, X509_STORE_CTX*) { return 0; }
 
-// Settings of openssl.cnf(5) for all programs may be in force already: all are set here.
+// Sets every property, because openssl.cnf(5) may have changed the defaults for all programs.
 bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     ::SSL_CTX_clear_options(context, ::SSL_CTX_get_options(context));
     ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
     ::SSL_CTX_set_security_level(context, security_level);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_max_cert_list(context, max_certificate_bytes);
-    SSL_CTX_set_app_data(context, const_cast<Secret*>(&psk)); // is only read
+    SSL_CTX_set_app_data(context, const_cast<Secret*>(&psk)); // only read
     bool well = SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
                 SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
                 ::SSL_CTX_set_ciphersuites(context, suite_name) == 1 &&
@@ -88,7 +89,7 @@ bool set_up(SSL_CTX* context, TlsRole role, const Secret& psk) {
     return well;
 }
 
-// The alert of a target whose PSK is another, or that has found none.
+// Returns whether a target sends ALERT if it has another PSK, or found none.
 bool is_about_psk(unsigned char alert) {
     return alert == SSL_AD_ILLEGAL_PARAMETER || alert == SSL_AD_HANDSHAKE_FAILURE ||
            alert == SSL_AD_DECRYPT_ERROR || alert == SSL_AD_UNKNOWN_PSK_IDENTITY;
@@ -101,7 +102,7 @@ void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(co
 Result<TlsContext> TlsContext::make(TlsRole role, const Secret& psk) {
     const ErrorQueue queue;
     OSSL_LIB_CTX* const library = library_context();
-    // Without a library context of our own it would be the application's.
+    // A null library context would select the default one, which belongs to the application.
     TlsContext made(role, library
                               ? ::SSL_CTX_new_ex(library, nullptr,
                                                  role == TlsRole::initiator ? ::TLS_client_method()

@@ -13,16 +13,17 @@
 namespace rpmem::transport {
 namespace {
 
-// Of TLS itself: an honest handshake has three, and a KeyUpdate comes once in millions of records.
+// Maximum number of messages of TLS itself that may arrive without data between them. A handshake
+// has about three, and a KeyUpdate follows after millions of records.
 constexpr unsigned max_messages = 32;
 
-// An honest handshake has less than 1 KiB.
+// A regular handshake has less than 1 KiB.
 constexpr std::size_t max_handshake_bytes = std::size_t{16} * 1024;
 
-// Large enough that a call of the socket is worth while. OpenSSL touches no page before it is used.
+// Large enough to make a system call worth while. OpenSSL touches no page of it before its use.
 constexpr std::size_t received_size = std::size_t{128} * 1024;
 constexpr std::size_t full_record = max_plain_bytes + record_overhead;
-// With a KeyUpdate before each record, and alerts behind.
+// Room for a KeyUpdate before each record, and for an alert after them.
 constexpr std::size_t beside_records = 256;
 constexpr std::size_t unsent_size = 4 * full_record + beside_records;
 
@@ -37,7 +38,7 @@ std::size_t size_of(std::span<const iovec> pieces) {
 
 } // namespace
 
-// The place for received bytes.
+// The places for decrypted bytes, which the caller of receive() provides.
 class TlsStream::Places {
 public:
     explicit Places(std::span<const iovec> places) : places_(places) { skip_full(); }
@@ -62,8 +63,8 @@ private:
         }
     }
     std::span<const iovec> places_;
-    std::size_t filled_ = 0; // of the first
-    std::size_t moved_ = 0;
+    std::size_t filled_ = 0; // bytes in the first place
+    std::size_t moved_ = 0;  // bytes in all places
 };
 
 void TlsStream::Free::operator()(ssl_st* ssl) const { ::SSL_free(ssl); }
@@ -87,7 +88,7 @@ bool TlsStream::set_up(const TlsContext& context) {
     BIO* outside = nullptr;
     if (!ssl_ || ::BIO_new_bio_pair(&inside, unsent_size, &outside, received_size) != 1)
         return false;
-    ::SSL_set_bio(ssl_.get(), inside, inside); // takes it
+    ::SSL_set_bio(ssl_.get(), inside, inside); // takes ownership
     network_.reset(outside);
     handshake_bytes_ = max_handshake_bytes;
     ::SSL_set_msg_callback(ssl_.get(), heard);
@@ -107,13 +108,14 @@ void TlsStream::heard(int is_ours, int, int type, const void* bytes, std::size_t
         return;
     if (type == SSL3_RT_ALERT && size == 2)
         self.alert_ = static_cast<const unsigned char*>(bytes)[1];
-    if (++self.messages_ > max_messages) // OpenSSL would go on with what has come
+    if (++self.messages_ > max_messages) // keeps OpenSSL from processing the received rest
         static_cast<void>(BIO_reset(self.network_.get()));
 }
 
 void TlsStream::enter(State next) { state_ = next; }
 
-// The place for received bytes. OpenSSL gets no more of a handshake than it may have.
+// Returns the room for received bytes. During the handshake it is limited to what a handshake may
+// have.
 std::span<std::byte> TlsStream::room() const {
     char* place = nullptr;
     const int size = std::max(::BIO_nwrite0(network_.get(), &place), 0);
@@ -134,7 +136,7 @@ ByteView TlsStream::unsent() const {
     return {reinterpret_cast<const std::byte*>(place), static_cast<std::size_t>(size)};
 }
 
-// A call of OpenSSL with this RESULT did not fail, but goes on when more has come.
+// Returns whether a call of OpenSSL with this RESULT only needs more input.
 bool TlsStream::is_dry(int result) const {
     return messages_ <= max_messages &&
            ::SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ &&
@@ -178,7 +180,7 @@ TlsStep TlsStream::shake_hands(bool receives) {
     return TlsStep::failed;
 }
 
-// A PSK is what all of this is for: nothing may stand in its place, whatever OpenSSL negotiates.
+// Fails unless the handshake used the PSK, because only the PSK authenticates the peer.
 void TlsStream::check_handshake() {
     SSL* const ssl = ssl_.get();
     const SSL_CIPHER* const suite = ::SSL_get_current_cipher(ssl);
@@ -196,7 +198,8 @@ void TlsStream::check_handshake() {
     enter(State::open);
 }
 
-// Returns how many bytes have come; 0: nothing comes now, or it is the end.
+// Receives encrypted bytes and returns their number. Returns 0 if there are none now, or at the
+// end.
 std::size_t TlsStream::refill() {
     const std::span<std::byte> where = room();
     const iovec place{where.data(), where.size()};
@@ -214,8 +217,8 @@ std::size_t TlsStream::refill() {
 ssize_t TlsStream::receive(std::span<const iovec> where) {
     flush(false);
     Places places(where);
-    // What a peer sends in tiny records takes as much time as a record each, and must not keep
-    // others waiting.
+    // Bounds the work of one call. A tiny record takes as much time as a full one, and other
+    // connections must not wait for a peer that sends many of them.
     std::size_t allowed = 2 * size_of(where) + received_size;
     while (true) {
         decrypt(places);
@@ -226,7 +229,7 @@ ssize_t TlsStream::receive(std::span<const iovec> where) {
         if (got == 0)
             break;
         allowed -= std::min(allowed, got);
-        if (got < wanted) { // which has emptied the network
+        if (got < wanted) { // the network is empty
             decrypt(places);
             break;
         }
@@ -251,9 +254,9 @@ bool TlsStream::has_something() const {
     return ::BIO_ctrl_wpending(network_.get()) > 0 || ::SSL_pending(ssl_.get()) > 0;
 }
 
-// As much as has come and as there is place for.
+// Decrypts the received bytes until PLACES are full.
 void TlsStream::decrypt(Places& places) {
-    if (!has_something()) // who looks again and again must not pay for a call in vain each time
+    if (!has_something()) // saves a spinning thread the cost of a useless call
         return;
     const ErrorQueue queue;
     while (!places.full() && !ended_ && has_something()) {
@@ -280,7 +283,7 @@ ssize_t TlsStream::send(std::span<const iovec> pieces, bool more) {
         return -send_code_;
     if (pending())
         return -EAGAIN;
-    // Several records go by one call of the network.
+    // Encrypts several records, to send them with one call.
     const std::size_t wanted = size_of(pieces);
     std::size_t size = 0;
     const auto has_room = [this] {
@@ -299,8 +302,8 @@ ssize_t TlsStream::send(std::span<const iovec> pieces, bool more) {
     return static_cast<ssize_t>(size);
 }
 
-// What a record takes of PIECES, from POSITION on. A copy: other threads may write to them, and
-// OpenSSL does not promise to read them only once.
+// Copies the next record from PIECES, beginning at POSITION. A copy is needed because other threads
+// may write to PIECES, and OpenSSL does not promise to read each byte only once.
 std::size_t TlsStream::copy_pieces(std::span<const iovec> pieces, std::size_t position) {
     std::size_t size = 0;
     for (const iovec& piece : pieces) {
@@ -322,8 +325,8 @@ bool TlsStream::encrypt(std::size_t size) {
         records_ = 0;
     }
     std::size_t taken = 0;
-    // It can only fail because what was received has failed, or because the peer has sent a part
-    // of a KeyUpdate, which nobody does.
+    // This fails only after receiving has failed, or if the peer has sent a part of a KeyUpdate,
+    // which no implementation does.
     if (::SSL_write_ex(ssl_.get(), plain_.data(), size, &taken) != 1) {
         if (!ended_)
             fail_tls();
@@ -333,7 +336,7 @@ bool TlsStream::encrypt(std::size_t size) {
     return taken == size;
 }
 
-// Hands the network what it takes.
+// Sends encrypted bytes until the lower stream accepts no more.
 void TlsStream::flush(bool more) {
     for (ByteView bytes = unsent(); !bytes.empty(); bytes = unsent()) {
         const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -342,7 +345,7 @@ void TlsStream::flush(bool more) {
             return;
         if (sent < 0) {
             send_code_ = static_cast<int>(-sent);
-            static_cast<void>(BIO_reset(::SSL_get_wbio(ssl_.get()))); // forgets what is unsent
+            static_cast<void>(BIO_reset(::SSL_get_wbio(ssl_.get()))); // drops the unsent bytes
             break;
         }
         char* place = nullptr;
@@ -358,7 +361,7 @@ void TlsStream::finish() {
     flush(false);
 }
 
-// All that was sent has gone. The peer reads close_notify, then the end.
+// Sends close_notify after all data, and then finishes the lower stream.
 void TlsStream::go_on_ending() {
     if (state_ == State::said_end) {
         enter(State::finished);

@@ -217,7 +217,7 @@ TEST(Refusal, EachHasItsOwnText) {
         texts.insert(describe({.why = Refusal{why}, .number = 0, .by_peer = true}));
     EXPECT_EQ(texts.size(), 12U);
     EXPECT_EQ(describe({.why = Refusal::no_such_lane, .number = 8, .by_peer = true}),
-              "the target refuses the lane: the session has 8 lanes, and none of this number");
+              "the target refuses the lane: the session has 8 lanes, and none with this number");
     EXPECT_TRUE(
         test::contains(describe({.why = Refusal::no_resources, .number = ENFILE, .by_peer = true}),
                        "Too many open files in system"));

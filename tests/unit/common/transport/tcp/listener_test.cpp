@@ -182,7 +182,7 @@ TEST_F(ListenerTest, NobodyListens) {
     stop();
     listener.reset();
     EXPECT_TRUE(failed(connect_lane(session, gone, random), ECONNREFUSED,
-                       "nobody listens there, or a firewall rejects the port"));
+                       "nothing listens there, or a firewall rejects the port"));
 }
 
 // A firewall that drops the packets of a lane looks like this: nobody answers. Either time-out may

@@ -145,7 +145,7 @@ TEST_F(TlsFramesTest, FalsifiedBytesAreDamage) {
     const ConnectionFailure& failure = target->connection.failure();
     EXPECT_EQ(failure.fault, Fault::damaged) << "another connection may do";
     EXPECT_EQ(failure.code, EPROTO);
-    EXPECT_TRUE(test::contains(failure.text, "received what does not fit the stream: "));
+    EXPECT_TRUE(test::contains(failure.text, "received invalid data: "));
     EXPECT_EQ(target->connection.post({.type = FrameType::error}, {}, More::none),
               PostResult::ended);
 }
