@@ -22,7 +22,8 @@ Result<PartLayout> lay_out_parts(HeaderLayout headers, std::span<const std::uint
         const auto skipped = index > 0 && has_header(headers, index) ? layout_page : 0;
         const auto length = sizes[index] / layout_page * layout_page - skipped;
         if (length > largest - layout.size)
-            return invalid("the parts of the pool set have more than {} bytes together", largest);
+            return invalid("the pool set is too large: its parts have more than {} bytes together",
+                           largest);
         layout.parts.push_back({skipped, layout.size, length});
         layout.size += length;
     }

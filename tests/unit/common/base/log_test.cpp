@@ -61,7 +61,7 @@ TEST_F(LogFile, NoDirectoryIsMadeAndNoLinkFollowed) {
 TEST_F(LogFile, IsNoFifoAndNoDirectory) {
     ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
     const UniqueFd reader(::open(file_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    EXPECT_TRUE(test::failed(Log::to_file(file_, LogLevel::error), EINVAL, "no regular file"));
+    EXPECT_TRUE(test::failed(Log::to_file(file_, LogLevel::error), EINVAL, "not a regular file"));
     EXPECT_FALSE(Log::to_file(directory_, LogLevel::error));
     EXPECT_TRUE(test::succeeded(Log::to_file("/dev/null", LogLevel::error)));
 }

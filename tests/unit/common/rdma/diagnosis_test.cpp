@@ -201,7 +201,8 @@ TEST(LocalEndTest, OfThisMachine) {
     EXPECT_EQ(local_end_at("127.0.0.1").interface, "lo");
     EXPECT_EQ(address_like("lo", "127.0.0.2"), "127.0.0.1");
     EXPECT_EQ(address_like("lo", "not an address"), "");
-    EXPECT_TRUE(test::contains(local_end_at("192.0.2.77").problem, "no address of this machine"));
+    EXPECT_TRUE(
+        test::contains(local_end_at("192.0.2.77").problem, "not an address of this machine"));
     EXPECT_NE(local_end_at("name").problem, "");
 }
 

@@ -114,7 +114,7 @@ TEST(HostileDaemon, AbsurdResponses) {
     const auto general = PersistMethod::general_purpose;
     const char* const blame = "broke the protocol";
     for (const Saying& saying : std::vector<Saying>{
-             {"status", changed(0, 4, 77), EREMOTEIO, "not known"},
+             {"status", changed(0, 4, 77), EREMOTEIO, "unknown status"},
              {"type", changed(4, 4, 2), EBADMSG, blame},
              {"size 0", changed(8, 8, 0), EBADMSG, blame},
              {"size less", changed(8, 8, 147), EBADMSG, blame},
