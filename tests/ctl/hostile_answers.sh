@@ -54,7 +54,7 @@ digests() { # SIZE LENGTH CHUNK
 huge_chunk() {
     digests 8192 8192 $((1 << 62))
     refused verify "$dir/image" "$target" p.set
-    says 'chunks larger than'
+    says 'chunks are larger than'
     digests $((1 << 62)) 8192 $((1 << 62))
     refused verify "$dir/image" "$target" p.set
     digests 8192 8192 $((1 << 21))

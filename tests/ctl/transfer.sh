@@ -191,7 +191,7 @@ refused() {
         run 1 $verb "$dir/missing" "$target" p.set --json
         has '/error/name="ENOENT"'
         run 1 $verb "$dir" "$target" p.set
-        says 'no regular file'
+        says 'not a regular file'
         : >"$dir/empty"
         run 1 $verb "$dir/empty" "$target" p.set
         says 'is empty'
@@ -202,7 +202,7 @@ refused() {
     run 1 pull "$target" p.set "$dir"
     run 1 pull "$target" p.set "$dir/missing/file"
     run 1 pull "$target" p.set /dev/null
-    says 'no regular file'
+    says 'not a regular file'
 }
 
 # The target's digests are not trusted.

@@ -14,17 +14,17 @@
 #include <mutex>
 #include <thread>
 
-// Built for this processor by the compiler; without the library.
+// The header contains the whole algorithm, so that the library is not needed at run time.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace rpmem::compare {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr std::size_t piece = std::size_t{1} << 20; // bytes that are hashed at once
 constexpr std::uint64_t max_chunks = 65536;
-// A target chooses 16384 chunks, of 1 MiB or more. A hostile one that could choose larger chunks,
-// or a pool that no process could map, would have this program hash zeros for years.
+// rpmemd chooses up to 16384 chunks of at least 1 MiB. A hostile target must not make this program
+// hash zeros for years, with larger chunks or with a pool that no process could map.
 constexpr std::uint64_t min_chunks = 1024;
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_pool_size = std::uint64_t{1} << 47;
@@ -83,9 +83,10 @@ Result<> check(const PoolDigests& read) {
         std::ranges::all_of(read.digests,
                             [](const auto& each) { return each.size() == digest_digits; });
     if (!consistent)
-        return fail(ErrorClass::link_lost, EPROTO,
-                    "the target's digests are malformed, or of chunks larger than 1/{} of the pool",
-                    min_chunks);
+        return fail(
+            ErrorClass::link_lost, EPROTO,
+            "the target's digests are malformed, or their chunks are larger than 1/{} of the pool",
+            min_chunks);
     return {};
 }
 

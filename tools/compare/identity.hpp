@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tells one pool from another: the signature and the UUID of its pool set, which the headers
-// of the pool and of all its replicas share. Pure.
+// The identity of a pool: its signature and the UUID of its pool set, which the headers of the pool
+// and of all its replicas share. No input or output.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,26 @@ inline constexpr std::uint64_t page = 4096;
 inline constexpr std::uint64_t header_length = page; // the first bytes of a pool with headers
 
 struct Identity {
-    std::string signature;    // without NULs at its end
-    std::string poolset_uuid; // in hexadecimal digits
+    std::string signature;    // up to its first NUL
+    std::string poolset_uuid; // 32 hexadecimal digits
     bool operator==(const Identity&) const = default;
 };
 
-// The identity in the first page of a pool. Empty if the page is not a pool header: its signature
-// is no text, or it has no UUID.
+// Returns the identity in the first page of a pool. Returns nothing if the page is not a pool
+// header: its signature is empty or not printable, or its UUID is zero.
 [[nodiscard]] std::optional<Identity> identity_in(std::span<const std::byte> first_page);
 
-// The local file, or the pool on the target.
+// One side of a comparison: the local file, or the pool on the target.
 struct Side {
     std::string name;
     std::uint64_t size = 0;
-    bool has_header = false;            // the pool begins with a header, as far as is known
-    std::optional<Identity> identity{}; // of a pool without a header: none
+    bool has_header = false;            // a local pool has a valid header, a remote one should
+    std::optional<Identity> identity{}; // nothing without a valid header
 };
 
-// Why LOCAL is not an image of REMOTE, one text for each reason; none if it may be one. NEEDED: the
-// bytes of the local pool that its program can use; more of the remote pool is used by nobody.
+// Returns the reasons why LOCAL is not an image of REMOTE, or none if it may be one. NEEDED is the
+// number of bytes that the program of the local pool can use, or 0 if it is unknown. LOCAL may be
+// shorter than REMOTE if it has at least these bytes.
 [[nodiscard]] std::vector<std::string> mismatches(const Side& local, const Side& remote,
                                                   std::uint64_t needed);
 

@@ -14,13 +14,13 @@
 namespace rpmem::compare {
 namespace {
 
-// The text of a pool set file; nothing if PATH is another file, or cannot be read.
+// Returns the text of a pool set file. Returns nothing if PATH is another file or cannot be read.
 std::optional<std::string> pool_set_text(const std::string& path) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return std::nullopt;
-    constexpr std::size_t first_line = 13; // PMEMPOOLSET and the end of a line
+    constexpr std::size_t first_line = 13; // bytes of PMEMPOOLSET and CR LF
     std::string text(first_line, '\0');
     if (read_file(fd.get(), text) != 0 || !begins_as_pool_set(text))
         return std::nullopt;
@@ -55,8 +55,8 @@ Result<std::optional<LocalPool>> LocalPool::open_pool_set(const std::string& pat
         struct stat status {};
         if (::stat(part.path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
             return invalid(
-                "part {} of {} is not a regular file: a directory or a Device DAX cannot "
-                "be compared from here",
+                "part {} of {} is not a regular file; a directory or a Device DAX cannot "
+                "be compared",
                 part.path.native(), path);
         RPMEM_ASSIGN(auto file, PoolFile::open(part.path, use));
         sizes.push_back(file.size());

@@ -16,11 +16,11 @@ namespace rpmem::compare {
 
 class LocalPool {
 public:
-    // PATH: a file that is an image of the pool, or a pool set file with its parts; sections that
-    // begin with REPLICA are ignored.
+    // PATH is an image of the pool, or a pool set file, whose parts are opened as well. REPLICA
+    // sections of the pool set file are ignored.
     [[nodiscard]] static Result<LocalPool> open(const std::string& path, PoolFile::Use use);
-    // As open() to write for a pool set file and its parts, which must exist; an image is created,
-    // and gets SIZE.
+    // Opens PATH for writing. A pool set file and its parts must exist, and keep their sizes. Any
+    // other file is an image. It is created if it does not exist, and gets SIZE bytes.
     [[nodiscard]] static Result<LocalPool> make(const std::string& path, std::uint64_t size);
 
     [[nodiscard]] std::uint64_t size() const { return layout_.size; }
@@ -31,12 +31,12 @@ public:
     [[nodiscard]] Result<> clear(Range range) const;
     [[nodiscard]] Result<> make_durable() const;
 
-    // As the first page says.
+    // Returns this side of a comparison, with the identity in the first page.
     [[nodiscard]] Result<Side> side() const;
     [[nodiscard]] PoolBytes bytes() const;
 
 private:
-    // Calls CALL(file, range of that file, offset in RANGE) for each part of RANGE.
+    // Calls CALL(file, range in that file, offset in RANGE) for each part that RANGE touches.
     [[nodiscard]] Result<>
     each_part(Range range,
               const std::function<Result<>(const PoolFile&, Range, std::uint64_t)>& call) const;
@@ -46,7 +46,7 @@ private:
 
     std::string name_;
     bool is_pool_set_ = false;
-    bool has_header_ = true; // it may have one
+    bool has_header_ = true; // the first page may be a header
     std::vector<PoolFile> files_;
     PartLayout layout_;
 };

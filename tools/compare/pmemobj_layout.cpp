@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view signature = "PMEMOBJ";
 constexpr std::uint32_t known_major = 6;
-// The descriptor follows the header: the name of the layout, then these places.
-constexpr std::uint64_t lanes_field = 5120; // their offset, their number, and the heap's offset
+// Offset of three fields in the pool descriptor: the offset of the lanes, their number, and the
+// offset of the heap.
+constexpr std::uint64_t lanes_field = 5120;
 // Addresses, function pointers and locks of the program that has the pool open.
 constexpr Range run_time{6656, 7232};
 
@@ -24,25 +25,25 @@ constexpr Range run_time{6656, 7232};
 constexpr std::uint64_t lane_length = 3072;
 constexpr std::array<std::uint64_t, 3> logs_of_lane{0, 256, 960};
 constexpr std::uint64_t next_in_log = 8;
-constexpr Range generation_in_log{24, 32}; // counted in memory only, in logs of the heap
+constexpr Range generation_in_log{24, 32}; // not replicated for logs in the heap
 constexpr std::uint64_t log_alignment = 64;
 constexpr std::uint64_t max_lanes = 65536;
-constexpr std::uint64_t max_logs = 65536; // of a lane; a damaged pool may have a circle
+constexpr std::uint64_t max_logs = 65536; // ends the walk through a cycle of logs
 
 constexpr std::string_view heap_signature = "MEMORY_HEAP_HDR";
 constexpr std::uint64_t heap_header_length = 1024;
 constexpr std::uint64_t chunk_length = 256 << 10;
-constexpr std::uint64_t max_zone_chunks = 65528; // of a zone
+constexpr std::uint64_t max_zone_chunks = 65528;
 constexpr std::uint32_t zone_magic = 0xC3F0A2D2;
 constexpr std::uint64_t zone_header_length = 64;
 constexpr std::uint64_t chunk_header_length = 8;
 constexpr std::uint64_t zone_prefix = zone_header_length + max_zone_chunks * chunk_header_length;
 constexpr std::uint64_t zone_length = zone_prefix + max_zone_chunks * chunk_length;
 constexpr std::uint16_t footer_type = 1;
-// In the first chunk of memory that is free, or was, the allocator keeps a record of it, with
-// pointers.
+// The allocator keeps a record with pointers in the first chunk of free memory. It stays there
+// after the memory is allocated.
 constexpr Range record_in_chunk{64, 96};
-constexpr std::uint64_t heap_state = 6704; // of the mapped pool: where a record's `heap` points
+constexpr std::uint64_t heap_state = 6704; // offset in the pool to which `heap` of a record points
 
 struct HeapHeader {
     std::array<char, 16> signature;
@@ -96,7 +97,7 @@ private:
     [[nodiscard]] Result<> read(std::uint64_t offset, Value& value) const {
         static_assert(std::is_trivially_copyable_v<Value>);
         if (offset > pool_.size || sizeof(Value) > pool_.size - offset)
-            return invalid("this pool of libpmemobj is damaged or was cut: {} bytes at offset {} "
+            return invalid("this pool of libpmemobj is damaged or truncated: {} bytes at offset {} "
                            "are beyond its {} bytes",
                            sizeof(Value), offset, pool_.size);
         return pool_.read(offset, std::as_writable_bytes(std::span(&value, 1)));
@@ -113,7 +114,7 @@ private:
             return false;
         RPMEM_TRY(read(sizeof(name), major));
         if (major != known_major)
-            return invalid("its layout of libpmemobj has version {}; only {} is known", major,
+            return invalid("its layout of libpmemobj has version {}; only {} is supported", major,
                            known_major);
         return true;
     }
@@ -126,7 +127,7 @@ private:
 
     [[nodiscard]] Result<> add_logs(std::uint64_t lanes, std::uint64_t count) {
         if (count > max_lanes)
-            return invalid("its {} lanes are more than the {} that are known", count, max_lanes);
+            return invalid("it has {} lanes; the maximum is {}", count, max_lanes);
         add({lanes, lanes + count * lane_length}, {});
         for (std::uint64_t lane = 0; lane < count; ++lane)
             for (const std::uint64_t log : logs_of_lane)
@@ -141,7 +142,9 @@ private:
             if (next == 0)
                 return {};
             if (steps == max_logs || next > pool_.size)
-                return invalid("the logs of its lanes are damaged");
+                return invalid("a log of its lanes is damaged: the next one is at {:#x}, after {} "
+                               "others",
+                               next, steps);
             log = (next + log_alignment - 1) / log_alignment * log_alignment;
             add({log, log + log_alignment}, generation_in_log);
         }
@@ -152,14 +155,14 @@ private:
         RPMEM_TRY(read(heap, header));
         if (std::string_view(header.signature.data(), heap_signature.size()) != heap_signature ||
             header.chunk_length != chunk_length || header.chunks_of_zone != max_zone_chunks)
-            return invalid("its heap is not the one that is known");
+            return invalid("its heap at offset {} has an unsupported header", heap);
         std::uint64_t zone = heap + heap_header_length;
         for (std::uint32_t number = 0; zone < pool_.size; ++number, zone += zone_length) {
             ZoneHeader zone_header{};
             if (sizeof(zone_header) > pool_.size - zone)
                 return {};
             RPMEM_TRY(read(zone, zone_header));
-            if (zone_header.magic != zone_magic) // no program has used it yet
+            if (zone_header.magic != zone_magic) // the zone was never used
                 return {};
             RPMEM_TRY(add_zone(zone, number, zone_header.chunks));
         }
@@ -168,13 +171,13 @@ private:
 
     [[nodiscard]] Result<> add_zone(std::uint64_t zone, std::uint32_t number, std::uint32_t count) {
         if (count == 0 || count > max_zone_chunks)
-            return invalid("zone {} of its heap has {} chunks; 1 to {} are known", number, count,
+            return invalid("zone {} of its heap has {} chunks; 1 to {} are possible", number, count,
                            max_zone_chunks);
         std::vector<ChunkHeader> headers(count);
         const std::uint64_t first = zone + zone_header_length;
         const Range chunks{zone + zone_prefix, zone + zone_prefix + count * chunk_length};
         found_.needed = std::max(found_.needed, chunks.end);
-        if (chunks.end > pool_.size) // the caller sees it from `needed`
+        if (chunks.end > pool_.size) // the caller compares `needed` with the size
             return {};
         RPMEM_TRY(pool_.read(first, std::as_writable_bytes(std::span(headers))));
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -186,7 +189,8 @@ private:
         return {};
     }
 
-    // Data of the program may lie at this place, too: a record names its own place.
+    // The same bytes may be data of the program. A record is recognised because it contains its own
+    // chunk and zone.
     [[nodiscard]] Result<> add_chunk(std::uint64_t chunk, std::uint32_t index, std::uint32_t zone) {
         constexpr std::uint64_t end_of_user_addresses = std::uint64_t{1} << 56;
         const auto is_address = [](std::uint64_t value) {

@@ -12,8 +12,8 @@
 namespace rpmem::compare {
 namespace {
 
-constexpr mode_t own_file = 0600;         // like the parts of a pool
-constexpr std::size_t hole_block = 65536; // bytes that are looked at for zeros together
+constexpr mode_t own_file = 0600;         // the mode of the parts of a pool
+constexpr std::size_t hole_block = 65536; // a block of only zeros becomes a hole
 
 Failure cannot(const char* what, const std::string& path) {
     return fail_errno(ErrorClass::caller_fault, errno, "cannot {} {}", what, path);
@@ -33,7 +33,7 @@ Result<PoolFile> PoolFile::open(const std::string& path, Use use) {
         return cannot("open", path);
     if (!S_ISREG(status.st_mode) || status.st_size == 0)
         return invalid("{} is {}; name a file that is an image of the pool, or its pool set file",
-                       path, S_ISREG(status.st_mode) ? "empty" : "no regular file");
+                       path, S_ISREG(status.st_mode) ? "empty" : "not a regular file");
     return PoolFile(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
 }
 
@@ -42,15 +42,15 @@ Result<PoolFile> PoolFile::make(const std::string& path, std::uint64_t size) {
         ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, own_file));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
-        return cannot("make", path);
+        return cannot("create", path);
     if (!S_ISREG(status.st_mode))
-        return invalid("{} is no regular file", path);
+        return invalid("{} is not a regular file", path);
     if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
         return cannot("set the size of", path);
     return PoolFile(std::move(fd), path, size);
 }
 
-// 0 if the file system does not tell.
+// Returns 0 if fstat(2) fails.
 std::uint64_t PoolFile::current_size() const {
     struct stat status {};
     return ::fstat(fd(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -58,7 +58,7 @@ std::uint64_t PoolFile::current_size() const {
 
 bool PoolFile::is_hole(Range range) const {
     const off_t data = ::lseek(fd(), static_cast<off_t>(range.begin), SEEK_DATA);
-    if (data < 0) // bytes beyond the end of the file are no hole
+    if (data < 0) // bytes beyond the end of the file are not a hole
         return errno == ENXIO && current_size() >= range.end;
     return static_cast<std::uint64_t>(data) >= range.end;
 }

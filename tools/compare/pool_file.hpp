@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One file of a pool on this machine. Holes stay holes.
+// A file of a pool on this machine: an image, or a part. Reading and writing keep it sparse.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,20 +17,24 @@ class PoolFile {
 public:
     enum class Use { read, write };
 
-    // A regular file. EINVAL if it is none, or empty.
+    // Fails with EINVAL if PATH is not a regular file, or is empty.
     [[nodiscard]] static Result<PoolFile> open(const std::string& path, Use use);
-    // Created if it does not exist; else it keeps its data, as far as SIZE goes.
+    // Opens PATH for writing and sets its size. Creates it if it does not exist; otherwise it keeps
+    // its data up to SIZE. Fails with EINVAL if PATH is not a regular file.
     [[nodiscard]] static Result<PoolFile> make(const std::string& path, std::uint64_t size);
 
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] const std::string& path() const { return path_; }
-    // There is no data in RANGE, only a hole, as far as the file system tells.
+    // Returns whether RANGE is a hole within the file. Returns false if the file system does not
+    // report holes.
     [[nodiscard]] bool is_hole(Range range) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer) const;
-    // Zeros become holes, or stay such.
+    // Writes DATA. Blocks of zeros become holes, or stay holes.
     [[nodiscard]] Result<> write(std::uint64_t offset, std::span<const std::byte> data) const;
+    // Makes RANGE a hole, or writes zeros if the file system has no holes.
     [[nodiscard]] Result<> clear(Range range) const;
-    // EINVAL if its size has changed since it was opened, so that it is no image of the pool.
+    // Fails with EINVAL if another process has changed the size since the file was opened, because
+    // the file is then no image of the pool.
     [[nodiscard]] Result<> make_durable() const;
 
 private:

@@ -14,7 +14,7 @@ Result<Preparation> prepare(const LocalPool& local, const Side& remote) {
     auto unreplicated = find_unreplicated(local.bytes());
     if (remote.has_header)
         preparation.not_compared.push_back(
-            fmt::format("the header, {} bytes, which each replica has of its own", header_length));
+            fmt::format("the header, {} bytes, which differs in each replica", header_length));
     std::uint64_t needed = 0;
     if (!unreplicated) {
         preparation.mismatches.push_back(fmt::format(
@@ -24,7 +24,7 @@ Result<Preparation> prepare(const LocalPool& local, const Side& remote) {
         preparation.excluded = std::move(unreplicated->ranges);
         if (!preparation.excluded.empty())
             preparation.not_compared.push_back(fmt::format(
-                "{}, {} bytes in {} places, which never is replicated", unreplicated->kind,
+                "{}, {} bytes in {} places, which is never replicated", unreplicated->kind,
                 bytes_of(preparation.excluded), preparation.excluded.size()));
     }
     if (side.size < remote.size)

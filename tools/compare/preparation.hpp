@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before a pool here and one on a target are compared: whether they are the same pool, and which
-// bytes can be compared.
+// Prepares the comparison of a local pool with one on a target: whether they are the same pool, and
+// which bytes can be compared.
 #pragma once
 
 #include "tools/compare/local_pool.hpp"
@@ -11,13 +11,13 @@
 namespace rpmem::compare {
 
 struct Preparation {
-    std::vector<std::string> mismatches{}; // why LOCAL is not an image of the pool; none: it is one
-    std::uint64_t length = 0;              // bytes from the beginning that both have
-    Ranges excluded{};                     // bytes that never are replicated
-    // What is not compared, one text for each kind.
-    std::vector<std::string> not_compared{};
+    std::vector<std::string> mismatches{};   // reasons why LOCAL is not an image of the pool
+    std::uint64_t length = 0;                // the smaller of both sizes
+    Ranges excluded{};                       // bytes that are never replicated
+    std::vector<std::string> not_compared{}; // descriptions of the bytes that are not compared
 };
 
+// Fails if LOCAL cannot be read. Mismatches are no failure.
 [[nodiscard]] Result<Preparation> prepare(const LocalPool& local, const Side& remote);
 
 } // namespace rpmem::compare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges of the bytes of a pool. Pure.
+// Ranges of bytes in a pool. No input or output.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
-// Ascending, without overlaps, and neighbours joined.
+// Ascending and disjoint, with adjacent ranges joined.
 using Ranges = std::vector<Range>;
 
+// Sorts RANGES and joins those that overlap or are adjacent. Drops empty ones.
 [[nodiscard]] Ranges joined(std::vector<Range> ranges);
 
 [[nodiscard]] std::uint64_t bytes_of(std::span<const Range> ranges);
 
-// RANGE without the bytes of EXCLUDED.
+// Returns RANGE without the bytes of EXCLUDED.
 [[nodiscard]] Ranges without(Range range, const Ranges& excluded);
 
 } // namespace rpmem::compare
