@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answers of the target's actions, for people. They are not trusted: the text leaves out
-// missing members.
+// Texts for display of the answers to the target's actions. The target may be hostile, so missing
+// members are left out and texts are made printable.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

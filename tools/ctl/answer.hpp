@@ -8,10 +8,11 @@
 
 namespace rpmem::ctl {
 
-// Levels of objects and lists. A report has 5; printing and copying recurse once for each level.
+// Maximum levels of objects and lists. A report has 5. Printing and copying recurse once per level.
 inline constexpr int max_answer_depth = 32;
 
-// Discarded (and so no object) if TEXT is not JSON, or is nested deeper than max_answer_depth.
+// Returns a discarded value, which is no object, if TEXT is not JSON or is nested deeper than
+// max_answer_depth.
 [[nodiscard]] nlohmann::json parse_answer(std::string_view text);
 
 } // namespace rpmem::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Letting the target's daemon do one of its actions (rpmemd(1)), and its answer.
+// Runs an action of rpmemd on the target, see rpmemd(1).
 #pragma once
 
 #include "librpmem/session/target.hpp"
@@ -13,24 +13,24 @@
 
 namespace rpmem::ctl {
 
-// How long a target may work at digests and new parts: a medium may be large and slow. Ssh tells if
-// it is gone.
+// Timeout of actions that read or write a whole pool, because a medium may be large and slow. ssh
+// detects a lost target earlier.
 inline constexpr std::chrono::hours work_timeout(24);
 
 struct ActionAnswer {
     nlohmann::json document; // an object; with "error" if the action failed
-    int status = 0;          // of rpmemctl
+    int status = 0;          // exit status of rpmemctl
 };
 
-// WORDS: the option of the action, and what follows. PATIENCE: beside what a login may take. INPUT:
-// the standard input of the action.
+// WORDS are the option of the action and its arguments. PATIENCE is the time for the action in
+// addition to the connect timeout. INPUT is the standard input of the action.
 [[nodiscard]] ActionAnswer ask_action(const initiator::Target& target,
                                       const std::vector<std::string>& words,
                                       const initiator::Settings& settings,
                                       std::chrono::milliseconds patience,
                                       const std::string& input = {});
 
-// As the target writes a failure. CODE: an errno value.
+// Returns a failure in the form in which the target reports one. CODE is an errno value.
 [[nodiscard]] ActionAnswer failed_answer(int code, const std::string& text);
 
 } // namespace rpmem::ctl

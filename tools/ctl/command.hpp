@@ -30,20 +30,20 @@ struct Command {
     };
 
     Verb verb = Verb::probe;
-    std::string target{}; // empty: this node only
+    std::string target{}; // probe: empty for this node only
     std::string pool_set{};
     std::string session{};
     std::string file{};
-    std::string whom{};     // status, watch: a process id or a file; empty: all
+    std::string whom{};     // status, watch: a process ID or a file; empty for all
     bool all = false;       // status, watch: the programs of other users, too
-    unsigned count = 0;     // watch: views; 0: without end
+    unsigned count = 0;     // watch: number of views; 0 for no limit
     std::string textfile{}; // export: the directory
-    unsigned interval = 0;  // export: seconds; 0: once
+    unsigned interval = 0;  // export: seconds between writes; 0 to write once
     bool json = false;
-    bool force = false;     // remove: ignore what is missing; transfers: another pool's file
-    bool keep_set = false;  // remove: leave the pool set file
-    bool repair = false;    // verify: move what differs
-    unsigned lanes = 4;     // push, pull, verify --repair
+    bool force = false;     // remove: ignore missing or faulty parts; transfers: ignore mismatches
+    bool keep_set = false;  // remove: keep the pool set file
+    bool repair = false;    // verify: copy differing chunks to the pool
+    unsigned lanes = 4;     // push, pull, verify: lanes, and threads that compare
     std::uint64_t size = 0; // create
     std::vector<std::string> parts{};
     bool no_headers = false;
@@ -54,8 +54,8 @@ struct Command {
 inline constexpr int status_done = 0;
 inline constexpr int status_failed = 1;
 inline constexpr int status_usage = 2;
-inline constexpr int status_unknown = 3; // the target's rpmemd is too old to be asked
-inline constexpr int status_differs = 4; // the pool is not what it should be
+inline constexpr int status_unknown = 3; // the target's rpmemd is too old for the request
+inline constexpr int status_differs = 4; // the pool is not sound, or not equal to the file
 inline constexpr int status_in_use = 5;
 
 } // namespace rpmem::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares a pool here with one on the target: asks for its identity, then for its digests.
+// Compares a local pool with one on the target: first the identities, then the digests.
 #pragma once
 
 #include "tools/compare/digests.hpp"
@@ -15,27 +15,29 @@ namespace rpmem::ctl {
 struct Comparison {
     compare::Preparation preparation{};
     compare::PoolDigests pool{};
-    std::vector<std::size_t> chunks{}; // the ones that differ
+    std::vector<std::size_t> chunks{}; // indices of the chunks that differ
 
-    [[nodiscard]] std::uint64_t differing() const; // bytes
-    // Neighbouring chunks together.
+    // Returns the number of bytes in these chunks.
+    [[nodiscard]] std::uint64_t differing() const;
+    // Returns these chunks as ranges, with adjacent ones joined.
     [[nodiscard]] std::vector<compare::Range> ranges() const;
 };
 
-// The failure is an answer, with the status that rpmemctl ends with.
+// A failure is an answer with the exit status of rpmemctl.
 template <typename T>
 using Answered = tl::expected<T, ActionAnswer>;
 
-// The pool on the target, as its header says.
+// Returns the size and the identity of the pool on the target. Fails with the target's reason if
+// the pool cannot be opened.
 [[nodiscard]] Answered<compare::Side> ask_side(const Context& context);
 
-// status_differs if LOCAL is not an image of the pool, unless the command says --force.
+// Fails with status_differs if LOCAL is not an image of the pool, unless the command has --force.
 [[nodiscard]] Answered<compare::Preparation> prepare_comparison(const Context& context,
                                                                 const compare::LocalPool& local,
                                                                 const compare::Side& remote);
 
-// Gets the digests of the pool. If the target's rpmemd cannot leave out ranges, all is compared,
-// and the preparation says so.
+// Gets the digests of the pool. If the target's rpmemd cannot leave out ranges, all bytes are
+// compared, and not_compared says so.
 [[nodiscard]] Answered<Comparison> ask_for_digests(const Context& context,
                                                    compare::Preparation preparation);
 
@@ -43,7 +45,7 @@ using Answered = tl::expected<T, ActionAnswer>;
 [[nodiscard]] Result<Comparison>
 find_differences(const Context& context, const compare::LocalPool& local, Comparison comparison);
 
-// The answer for a failure of this side.
+// Returns the answer for an error of this program.
 [[nodiscard]] ActionAnswer answer_of(const Error& error);
 
 } // namespace rpmem::ctl

@@ -11,13 +11,13 @@ namespace rpmem::ctl {
 struct VerbHelp {
     Command::Verb verb;
     const char* name;
-    const char* arguments;   // the positional ones, as parse_command_line() declares them
+    const char* arguments;   // positional arguments; parse_command_line() declares them
     const char* summary;     // one line
     const char* description; // of `rpmemctl VERB --help`
     const char* footer;      // exit statuses and examples
 };
 
-// In the order of --help.
+// Returns the verbs in the order of --help.
 [[nodiscard]] std::span<const VerbHelp> verb_helps();
 [[nodiscard]] const VerbHelp& help_of(Command::Verb verb);
 

@@ -9,7 +9,7 @@
 
 namespace rpmem::ctl {
 
-// Nothing to do but to print TEXT, and to end with STATUS.
+// The program only has to print TEXT and to exit with STATUS.
 struct Exit {
     std::string text;
     int status;

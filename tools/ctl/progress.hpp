@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a long verb is: on a terminal only, and not within the first second.
+// Shows the progress of a long verb. Prints nothing in the first second, or without a terminal.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace rpmem::ctl {
 
 class Progress {
 public:
-    // TOTAL: bytes; 0: not known, then only the time is told.
+    // TOTAL is the number of bytes, or 0 if it is unknown. Then only the elapsed time is shown.
     Progress(std::string what, std::uint64_t total);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -30,10 +30,10 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     bool ended_ = false;
-    std::thread thread_; // none without a terminal
+    std::thread thread_; // only with a terminal
 };
 
-// "37%, 3.7 GiB of 10.0 GiB, 1.1 GiB/s, 6 s left"
+// Returns a text such as "37%, 3.7 GiB of 10.0 GiB, 1.1 GiB/s, 6 s left".
 [[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t total, double seconds);
 
 } // namespace rpmem::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pools of running programs, for Prometheus: see `rpmemctl export` in rpmemctl(1).
+// Metrics of the pools of running programs, see `rpmemctl export` in rpmemctl(1).
 #pragma once
 
 #include "librpmem/statistics/pool_snapshot.hpp"
@@ -10,9 +10,10 @@
 
 namespace rpmem::ctl {
 
-// Of pools with equal labels, only the first is written: Prometheus refuses a file that has a
-// sample twice, and a program chooses the name in its counters. NOW: seconds since the epoch. An
-// exporter that was killed leaves its file; the time in it shows that nobody writes it any more.
+// Returns the text of the file. It contains only the first of several pools with equal labels,
+// because Prometheus rejects a file with duplicate samples, and a program chooses the name in its
+// counters. NOW is the current time in seconds since the epoch. An exporter that is killed leaves
+// its file, and the time in the file shows that it is stale.
 [[nodiscard]] std::string metrics_of(std::span<const initiator::PoolSnapshot> pools,
                                      std::uint64_t now);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The digests in a target's answer, which may be anything.
+// Reads the digests in the answer of a target, which may be hostile.
 #pragma once
 
 #include "tools/compare/digests.hpp"
@@ -8,7 +8,7 @@
 
 namespace rpmem::ctl {
 
-// EPROTO if they are malformed.
+// Fails with EPROTO if the digests are missing or malformed.
 [[nodiscard]] Result<compare::PoolDigests> read_digests(const nlohmann::json& document);
 
 } // namespace rpmem::ctl

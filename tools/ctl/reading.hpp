@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads JSON that another machine wrote: a member that is missing or of another type is empty.
+// Reads JSON from another machine. A member that is missing or has another type counts as empty.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -33,7 +33,7 @@ inline std::optional<std::uint64_t> number_of(const nlohmann::json& object, cons
     return value.is_number_unsigned() ? std::optional(value.get<std::uint64_t>()) : std::nullopt;
 }
 
-// The element of the list whose "name" is NAME.
+// Returns the element of LIST whose "name" is NAME, or null.
 inline const nlohmann::json& named(const nlohmann::json& list, const std::string& name) {
     static const nlohmann::json nothing;
     if (list.is_array())

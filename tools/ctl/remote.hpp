@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asking the target's daemon what it has.
+// Runs commands on the target, and gets the report of rpmemd there.
 #pragma once
 
 #include "common/base/child_process.hpp"
@@ -21,31 +21,31 @@ struct RemoteOutput {
     ExitStatus status{};
 };
 
-// Runs COMMAND on the target, within the time that a login may take, and PATIENCE. The command
-// reads INPUT; its input stays open until its output has ended.
+// Runs COMMAND on the target. Fails with ETIMEDOUT if it takes longer than the connect timeout plus
+// PATIENCE. The command reads INPUT. Its input stays open until its output has ended.
 [[nodiscard]] Result<RemoteOutput> run_remote(const initiator::Target& target,
                                               const std::string& command,
                                               const initiator::Settings& settings,
                                               std::chrono::milliseconds patience = {},
                                               const std::string& input = {});
 
-// Why OUTPUT is not what it should be.
+// Returns why OUTPUT is not a document of rpmemd.
 [[nodiscard]] std::string explain(const initiator::RemoteCommand& command,
                                   const RemoteOutput& output);
 
 struct RemoteAnswer {
     enum class Kind { report, too_old, none };
     Kind kind = Kind::none;
-    std::shared_ptr<const nlohmann::json> report; // of rpmemd --probe
-    std::string version;                          // of a daemon that is too old
+    std::shared_ptr<const nlohmann::json> report; // the report of rpmemd --probe
+    std::string version;                          // the version of a daemon that is too old
     std::string problem;                          // why there is no report
 };
 
 [[nodiscard]] RemoteAnswer ask_target(const initiator::Target& target,
                                       const initiator::Settings& settings);
 
-// The address to which lanes would go first, as far as this machine can tell without a login; the
-// name if it has no address here.
+// Returns the address to which lanes would connect first, as far as it is known without a login.
+// Returns the name if it cannot be resolved.
 [[nodiscard]] std::string lane_host(const initiator::Target& target,
                                     const initiator::Settings& settings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The open pools of programs that run on this machine, as their memory files show them.
+// Finds the open pools of the programs that run on this machine, from their memory files.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -14,27 +14,28 @@
 namespace rpmem::ctl {
 
 struct RunningPool {
-    std::string program; // as /proc/PID/comm has it, printable
+    std::string program; // from /proc/PID/comm, made printable
     initiator::PoolSnapshot counts;
     uid_t user = 0;
 };
 
 struct RunningPools {
-    std::vector<RunningPool> pools; // by process id
-    unsigned hidden = 0;            // processes of other users that were not looked into
+    std::vector<RunningPool> pools; // sorted by process ID
+    unsigned hidden = 0;            // number of processes of other users that were not examined
     std::vector<std::string> problems;
 };
 
 enum class Users { own, all };
 
-// WHOM: a process id, or a file that the programs have open or mapped; empty: all. The counters are
-// what the programs say, except for the process id. A process that was named may be of any user.
-// KEEP gets each pool with its memory file, which outlives the program.
+// WHOM is a process ID, or a file that the programs have open or mapped; empty for all programs. A
+// process named by its ID may belong to any user. The counters contain what the programs wrote, and
+// only their process ID is verified. Calls KEEP with each pool and a descriptor of its memory file,
+// which outlives the program.
 [[nodiscard]] RunningPools
 find_running_pools(const std::string& whom, Users users,
                    const std::function<void(const RunningPool&, UniqueFd)>& keep = {});
 
-// Whether both are of the same pool of the same program.
+// Returns whether both are snapshots of one pool of one program, opened once.
 [[nodiscard]] bool is_same(const initiator::PoolSnapshot& one,
                            const initiator::PoolSnapshot& other);
 

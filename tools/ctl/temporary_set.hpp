@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool set on the target that is gone afterwards, for what has to try a real one.
+// A pool set on the target for a trial. The destructor removes it.
 #pragma once
 
 #include "tools/ctl/verbs.hpp"
@@ -11,7 +11,7 @@ namespace rpmem::ctl {
 
 class TemporarySet {
 public:
-    // SET_ONLY: no pool. ANSWER tells whether it was made.
+    // Creates a pool of SIZE bytes as well, unless SET_ONLY. answer() reports whether it succeeded.
     TemporarySet(const Context& context, std::uint64_t size, bool set_only);
     TemporarySet(const TemporarySet&) = delete;
     TemporarySet& operator=(const TemporarySet&) = delete;

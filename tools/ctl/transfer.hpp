@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving what differs between a pool here and one on the target: over the public interface of the
+// Copies chunks between a local pool and one on the target. It uses the public interface of the
 // library, with a thread for each lane.
 #pragma once
 
@@ -19,10 +19,11 @@ using compare::LocalPool;
 using compare::PoolDigests;
 using compare::Range;
 
-// A session that has the pool. One thread uses a lane at a time.
+// A session with an open pool. One thread at a time uses a lane.
 class PoolSession {
 public:
-    // The pool's local memory has SIZE bytes, and takes no more room than what is being pushed.
+    // Opens the pool with local memory of SIZE bytes, rounded up to pages. Only the ranges that are
+    // being pushed use RAM.
     [[nodiscard]] static Result<PoolSession> open(const std::string& target,
                                                   const std::string& pool_set, std::uint64_t size,
                                                   unsigned lanes);
@@ -31,13 +32,13 @@ public:
     ~PoolSession();
 
     [[nodiscard]] unsigned lanes() const { return lanes_; }
-    // RANGE of the local memory is durable on the target on return.
+    // Makes RANGE of the local memory durable on the target.
     [[nodiscard]] Result<> push(Range range, unsigned lane) const;
-    // The same of LOCAL. RANGE begins a page.
+    // Makes RANGE of LOCAL durable on the target. RANGE begins at a page.
     [[nodiscard]] Result<> push(const LocalPool& local, Range range, unsigned lane) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer,
                                 unsigned lane) const;
-    // Reports what the end of the session has to say.
+    // Closes the pool, and returns the error of rpmem_close(). The destructor would drop it.
     [[nodiscard]] Result<> close();
 
 private:
@@ -56,12 +57,12 @@ private:
     unsigned lanes_;
 };
 
-// Moves CHUNKS of POOL from LOCAL to the target.
+// Copies CHUNKS of POOL from LOCAL to the target.
 [[nodiscard]] Result<> push_chunks(const PoolSession& session, const PoolDigests& pool,
                                    const std::vector<std::size_t>& chunks, const LocalPool& local,
                                    Progress& progress);
-// From the target to LOCAL. The header moves only to an image; a pool set keeps its own. Returns
-// the bytes that moved.
+// Copies CHUNKS of POOL from the target to LOCAL. An image gets the header as well. A pool set
+// keeps its own. Returns the number of bytes that were read from the target.
 [[nodiscard]] Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests& pool,
                                                 const std::vector<std::size_t>& chunks,
                                                 const LocalPool& local, Progress& progress);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function for each verb. All print, and return the exit status.
+// The verbs. Each function prints its result and returns the exit status.
 #pragma once
 
 #include "librpmem/session/target.hpp"
@@ -9,7 +9,7 @@
 
 namespace rpmem::ctl {
 
-// A command with a target needs these.
+// The arguments of a verb that needs a target.
 struct Context {
     Command command;
     initiator::Settings settings;
@@ -18,7 +18,7 @@ struct Context {
 
 int probe_nodes(const Command& command, const initiator::Settings& settings,
                 const initiator::Target* target);
-// The report on this node, in the form of rpmemd --probe.
+// Returns the report on this node, in the form of rpmemd --probe.
 [[nodiscard]] nlohmann::json own_report(const initiator::Settings& settings,
                                         const initiator::Target* target);
 int show_settings(const Command& command);
@@ -33,7 +33,8 @@ int watch_status(const Command& command);
 int export_metrics(const Command& command); // export
 int run_benchmark(const Context& context);  // bench
 
-// As JSON, or by DESCRIBE; a failure goes to standard error. Returns the status of ANSWER.
+// Prints ANSWER as JSON or with DESCRIBE. The text of a failure goes to standard error. Returns the
+// status of ANSWER.
 int print_answer(const Command& command, const ActionAnswer& answer,
                  std::string (*describe)(const nlohmann::json& document));
 
