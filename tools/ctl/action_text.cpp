@@ -38,7 +38,7 @@ std::string session_text(const json& session) {
     return fmt::format(
         "session {} of {}, process {}, since {}, last seen {}{}", text_of(session, "id"),
         client_text(session), number_of(session, "pid").value_or(0), time_text(session, "since"),
-        time_text(session, "last_seen"), flag_of(session, "read_only") ? ", reads only" : "");
+        time_text(session, "last_seen"), flag_of(session, "read_only") ? ", read-only" : "");
 }
 
 std::string size_of(const json& object, const char* name) {
@@ -77,7 +77,7 @@ std::string attributes_text(const json& attributes) {
     return text + fmt::format("    created      {}\n", time_text(attributes, "created"));
 }
 
-// Empty for a target that keeps no record, and for a pool that is in sync as far as it knows.
+// Returns an empty text if the target keeps no record, or the record shows no problem.
 std::string record_text(const json& document) {
     std::string text;
     if (number_of(document, "behind_since"))
@@ -139,7 +139,7 @@ std::string describe_info(const json& document) {
         text += flag_of(document, "in_use") ? "    by a session or a program that is not shown\n"
                                             : "    no\n";
     if (const auto problem = text_of(document, "sessions_problem"); !problem.empty())
-        text += "    sessions are not known: " + problem + "\n";
+        text += "    the sessions are unknown: " + problem + "\n";
     return text;
 }
 

@@ -16,15 +16,15 @@ namespace {
 using nlohmann::json;
 using Verb = Command::Verb;
 
-// How long evicting may take: the daemon's end, and that of what its client makes in its place.
+// Timeout of evict, which ends the daemon of the session and those that its client starts instead.
 constexpr std::chrono::seconds time_to_evict(30);
-// How long checking may take: a pool is opened, and its data is not read. Kernels before 6.5 look
-// for the cached pages of a large sparse pool for a while.
+// Timeout of check, which opens a pool and does not read its data. But kernels before 6.5 take long
+// to search a large sparse pool for cached pages.
 constexpr std::chrono::minutes time_to_check(5);
 
 struct ActionVerb {
     Verb verb;
-    const char* option; // of rpmemd
+    const char* option; // the option of rpmemd
     std::chrono::milliseconds patience;
     std::string (*describe)(const json& document);
 };
@@ -37,7 +37,7 @@ constexpr std::array action_verbs = {
     ActionVerb{Verb::create, "--create-set", work_timeout, describe_created},
 };
 
-// In the order of the grammar of forced commands.
+// Returns the arguments of rpmemd, in the order that forced commands require.
 std::vector<std::string> words_of(const ActionVerb& verb, const Command& command) {
     std::vector<std::string> words = {verb.option};
     if (verb.verb == Verb::evict)

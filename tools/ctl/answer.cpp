@@ -7,7 +7,7 @@ namespace rpmem::ctl {
 
 using nlohmann::json;
 
-// The parser itself does not recurse. It keeps nothing of what the callback refuses.
+// The parser itself does not recurse, and drops what the callback rejects.
 json parse_answer(std::string_view text) {
     bool too_deep = false;
     json answer = json::parse(

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Daemons that do not know an option say this; so do those of a restricted key.
+// Words in the error texts of daemons that do not know an option, with or without a restricted key.
 constexpr std::array<std::string_view, 4> words_of_old_daemons = {
     "was not expected", "were not expected", "unrecognized option", "may follow rpmemd"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench: rpmem-bench(1) with a pool set of its own.
+// bench: runs rpmem-bench(1) with a temporary pool set.
 #include "common/base/child_process.hpp"
 #include "common/base/log.hpp"
 #include "tools/ctl/reading.hpp"
@@ -20,7 +20,7 @@ constexpr const char* program = "rpmem-bench";
 constexpr std::uint64_t bench_pool_size = std::uint64_t{128}
                                           << 20; // more than the sizes below need
 
-// Beside this program, or else in PATH.
+// Returns the path of rpmem-bench beside this program, or else its name for a search in PATH.
 std::string bench_program() {
     std::error_code error;
     const auto beside =

@@ -17,7 +17,7 @@ namespace {
 using compare::Range;
 using nlohmann::json;
 
-// One line for each range, and a last one that is empty; see rpmemd(1), --except.
+// Returns a line for each range, and an empty one at the end. See --except in rpmemd(1).
 std::string lines_of(const compare::Ranges& ranges) {
     std::string text;
     for (const Range& range : ranges)
@@ -75,11 +75,11 @@ Answered<compare::Side> ask_side(const Context& context) {
         side.identity = {text_of(attributes, "signature"), text_of(attributes, "poolset_uuid")};
     if (side.size > 0 && (side.identity || !side.has_header))
         return side;
-    // The pool cannot be used. What opens it says why.
+    // The pool cannot be used. The action that opens it reports why.
     ActionAnswer check =
         ask_action(context.target, {"--digest", command.pool_set}, context.settings, work_timeout);
     if (check.status == status_done)
-        check = failed_answer(EPROTO, "the target's report on the pool contradicts itself");
+        check = failed_answer(EPROTO, "the target's report on the pool is inconsistent");
     return tl::unexpected(std::move(check));
 }
 
@@ -93,7 +93,7 @@ Answered<compare::Preparation> prepare_comparison(const Context& context,
         return std::move(*preparation);
     ActionAnswer refused = failed_answer(
         EINVAL, joined_texts(preparation->mismatches) +
-                    "; nothing was compared, and nothing was moved (--force does it all the same)");
+                    "; nothing was compared, and nothing was moved (--force ignores this)");
     refused.document["mismatches"] = preparation->mismatches;
     refused.status = status_differs;
     return tl::unexpected(std::move(refused));
@@ -104,8 +104,8 @@ Answered<Comparison> ask_for_digests(const Context& context, compare::Preparatio
     if (asked.status == status_unknown && !preparation.excluded.empty()) {
         preparation.excluded.clear();
         preparation.not_compared.emplace_back(
-            "nothing else: the target's rpmemd cannot leave out what never is replicated, so that "
-            "it counts as different");
+            "nothing else: the target's rpmemd cannot leave out ranges, so bytes that are never "
+            "replicated count as different");
         asked = ask_digests(context, preparation);
     }
     if (asked.status != status_done)
@@ -118,9 +118,9 @@ Answered<Comparison> ask_for_digests(const Context& context, compare::Preparatio
     comparison.pool.excluded = comparison.preparation.excluded;
     if (comparison.pool.length == comparison.preparation.length)
         return comparison;
-    return tl::unexpected(failed_answer(
-        EPROTO, fmt::format("the target's digests are of {} bytes; those of {} were wanted",
-                            comparison.pool.length, comparison.preparation.length)));
+    return tl::unexpected(
+        failed_answer(EPROTO, fmt::format("the target's digests cover {} bytes, expected {}",
+                                          comparison.pool.length, comparison.preparation.length)));
 }
 
 Result<Comparison> find_differences(const Context& context, const compare::LocalPool& local,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// doctor: each step of the way to a durable byte is tried, and what fails tells what to change.
+// doctor: tries every step that makes a byte durable on the target. A step that fails reports what
+// to change.
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/remote.hpp"
 #include "tools/ctl/temporary_set.hpp"
@@ -21,9 +22,9 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t trial_pool_size = std::uint64_t{8} << 20;
-constexpr std::uint64_t begin = 4096;    // behind the header
-constexpr std::uint64_t small = 4096;    // bytes of a persist whose time counts
-constexpr std::uint64_t large = 1 << 20; // likewise, whose rate counts
+constexpr std::uint64_t begin = 4096;    // after the header
+constexpr std::uint64_t small = 4096;    // bytes of a persist, to measure the latency
+constexpr std::uint64_t large = 1 << 20; // bytes of a persist, to measure the throughput
 constexpr std::chrono::milliseconds measured(100);
 
 double seconds_since(Clock::time_point start) {
@@ -35,7 +36,7 @@ void note(json& document, const char* step, bool good, const std::string& text) 
     document["healthy"] = document["healthy"].get<bool>() && good;
 }
 
-// How many persists of SIZE in the time that is measured, in seconds each.
+// Returns the mean time of a persist of SIZE bytes, in seconds.
 Result<double> time_of_persist(const PoolSession& session, std::uint64_t size) {
     const auto start = Clock::now();
     unsigned calls = 0;
@@ -58,17 +59,18 @@ Result<> measure(const PoolSession& session, json& document) {
     return {};
 }
 
-// A lane that does not come about fails with the session, or at its first use.
+// Adds advice on firewalls. A lane that cannot be connected fails when the pool is opened, or at
+// its first use.
 std::string with_advice(const Error& error) {
     const bool is_blocked = error.code == ETIMEDOUT || error.code == ECONNREFUSED ||
                             error.code == EHOSTUNREACH || error.code == ENETUNREACH;
     return is_blocked && error.text.find("firewall") == std::string::npos
-               ? error.text + "; if a firewall stands between, let the ports pass that port-range "
-                              "in the target's rpmemd.conf names"
+               ? error.text + "; if there is a firewall, open the ports of port-range in the "
+                              "target's rpmemd.conf"
                : error.text;
 }
 
-// The step that fails is the last.
+// Stops after the first step that fails.
 void try_pool(const Context& context, const std::string& pool_set, json& document) {
     auto start = Clock::now();
     auto session = PoolSession::open(context.command.target, pool_set, trial_pool_size, 1);

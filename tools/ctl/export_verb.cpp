@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// export: the counters of the pools of running programs, in a file for Prometheus.
+// export: writes the counters of the pools of running programs to a file for Prometheus.
 #include "common/base/log.hpp"
 #include "common/statistics/exposition_file.hpp"
 #include "tools/ctl/prometheus.hpp"
@@ -24,25 +24,26 @@ namespace {
 using initiator::LinkState;
 using initiator::PoolSnapshot;
 
-// Of one user's pools, so many memory files are kept open between two rounds. Of further ones the
-// state of the last round counts. Without the limit, a user could exhaust the descriptors of root.
+// Maximum number of memory files of one user that stay open between two rounds. A pool beyond it is
+// reported with its state in the last round. Without the limit, a user could exhaust the
+// descriptors of root.
 constexpr std::ptrdiff_t max_files_of_user = 128;
-// The same of all users together: below the default limit of 1024 descriptors.
+// The limit for all users together, below the default limit of 1024 descriptors.
 constexpr std::ptrdiff_t max_files = 512;
-// Pools that have failed and whose programs have ended.
+// Maximum number of failed pools that are kept after their programs have ended.
 constexpr std::size_t max_given_up = 256;
 
 struct WatchedPool {
     RunningPool pool;
-    UniqueFd file; // empty: the user has too many
+    UniqueFd file; // empty if a limit was reached
 };
 
 bool is_of_same_name(const RunningPool& one, const RunningPool& other) {
     return one.user == other.user && one.counts.facts.name == other.counts.facts.name;
 }
 
-// Between two rounds it keeps the memory files of all pools open: so it sees how each has ended,
-// although a program that gives up ends at once.
+// Keeps the memory files of all pools open between two rounds. So it can read the final state of a
+// pool even if its program has ended in the meantime.
 class Exporter {
 public:
     explicit Exporter(statistics::ExpositionFile file) : file_(std::move(file)) {}
@@ -106,7 +107,7 @@ private:
 
     statistics::ExpositionFile file_;
     std::vector<WatchedPool> watched_;
-    std::vector<RunningPool> given_up_; // the earliest first
+    std::vector<RunningPool> given_up_; // oldest first
 };
 
 int report(const Error& error) {
@@ -114,7 +115,8 @@ int report(const Error& error) {
     return status_failed;
 }
 
-// Until SIGINT or SIGTERM. A write that fails is tried again: a full disk may have room later.
+// Writes until SIGINT or SIGTERM. A failed write is retried in the next round, because a full disk
+// may have room by then.
 int write_periodically(Exporter& exporter, unsigned seconds) {
     sigset_t ends;
     sigemptyset(&ends);
@@ -130,13 +132,13 @@ int write_periodically(Exporter& exporter, unsigned seconds) {
         if (written)
             is_reported = false;
     } while (::sigtimedwait(&ends, nullptr, &pause) < 0);
-    exporter.remove(); // nobody would keep it current
+    exporter.remove(); // the values would become stale
     return status_done;
 }
 
 } // namespace
 
-// One file for each user: several users may export into one directory.
+// Each user has a separate file, because several users may export into one directory.
 int export_metrics(const Command& command) {
     auto file =
         statistics::ExpositionFile::open(command.textfile, fmt::format("rpmemctl-{}", ::geteuid()));

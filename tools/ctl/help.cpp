@@ -33,7 +33,7 @@ Examples:
   RPMEM_CMD='rpmemd --poolset-dir /srv/pools' rpmemctl probe target
   rpmemctl probe target --json | jq .verdict    for programs)";
 
-// Exit statuses of the other verbs.
+// The exit statuses of the other verbs, and the heading of their examples.
 #define STATUSES                                                                                   \
     "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 the target's rpmemd is too old,\n"          \
     "4 the pool is not as it should be, 5 the pool is in use\n\nExamples:\n"

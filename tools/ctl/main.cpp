@@ -47,7 +47,7 @@ int run_command(const ctl::Command& command) {
     const initiator::Settings settings = initiator::read_settings(std::getenv);
     for (const std::string& warning : settings.warnings)
         fmt::print(stderr, "rpmemctl: {}\n", printable(warning));
-    if (!initiator::refusal_in(std::getenv).empty()) // which is one of the warnings
+    if (!initiator::refusal_in(std::getenv).empty()) // the reason is among the warnings
         return ctl::status_failed;
     std::optional<initiator::Target> target;
     if (!command.target.empty()) {
@@ -60,7 +60,7 @@ int run_command(const ctl::Command& command) {
     }
     if (command.verb == Verb::probe)
         return ctl::probe_nodes(command, settings, target ? &*target : nullptr);
-    return run_with_target({command, settings, *target}); // the parser requires it
+    return run_with_target({command, settings, *target}); // the parser requires a target
 }
 
 int run(int argc, char* argv[]) {
@@ -72,7 +72,7 @@ int run(int argc, char* argv[]) {
     return run_command(std::get<ctl::Command>(parsed));
 }
 
-// A full disk or a reader that has gone shows when the last of the output is written.
+// A full disk or a closed pipe may be noticed only when the rest of the output is written.
 int with_output(int status) {
     return finish_output("rpmemctl") || status != ctl::status_done ? status : ctl::status_failed;
 }

@@ -4,7 +4,7 @@
 #include "common/base/version.hpp"
 #include "tools/ctl/help.hpp"
 
-// The header is heavy: nobody else includes it.
+// Only this file includes the header, because it takes long to compile.
 #include <CLI/CLI.hpp>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 using Verb = Command::Verb;
 
 struct Positional {
-    std::string_view word; // as VerbHelp::arguments has it
+    std::string_view word; // the word in VerbHelp::arguments
     const char* name;
     std::string Command::*member;
     const char* help;
@@ -95,13 +95,13 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
 } // namespace
 
 CommandLine parse_command_line(int argc, const char* const argv[]) {
-    CLI::App app("Sees to pools, sessions and targets of librpmem and rpmemd.");
+    CLI::App app("Manage pools, sessions and targets of librpmem and rpmemd.");
     app.name("rpmemctl");
     app.set_help_flag("-h,--help", "print this and exit");
     app.set_version_flag("-V,--version", describe_version("rpmemctl"),
                          "print the version and exit");
     app.require_subcommand(1);
-    app.footer("`rpmemctl VERB --help` tells more, with examples. See rpmemctl(1).");
+    app.footer("Run `rpmemctl VERB --help` for details and examples. See rpmemctl(1).");
     Command command;
     for (const VerbHelp& help : verb_helps()) {
         CLI::App* const verb = app.add_subcommand(help.name, help.summary);
@@ -113,7 +113,7 @@ CommandLine parse_command_line(int argc, const char* const argv[]) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        for (const VerbHelp& help : verb_helps()) // there it is one line, here it is all
+        for (const VerbHelp& help : verb_helps()) // the list of verbs has only the summary
             if (CLI::App* const verb = app.get_subcommand(help.name); verb->parsed())
                 verb->description(help.description);
         return Exit{app.help(), 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// probe: a report on both ends.
+// probe: reports on this node and on a target.
 #include "common/base/version.hpp"
 #include "common/probe/node.hpp"
 #include "tools/ctl/remote.hpp"
@@ -29,7 +29,7 @@ std::vector<probe::ProviderSetting> providers_of(const initiator::Settings& sett
 
 json json_of(const Verdict& verdict) {
     using Answer = Verdict::Answer;
-    json answer = nullptr; // not known
+    json answer = nullptr; // unknown
     if (verdict.answer != Answer::unknown)
         answer = verdict.answer == Answer::possible;
     return {{"possible", answer},         {"provider", verdict.provider},

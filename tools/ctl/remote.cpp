@@ -19,19 +19,20 @@ namespace {
 
 using nlohmann::json;
 
-// Of a report; longer output is none.
+// Maximum bytes of the output of a command. A document is shorter.
 constexpr std::size_t largest_output = std::size_t{4} << 20;
 
-// Only the last line of rpmemd's documents begins with a brace.
+// Returns whether TEXT is a whole document of rpmemd. Only its last line is a single brace, so the
+// text is parsed only once.
 bool is_document(const std::string& text) { return text.ends_with("\n}\n") && json::accept(text); }
 
-// A daemon that does not know --probe still knows --version. One that does has another reason to
-// fail, and names the option in its help.
+// Finds out whether the daemon does not support --probe: it prints a version, and its help does not
+// name the option. Otherwise the failure of --probe has the reason PROBLEM.
 RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& command,
                             const initiator::Settings& settings, std::string problem) {
     RemoteAnswer none{RemoteAnswer::Kind::none, nullptr, {}, std::move(problem)};
     const auto version = run_remote(target, command + " --version", settings);
-    // 1.12.1 prints it as an error.
+    // 1.12.1 prints its version to standard error.
     std::string text = version ? version->text + version->error_text : "";
     text = printable(text.substr(0, text.find('\n')));
     if (!version || version->status.code != 0 || text.find("rpmemd") == std::string::npos)
@@ -55,7 +56,7 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
     const bool ipv4 = first && first->family == HostAddress::Family::ipv4;
     RPMEM_ASSIGN(auto channel, start_channel(target, command, ipv4, settings, deadline));
     RemoteOutput output;
-    // A command that ends without reading it has said why.
+    // A command that ends without reading its input reports why.
     static_cast<void>(channel->send(std::as_bytes(std::span(input)), deadline));
     bool is_answered = false;
     while (!is_answered && output.text.size() < largest_output) {
@@ -75,7 +76,7 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
     const auto status = channel->finish(is_answered ? Deadline(initiator::end_time) : deadline);
     if (!status && !is_answered)
         return Failure(status.error());
-    // A document says itself whether the command failed.
+    // If the status is unknown, the document states whether the command failed.
     output.status = status.value_or(ExitStatus{0, 0, true});
     output.error_text = channel->error_text();
     return output;
@@ -83,7 +84,7 @@ Result<RemoteOutput> run_remote(const initiator::Target& target, const std::stri
 
 std::string explain(const initiator::RemoteCommand& command, const RemoteOutput& output) {
     const bool succeeded = output.status.code == 0 && output.status.signal == 0;
-    // A report that something stands before.
+    // Other output precedes the document, such as that of a login script.
     if (succeeded && !output.text.empty())
         return printable(initiator::describe_noise(
             command, std::string_view(output.text).substr(0, output.text.find('{', 1))));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// remove: one call of the library, between two questions: what there is, and what is left.
+// remove: calls rpmem_remove(). Before, it asks the target what exists, and with --force it asks
+// afterwards what is left.
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/verbs.hpp"
 
@@ -17,7 +18,7 @@ ActionAnswer ask_info(const Context& context) {
     return ask_action(context.target, {"--info", context.command.pool_set}, context.settings, {});
 }
 
-// The parts that have bytes.
+// Returns the paths of the parts that exist and are not empty.
 json existing_parts(const json& info) {
     json paths = json::array();
     for (const json& part : member(info, "parts"))
@@ -42,8 +43,9 @@ std::string holders_of(const json& info) {
     return text;
 }
 
-// Why INFO forbids to remove anything, whatever --force forgives. A target that cannot be asked
-// forbids nothing: the removal says what is wrong.
+// Returns why nothing may be removed, even with --force: the pool set does not exist, or the pool
+// is in use. Returns nothing if the target could not be asked, because the removal then reports
+// why.
 std::optional<ActionAnswer> refusal(const Command& command, const ActionAnswer& info) {
     if (number_of(member(info.document, "error"), "code") == std::uint64_t{ENOENT})
         return info;
@@ -64,8 +66,8 @@ Result<> remove_by_library(const Command& command, int flags) {
                 ::rpmem_errormsg());
 }
 
-// With --force the library succeeds whatever is left: the pool set file goes last, and only if
-// nothing that it names is left without it. Returns the parts that are left.
+// With --force the library succeeds even if parts are left. So the pool set file is removed last,
+// and only if no part that it names is left. Returns the parts that are left.
 Result<json> remove_step_by_step(const Context& context) {
     RPMEM_TRY(remove_by_library(context.command, RPMEM_REMOVE_FORCE));
     const ActionAnswer after = ask_info(context);
@@ -95,8 +97,8 @@ ActionAnswer remove_existing(const Context& context, const json& parts) {
         return failed_answer(left.error().code, left.error().text);
     if (!left->empty()) {
         ActionAnswer answer = failed_answer(
-            EACCES, fmt::format("pool {} is not removed: {} cannot be removed, and therefore the "
-                                "pool set file stays; `rpmemctl info` says what is wrong with it",
+            EACCES, fmt::format("pool {} was not removed: {} cannot be removed, so the pool set "
+                                "file was kept; `rpmemctl info` shows what is wrong",
                                 command.pool_set, joined_paths(*left)));
         answer.document["left"] = *left;
         return answer;

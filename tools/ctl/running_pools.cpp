@@ -23,11 +23,12 @@ namespace files = std::filesystem;
 using initiator::PoolSnapshot;
 using Keep = std::function<void(const RunningPool&, UniqueFd)>;
 
-// A hostile program must not keep root from seeing the others.
+// Limits that keep a hostile program from hiding the pools of others.
 constexpr std::size_t max_descriptors = 16384;
 constexpr std::size_t max_pools = 1024; // of one process
 
-// Programs may end meanwhile: entries that are not there any more are passed over.
+// Returns at most max_descriptors entries of DIRECTORY. An error ends the list, such as that of a
+// process that ends in the meantime.
 std::vector<files::path> entries_of(const files::path& directory, std::error_code& error) {
     std::vector<files::path> entries;
     for (files::directory_iterator each(directory, error), end;
@@ -54,14 +55,14 @@ std::string name_of(const files::path& process) {
     return printable(name);
 }
 
-// Nothing if the process has ended.
+// Returns nothing if the process has ended.
 std::optional<uid_t> user_of(const files::path& process) {
     struct stat status {};
     return ::stat(process.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
 }
 
-// Whether the process has this entry of /proc/PID/fd open for writing, as a program has its own
-// counters. An exporter holds those of other processes open too, but only to read them.
+// Returns whether an entry of /proc/PID/fd is open for writing. A program writes its own counters.
+// An exporter has the counters of other programs open as well, but only for reading.
 bool is_writer(const files::path& entry) {
     struct stat status {};
     return ::lstat(entry.c_str(), &status) == 0 && (status.st_mode & S_IWUSR) != 0;
@@ -79,7 +80,7 @@ void add_pools_of(const files::path& process, RunningPools& found, const Keep& k
         if (!file)
             continue;
         auto counts = initiator::read_counters(file.get());
-        if (counts) // the file may say any process
+        if (counts) // a program can write any process ID into its file
             counts->process = parse_number<std::uint32_t>(process.filename().string()).value_or(0);
         if (!counts) {
             found.problems.push_back(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// settings: the variables of the library.
+// settings: prints the environment variables of the library.
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/verbs.hpp"
 
@@ -18,9 +18,9 @@ using nlohmann::json;
 
 struct SettingFacts {
     const Setting& setting;
-    std::string_view given; // empty: not set
+    std::string_view given; // empty if it is not set
     bool wrong;
-    [[nodiscard]] std::string_view value() const { // in force
+    [[nodiscard]] std::string_view value() const { // the value in effect
         return given.empty() || wrong ? setting.default_value : given;
     }
 };
@@ -58,8 +58,8 @@ json json_of(const SettingFacts& facts) {
             {"problem", facts.wrong ? complaint_about(setting) : std::string()}};
 }
 
-// Variables RPMEM_... that the library does not know: their names may be mistyped. Those of rpmemd
-// and of this machine's other tools have other beginnings.
+// Returns the variables RPMEM_... that the library does not know, because their names may be
+// mistyped. Variables of rpmemd have other prefixes.
 std::vector<std::string> unknown_variables() {
     constexpr std::string_view prefix = "RPMEM_";
     std::vector<std::string> unknown;
@@ -96,7 +96,7 @@ int show_settings(const Command& command) {
                 .dump(2, ' ', false, json::error_handler_t::replace));
     else
         for (const std::string& name : unknown)
-            fmt::print("UNKNOWN: {} is no setting of librpmem; is its name mistyped?\n", name);
+            fmt::print("UNKNOWN: {} is not a setting of librpmem; is its name mistyped?\n", name);
     return wrong ? status_failed : status_done;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// status and watch: the counters of the pools of running programs.
+// status and watch: print the counters of the pools of running programs.
 #include "common/base/log.hpp"
 #include "tools/ctl/running_pools.hpp"
 #include "tools/ctl/text.hpp"
@@ -74,7 +74,7 @@ json json_of(const RunningPool& running) {
             {"calls", std::move(calls)}};
 }
 
-// SECONDS: the counts are of that time; 0: since the pool was opened.
+// SECONDS is the time in which the calls were counted, or 0 for the time since the pool was opened.
 std::string describe(const RunningPool& running, double seconds) {
     const PoolSnapshot& pool = running.counts;
     const auto age =
@@ -128,12 +128,13 @@ void print(const Command& command, const RunningPools& found, double seconds) {
     if (found.pools.empty())
         fmt::print("no pool is open{}\n",
                    found.hidden > 0
-                       ? fmt::format(" ({} processes are of other users: try --all, as root)",
+                       ? fmt::format(" ({} processes of other users were skipped: try --all as "
+                                     "root)",
                                      found.hidden)
                        : "");
 }
 
-// The difference of NOW and BEFORE, for each pool that is in both.
+// Returns NOW. The counts of each pool that is also in BEFORE are those since then.
 RunningPools difference(const RunningPools& before, RunningPools now) {
     for (RunningPool& pool : now.pools)
         for (const RunningPool& earlier : before.pools)
@@ -165,7 +166,7 @@ int watch_status(const Command& command) {
             fmt::print("{}", clear_screen);
         print(command, difference(before, now), took.count());
         if (std::fflush(stdout) != 0)
-            return status_failed; // the reader has gone
+            return status_failed; // a closed pipe or a full disk
         before = std::move(now);
     }
     return status_done;

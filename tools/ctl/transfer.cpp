@@ -11,11 +11,11 @@ namespace rpmem::ctl {
 namespace {
 
 using compare::page;
-// Of a header: whether the target's devices lost power while the pool was open, as it is now.
+// The shutdown state in a header. It describes the devices of the target, so an image gets zeros.
 constexpr Range shutdown_state{4024, 4088};
-constexpr std::uint64_t piece = std::uint64_t{1} << 20; // of one call of the library
+constexpr std::uint64_t piece = std::uint64_t{1} << 20; // maximum bytes of a call of the library
 
-// Of the call of the library that has just failed, in this thread.
+// Returns the error of the library call that has just failed in this thread.
 Failure library_failure() {
     const int code = errno;
     return fail(ErrorClass::target_refused, code, "{}", ::rpmem_errormsg());
@@ -28,7 +28,7 @@ void PoolSession::Unmap::operator()(std::byte* memory) const { ::munmap(memory, 
 Result<PoolSession> PoolSession::open(const std::string& target, const std::string& pool_set,
                                       std::uint64_t size, unsigned lanes) {
     const std::size_t length = (size + page - 1) / page * page;
-    // Not the file itself: if that became shorter, the program would be killed where it looks.
+    // The memory does not map the file. If the file became shorter, an access would raise SIGBUS.
     void* const memory = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_NORESERVE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -41,7 +41,7 @@ Result<PoolSession> PoolSession::open(const std::string& target, const std::stri
     return PoolSession(std::move(mapped), pool, lanes);
 }
 
-PoolSession::~PoolSession() { pool_.reset(); } // before its memory
+PoolSession::~PoolSession() { pool_.reset(); } // before the memory is unmapped
 
 Result<> PoolSession::push(Range range, unsigned lane) const {
     return ::rpmem_persist(pool_.get(), range.begin, range.size(), lane, RPMEM_PERSIST_RELAXED) == 0
@@ -53,7 +53,7 @@ Result<> PoolSession::push(const LocalPool& local, Range range, unsigned lane) c
     const std::span memory(memory_.get() + range.begin, range.size());
     RPMEM_TRY(local.read(range.begin, memory));
     RPMEM_TRY(push(range, lane));
-    // A large pool would not fit into memory. If the kernel keeps the pages, no harm is done.
+    // Frees the pages, because a large pool would not fit into memory. A failure is harmless.
     static_cast<void>(::madvise(memory.data(), memory.size(), MADV_DONTNEED));
     return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// push, pull and verify: identities first, then the target's digests, then what differs moves.
+// push, pull and verify: compare the identities, then the digests, and copy the differing chunks.
 #include "tools/ctl/comparing.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/text.hpp"
@@ -21,7 +21,7 @@ using nlohmann::json;
 using Verb = Command::Verb;
 
 constexpr std::size_t max_ranges = 1000; // in JSON
-constexpr std::size_t max_lines = 20;    // of ranges, for people
+constexpr std::size_t max_lines = 20;    // of ranges, in text
 
 json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
     const double seconds =
@@ -32,7 +32,7 @@ json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
              seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(moved) / seconds) : 0}};
 }
 
-// Moves what differs to the pool.
+// Copies the differing chunks to the pool.
 Result<json> move_to_pool(const Context& context, const LocalPool& local,
                           const Comparison& comparison) {
     const Command& command = context.command;
@@ -135,8 +135,8 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
     return {std::move(document), equal || moves ? status_done : status_differs};
 }
 
-// A session that only reads takes the pool from nobody: an initiator that is cut off keeps its
-// claim. The library reads the variable when it is first used.
+// Makes the library open pools read-only. Such a session does not take a pool over from an
+// initiator that has lost its connection. The library reads the variable at its first use.
 Result<> only_read(const initiator::Settings& settings) {
     std::string commands;
     for (const std::string& command : settings.commands)
@@ -192,7 +192,8 @@ Answered<compare::Preparation> prepare_pull(const Context& context, const compar
     return tl::unexpected(std::move(refused));
 }
 
-// The file gets the size that the target names when a session for a pool of that size is open.
+// A target could report any size. The file gets that size only after a session has opened a pool of
+// that size.
 Result<json> pull_into_file(const Context& context, Comparison asked) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Answer = Verdict::Answer;
 
-// The best first, as the library takes them.
+// In the order in which the library tries them.
 constexpr std::array providers = {"verbs", "tcp", "sockets"};
 
 const json& provider_of(const json& report, const char* name) {
@@ -36,8 +36,8 @@ void note_limits(Verdict& verdict, const json& report, const char* where) {
                         where, *hard / 1024, text_of(lock, "user")));
 }
 
-// Whether lanes would use TLS; a problem, if one end requires it and the other has it not. Reports
-// of older versions have no word for it: they are off.
+// Finds out whether lanes would use TLS. Adds a problem if one end requires TLS and the other does
+// not use it. Reports of older versions do not mention TLS, so they count as off.
 void choose_tls(Verdict& verdict, const std::string& here, const std::string& there) {
     const bool has_here = here == "on" || here == "require";
     const bool has_there = there == "on" || there == "require";
@@ -50,7 +50,8 @@ void choose_tls(Verdict& verdict, const std::string& here, const std::string& th
             "the target requires TLS (\"tls = require\" in its rpmemd.conf): set RPMEM_TLS=on");
 }
 
-// Chooses the provider as the library would: the first that it has and that the target offers.
+// Chooses the provider like the library: the first one that this node can use and the target
+// offers.
 void choose(Verdict& verdict, const json& node, const json& report) {
     const std::string tls_here = text_of(node, "tls");
     const std::string tls_there = text_of(member(report, "daemon"), "tls");
