@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a lane, without any of the rules of the protocol: for peers that break them.
+// One end of a lane over libfabric that does not implement the protocol, for peers that violate it.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -18,13 +18,13 @@ struct BareEnd {
     fabric::CompletionQueue completions;
     fabric::Endpoint endpoint;
 
-    // QUEUE_SIZE: completions that have room until they are read.
+    // QUEUE_SIZE is the size of the completion queue.
     explicit BareEnd(fabric::Provider found, std::size_t queue_size = 64)
         : provider(std::move(found)), domain(value_of(fabric::open_domain(provider))),
           events(std::make_unique<fabric::EventQueue>(value_of(fabric::EventQueue::open(domain)))),
           completions(value_of(fabric::CompletionQueue::open(domain, queue_size))) {}
 
-    // Polls, with TURN between, until an event of KIND comes.
+    // Waits for an event of KIND, and calls TURN in a loop meanwhile. Throws after a timeout.
     fabric::ConnectionEvent await(
         fabric::ConnectionEvent::Kind kind, const std::function<void()>& turn = [] {}) const {
         const Deadline deadline(fabric_patience);
@@ -37,7 +37,7 @@ struct BareEnd {
         throw std::runtime_error("the connection was not made");
     }
 
-    // False: nothing completed in time, or with an error.
+    // Waits for COUNT completions. Returns false after a timeout or a failed operation.
     bool await_completions(int count) const {
         const Deadline deadline(fabric_patience);
         while (count > 0 && !deadline.passed()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A target's end of one lane, on loopback, that answers every message with the same bytes and does
-// nothing else: for answers that break the rules, and for those that never come.
+// The target's end of one lane on loopback, which responds to every message with the same bytes. It
+// is used for invalid and for missing responses.
 #pragma once
 
 #include "tests/support/bare_end.hpp"
@@ -9,7 +9,7 @@ namespace rpmem::test {
 
 class BareTarget {
 public:
-    // ANSWER: empty: messages are taken, and none is answered.
+    // If ANSWER is empty, messages are received without a response.
     explicit BareTarget(std::vector<std::byte> answer)
         : end_(value_of(
               fabric::find_to_listen(fabric::ProviderKind::sockets, loopback, "0", {16, 16}))),
@@ -24,7 +24,7 @@ public:
     BareTarget& operator=(const BareTarget&) = delete;
 
     [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
-    // Messages that have come.
+    // Returns the number of messages received.
     [[nodiscard]] unsigned messages() const { return messages_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which pages of a range a core dump of this process has.
+// Finds out which pages of a range a core dump of this process contains.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,8 @@
 
 namespace rpmem::test {
 
-// One character a page: 'd' if a core dump has it, '-' if not.
+// Returns a character for each page: 'd' if a core dump contains it, '-' if not, and '?' if the
+// page is not mapped.
 inline std::string dumped(std::span<const std::byte> memory) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     std::string pages(memory.size() / page, '?');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests look at: results, texts, files, and a directory of their own. Nearly every test needs
-// these headers of the standard library as well: they are named here once.
+// Assertions about results and texts, and a temporary directory. Nearly every test also needs these
+// headers of the standard library, so they are included here.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -33,7 +33,7 @@
 
 namespace rpmem::test {
 
-// The value, or an exception that fails the test.
+// Returns the value of RESULT. Throws its error text if it failed, which fails the test.
 template <typename Value>
 Value value_of(Result<Value> result) {
     if (!result)
@@ -54,7 +54,7 @@ testing::AssertionResult succeeded(const Result<T>& result) {
     return testing::AssertionFailure() << result.error().text << " [" << result.error().code << "]";
 }
 
-// With CODE and a text in which WORDS occur.
+// Succeeds if RESULT is an error with CODE and a text that contains WORDS.
 template <typename T>
 testing::AssertionResult failed(const Result<T>& result, int code, std::string_view words = {}) {
     if (result)
@@ -64,7 +64,7 @@ testing::AssertionResult failed(const Result<T>& result, int code, std::string_v
     return contains(result.error().text, words);
 }
 
-// Empty if it is not there.
+// Returns the bytes of a file, or an empty string if it cannot be read.
 inline std::string read_file(const std::filesystem::path& path) {
     std::ostringstream text;
     text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -76,13 +76,13 @@ inline std::vector<std::byte> bytes_of_text(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Is gone at the end.
+// The destructor removes the directory and its files.
 class TemporaryDirectory {
 public:
     TemporaryDirectory() {
         std::string name = std::filesystem::temp_directory_path() / "rpmem-test-XXXXXX";
         if (::mkdtemp(name.data()) == nullptr)
-            throw std::runtime_error("there is no directory for the test");
+            throw std::runtime_error("cannot make a directory for the test");
         path_ = name;
     }
     ~TemporaryDirectory() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A target's end of lanes over tcp, on loopback, that does with each frame what a test says and
-// nothing else: for answers that break the rules, and for those that never come.
+// The target's end of lanes over tcp on loopback, without a pool. The test selects the response to
+// each frame. It is used for invalid, late and missing responses.
 #pragma once
 
 #include "common/transport/tcp/listener.hpp"
@@ -12,13 +12,12 @@
 
 namespace rpmem::test {
 
-// What comes back for each frame: an ack or the data of a read, nothing, or the same bytes each
-// time.
+// The response to each frame.
 struct LaneAnswer {
-    bool is_good = true;
-    std::vector<std::byte> bytes{};
-    std::chrono::milliseconds pause{0}; // after each byte of an ack
-    unsigned limit = UINT_MAX;          // frames that are answered
+    bool is_good = true;                // an ack, or the data of a read; if false, send `bytes`
+    std::vector<std::byte> bytes{};     // may be empty for no response
+    std::chrono::milliseconds pause{0}; // pause after each byte of an ack
+    unsigned limit = UINT_MAX;          // number of frames with a response
 };
 inline const LaneAnswer good_answer{};
 inline const LaneAnswer no_answer{.is_good = false};
@@ -37,9 +36,9 @@ public:
     FrameTarget& operator=(const FrameTarget&) = delete;
 
     [[nodiscard]] std::uint16_t port() const { return listener_->port(); }
-    // Frames that have come.
+    // Returns the number of frames received, without byes.
     [[nodiscard]] unsigned messages() const { return messages_; }
-    // Lanes come in from now on, if they know this.
+    // Accepts lanes of SESSION from now on.
     void secure(transport::ProofSession session) {
         const std::lock_guard lock(mutex_);
         session_.emplace(std::move(session));
@@ -68,7 +67,7 @@ private:
             }
             for (Lane& lane : lanes_)
                 serve(lane);
-            // The listener and the lanes have no descriptor in common to wait for.
+            // There is no common descriptor to wait for the listener and the lanes.
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane of protocol 0.1 of the library that is connected to a recording target, and the pool that
-// it replicates.
+// A lane of the library over protocol 0.1 that is connected to a recording target, with the pool
+// that it replicates.
 #pragma once
 
 #include "common/base/io.hpp"
@@ -13,7 +13,7 @@ namespace rpmem::test {
 
 class RecordedLane {
 public:
-    // TIME: for which an operation waits. MOST_STRICT: see DirectRanges.
+    // TIME is the operation timeout. MAX_STRICT is DirectRanges::strict.
     RecordedLane(bool appliance, std::size_t pool_size, bool slow_target = false,
                  std::chrono::milliseconds time = fabric_patience,
                  std::size_t max_strict = initiator::DirectRanges{}.strict)
@@ -26,7 +26,7 @@ public:
     [[nodiscard]] RecordingTarget& target() { return target_; }
     [[nodiscard]] const RecordingTarget& target() const { return target_; }
     [[nodiscard]] initiator::FrameLane& lane() { return *lane_; }
-    // Of the initiator.
+    // Returns the pool of the initiator.
     [[nodiscard]] std::vector<std::byte>& pool() { return pool_; }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An rpmemd of protocol 0.1 in a whole session of the library: one create, one close, and between
-// them lanes to a recording target.
+// A fake rpmemd of protocol 0.1 for one session of the library. It responds to CREATE and to CLOSE.
+// In between, the lanes connect to a recording target.
 #pragma once
 
 #include "tests/support/recording_target.hpp"
@@ -27,11 +27,11 @@ public:
           }) {}
 
     [[nodiscard]] RecordingTarget& target() { return target_; }
-    // The settings of a library that comes here for any target on this machine.
+    // Returns settings with which the library reaches this daemon for any target on this machine.
     [[nodiscard]] initiator::Settings settings() const { return daemon_.settings(); }
-    // How much of the record there was when the library asked to close the pool.
+    // Returns the size of the record when CLOSE arrived.
     [[nodiscard]] std::size_t recorded_at_close() const { return recorded_at_close_; }
-    // The library wanted the pool to be removed.
+    // Returns whether CLOSE asked to remove the pool.
     [[nodiscard]] bool asked_to_remove() const { return asked_to_remove_; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for a target of protocol 0.1 on the lanes of a pool: a thread that takes what the lanes
-// send, remembers it in the order in which it came, and answers. A test sees ranges and messages
-// here, and nothing of the transport that brings them.
+// A fake target of protocol 0.1 for the lanes of a pool. A thread receives the messages of the
+// lanes, records them in the order of arrival, and responds. A test examines ranges and messages,
+// whatever the transport is.
 #pragma once
 
 #include "common/wire/persist_message.hpp"
@@ -13,13 +13,13 @@
 namespace rpmem::test {
 
 struct Recorded {
-    // What the target was asked to do with the range. Nothing: it was only written, by the
-    // initiator itself, and was seen when the target looked next.
+    // What the message asked the target to do with the range. Nothing for a direct write of the
+    // initiator, which the target noticed in its memory.
     std::optional<wire::PersistMode> mode;
     unsigned lane = 0;
     std::size_t offset = 0; // in the pool
     std::size_t length = 0;
-    std::vector<std::byte> bytes; // that the pool has there from then on
+    std::vector<std::byte> bytes; // contents of the range in the pool at that time
 
     [[nodiscard]] std::size_t end() const { return offset + length; }
 };
@@ -27,7 +27,7 @@ using Record = std::vector<Recorded>;
 
 struct Conduct {
     std::size_t pool_size;
-    // What a message carries is copied late, so that writes behind it can come first.
+    // Delay each message, so that later direct writes can arrive before its data are copied.
     bool is_slow = false;
 };
 
@@ -51,18 +51,18 @@ public:
     RecordingTarget(const RecordingTarget&) = delete;
     RecordingTarget& operator=(const RecordingTarget&) = delete;
 
-    // Where lanes connect, and how they address the pool.
+    // The port to which lanes connect, and the address and key of the pool.
     [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
     [[nodiscard]] std::uint64_t remote_address() const { return region_.remote_base(); }
     [[nodiscard]] std::uint64_t remote_key() const { return region_.key(); }
 
-    // Until answers are let go again, messages are taken and not answered.
+    // While WITHHELD, messages are received and recorded, and the responses are postponed.
     void withhold_answers(bool withheld) { withheld_ = withheld; }
     [[nodiscard]] Record record() const {
         const std::lock_guard lock(mutex_);
         return record_;
     }
-    // Returns when IS_ENOUGH says so of what has come; false: it did not for long.
+    // Waits until IS_ENOUGH returns true for the record. Returns false after a timeout.
     [[nodiscard]] bool wait_until(const std::function<bool(const Record&)>& is_enough) const {
         for (const Deadline deadline(fabric_patience); !deadline.passed();
              std::this_thread::sleep_for(between_looks)) {
@@ -77,7 +77,7 @@ public:
         const std::lock_guard lock(mutex_);
         return pool_;
     }
-    // Why it takes no more messages; empty if it does.
+    // Returns why the thread of the target has ended, or an empty text while it runs.
     [[nodiscard]] std::string problem() const {
         const std::lock_guard lock(mutex_);
         return problem_;
@@ -86,12 +86,13 @@ public:
 private:
     static constexpr unsigned max_lanes = 4;
     static constexpr std::uint16_t queue_size = 64;
-    // More than protocol 0.1 allows: a message too many must be seen, and not wait in the network.
+    // Protocol 0.1 allows one message in progress. More buffers make an additional message visible,
+    // which would otherwise wait in the network.
     static constexpr unsigned spare_buffers = 2;
     static constexpr std::chrono::microseconds between_looks{50};
-    // How long a slow target leaves what came where it landed.
+    // How long a slow target delays a message, if no direct write arrives.
     static constexpr std::chrono::milliseconds slowness{10};
-    // Compared at once, in the search for what has been written.
+    // Bytes that the search for direct writes compares at once.
     static constexpr std::size_t block_size = 4096;
 
     struct Lane;
@@ -102,7 +103,7 @@ private:
     struct Lane {
         fabric::Endpoint endpoint;
         std::list<Buffer> buffers;
-        unsigned index = 0; // as its messages say
+        unsigned index = 0; // the lane in its messages
         unsigned unanswered = 0;
     };
 
@@ -142,7 +143,7 @@ private:
     int take_what_came() {
         fabric::Completion entry;
         const int got = end_.completions.read({&entry, 1});
-        // Lanes that end take their receives with them: those errors are of no interest.
+        // A lane that ends cancels its receives. Their errors are ignored.
         if (got == 1 && (entry.flags & FI_RECV) != 0) {
             if (conduct_.is_slow)
                 let_writes_come();
@@ -156,7 +157,8 @@ private:
         return std::max(got, 0);
     }
 
-    // What comes behind the message that was just read is placed by looking for events.
+    // Waits for direct writes that were sent after the message just read. Reading the completion
+    // queue makes the provider store them.
     void let_writes_come() {
         for (const Deadline deadline(slowness); !deadline.passed() && pool_ == seen_;) {
             fabric::Completion none;
@@ -165,7 +167,8 @@ private:
         }
     }
 
-    // Writes come without a message: they are what the pool has and nobody has seen.
+    // Records direct writes, which have no message: the bytes in which the pool differs from the
+    // record.
     void note_writes() {
         if (pool_ == seen_)
             return;
@@ -238,13 +241,13 @@ private:
                 continue;
             const wire::PersistResponse response{0, lane.index};
             if (lane.endpoint.inject(&response, sizeof(response)) == 0)
-                --lane.unanswered; // else it is busy, or has ended
+                --lane.unanswered; // otherwise the lane is busy, or has ended
         }
     }
 
     const Conduct conduct_;
     std::vector<std::byte> pool_;
-    std::vector<std::byte> seen_; // the pool as the record has it
+    std::vector<std::byte> seen_; // the pool as far as it was recorded
     BareEnd end_;
     fabric::MemoryRegion region_;
     fabric::PassiveEndpoint listener_;

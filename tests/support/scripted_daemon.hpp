@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The out-of-band channel to a daemon that does what a test says. The library runs what it takes
-// for ssh(1), and hears and says the bytes of the script.
+// A fake daemon at the out-of-band channel, which runs a script of the test. The library starts a
+// shell script instead of ssh(1). The shell script connects it through FIFOs to a thread of the
+// test.
 #pragma once
 
 #include "common/base/io.hpp"
@@ -20,11 +21,11 @@ namespace rpmem::test {
 
 inline constexpr std::chrono::seconds script_patience(20);
 
-// A session with a script ends when it is lost.
+// Without the resume capability, a session ends when its connection is lost.
 inline constexpr std::uint64_t scripted_capabilities =
     wire::all_capabilities & ~wire::capability_resume;
 
-// The daemon's ends of the channel. What goes wrong throws.
+// The daemon's ends of the channel. The functions throw if they fail or time out.
 class DaemonEnd {
 public:
     explicit DaemonEnd(const std::filesystem::path& directory)
@@ -61,14 +62,14 @@ public:
             value_of(wire::decode_request_header(request.first(wire::request_header_size)));
         return value_of(wire::decode_request(header, request.subspan(wire::request_header_size)));
     }
-    // Until the library has closed its end, or is seen not to.
+    // Returns when the library has closed its end, or after a timeout.
     void hear_the_end() const {
         std::byte byte;
         while (read_fully(input_.get(), {&byte, 1}, Deadline(script_patience)).value_or(0) == 1)
             ;
     }
 
-    // From now on the library's end of the channel refuses what it sends.
+    // Makes the library's writes to the channel fail from now on.
     void stop_listening() const {
         std::ifstream file(directory_ / "listener");
         pid_t listener = 0;
@@ -91,7 +92,8 @@ public:
     }
 
 private:
-    // LaneHandshake must not wait for ever for a reader who does not come.
+    // Opens a FIFO for writing. Without O_NONBLOCK, open(2) would wait for ever if nothing ever
+    // opens it for reading.
     static UniqueFd open_to_write(const std::filesystem::path& path) {
         const Deadline deadline(script_patience);
         int fd = -1;
@@ -100,7 +102,7 @@ private:
             if (fd < 0)
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
-        check(fd >= 0, "find who listens");
+        check(fd >= 0, "open a FIFO that the library reads");
         return UniqueFd(fd);
     }
 
@@ -110,17 +112,18 @@ private:
     UniqueFd input_;
 };
 
-// Runs SCRIPT once, for the first session that settings() lead here. When it returns, the daemon's
-// ends are closed.
+// Runs SCRIPT once, for the first session with settings(). The daemon's ends are closed when SCRIPT
+// returns.
 class ScriptedDaemon {
 public:
     explicit ScriptedDaemon(std::function<void(DaemonEnd&)> script) {
-        std::signal(SIGPIPE, SIG_IGN); // of scripts whose listener has gone
+        std::signal(SIGPIPE, SIG_IGN); // a script may write after the library has closed its end
         for (const char* fifo : {"output", "error", "input"})
             DaemonEnd::check(::mkfifo((directory_ / fifo).c_str(), 0600) == 0, "make a FIFO");
-        // As ssh(1), it ends when the daemon's output does, and nothing that runs longer holds its
-        // ends of the channel. What runs in the background would read from /dev/null; and the FIFO
-        // to the daemon is opened in a way that waits for nobody.
+        // Like ssh(1), the shell script exits when the output of the daemon ends, and no process
+        // that runs longer has its ends of the channel open. A background command of a shell would
+        // read from /dev/null, so it gets the input as descriptor 3. Opening the FIFO to the daemon
+        // for reading and writing does not block.
         std::ofstream(directory_ / "ssh")
             << "#!/bin/sh\ncd " << directory_.native() << "\nexec 3<&0\n"
             << "cat <&3 1<>input 2>/dev/null &\n"
@@ -152,7 +155,7 @@ public:
         return settings;
     }
 
-    // For the script to end. What went wrong with it; empty: nothing.
+    // Waits until the script has ended. Returns why it failed, or an empty text.
     std::string wait() {
         if (thread_.joinable())
             thread_.join();
@@ -166,13 +169,13 @@ private:
     std::thread thread_;
 };
 
-// Runs SCRIPT for every session that settings() lead here, one after the other. NUMBER: from 0 on.
-// When it returns, the daemon's ends are closed. What goes wrong in a script ends that session.
+// Runs SCRIPT for every session with settings(), one after the other. NUMBER counts the sessions
+// from 0. The daemon's ends are closed when SCRIPT returns. An exception in it ends that session.
 class RepeatedDaemon {
 public:
     explicit RepeatedDaemon(std::function<void(DaemonEnd&, unsigned number)> script) {
         std::signal(SIGPIPE, SIG_IGN);
-        // As ScriptedDaemon, with a directory for each session.
+        // Like the shell script of ScriptedDaemon, but with a directory for each session.
         std::ofstream(directory_ / "ssh")
             << "#!/bin/sh\ncd " << directory_.native() << "\nn=0\n"
             << "while ! mkdir $n 2>/dev/null; do n=$((n + 1)); done\n"
@@ -205,7 +208,7 @@ public:
         settings.enable_verbs = false;
         return settings;
     }
-    [[nodiscard]] unsigned sessions() const { return sessions_; } // that are over
+    [[nodiscard]] unsigned sessions() const { return sessions_; } // number of ended sessions
 
 private:
     bool await_session() {
@@ -222,7 +225,7 @@ private:
     std::thread thread_;
 };
 
-// What a daemon of this version says first, for one lane of PROVIDER; returns its words.
+// Sends the hello of a daemon that offers PROVIDER, and returns the bytes of the hello.
 inline wire::Bytes offer(const DaemonEnd& end, std::uint64_t capabilities, wire::Provider provider,
                          const wire::SessionSecret& secret = {}) {
     wire::Hello hello;
@@ -236,12 +239,13 @@ inline wire::Bytes offer(const DaemonEnd& end, std::uint64_t capabilities, wire:
     return said;
 }
 
-// Over sockets; returns the answer.
+// Sends a hello that offers sockets, and returns the answer.
 inline wire::HelloAnswer greet(const DaemonEnd& end, std::uint64_t capabilities) {
     static_cast<void>(offer(end, capabilities, wire::Provider::sockets));
     return value_of(wire::decode_hello_answer(end.hear(wire::hello_answer_size)));
 }
 
+// Sends a hello that offers tcp without TLS, and returns the transcript of hello and answer.
 inline transport::ControlTranscript greet_over_tcp(const DaemonEnd& end,
                                                    std::uint64_t capabilities) {
     wire::SessionSecret secret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection without a network: it keeps the headers that are posted, and the next poll() hands
-// over the frames that a test wants to arrive. No byte of a piece is read, so that a range may be
-// larger than the memory of the machine.
+// A connection without a network. It records the posted headers, and poll() delivers the frames
+// that the test provides. It reads no byte of a piece, so a range may be larger than the memory of
+// the machine.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -18,9 +18,9 @@ public:
         std::vector<std::byte> payload{};
     };
 
-    // Arrives at the next poll().
+    // The next poll() delivers FRAME.
     void deliver(Frame frame) { arriving_.push_back(std::move(frame)); }
-    // From now on each poll() brings an ack for all that was posted.
+    // From now on each poll() delivers an ack for all posted frames.
     void acknowledge_all() { acknowledges_ = true; }
 
     [[nodiscard]] const std::vector<wire::FrameHeader>& posted() const { return posted_; }
@@ -83,11 +83,11 @@ private:
     transport::ConnectionFailure failure_;
     bool acknowledges_ = false;
     std::uint64_t acknowledged_ = 0;
-    std::size_t direct_ = 0; // direct operations that end at the next poll()
+    std::size_t direct_ = 0; // direct operations, which complete at the next poll()
     std::size_t reads_ = 0;
 };
 
-// A lane that would have to wait has nothing to wait for.
+// A group whose wait() times out at once.
 class StubGroup final : public transport::Group {
 public:
     Result<> add(transport::Connection&) override { return {}; }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands between the daemon's code and the functions that make data durable: pmem_persist,
-// pmem_flush, pmem_drain, pmem_memcpy, pmem_msync and pmem2_deep_flush of libpmem, and msync,
-// fsync, fdatasync, posix_fadvise, pwrite, flock and fsetxattr of the kernel. It remembers each
-// call, can be slow, and can fail. The page cache hides what a daemon forgets to make durable; the
-// recorder shows it.
+// Replaces the functions that make data durable: pmem_persist, pmem_flush, pmem_drain, pmem_memcpy,
+// pmem_msync and pmem2_deep_flush of libpmem, and msync, fsync, fdatasync, posix_fadvise, pwrite,
+// flock and fsetxattr of the C library. It records each call, and can delay it or make it fail. A
+// range that a daemon forgets to make durable is still in the page cache, so only the recorder
+// reveals the mistake.
 //
-// There are two forms of it:
-//  1. Linked into a test: target_link_libraries(TEST PRIVATE rpmem_recorder). The calls of all that
-//     is linked into the test then come here. The test uses the class Recorder below.
-//  2. In the real daemon, by LD_PRELOAD=$<TARGET_FILE:rpmem_recorder_preload>. Then variables of
-//     the environment speak for the test:
-//       RPMEM_RECORDER_LOG=FILE      each call is a line of FILE when it has ended (see Event):
+// It has two forms:
+//  1. Linked into a test: target_link_libraries(TEST PRIVATE rpmem_recorder). It replaces the calls
+//     of everything that is linked into the test. The test uses the class Recorder below.
+//  2. In the real daemon: LD_PRELOAD=$<TARGET_FILE:rpmem_recorder_preload>. Environment variables
+//     replace the calls of Recorder:
+//       RPMEM_RECORDER_LOG=FILE      writes a line to FILE after each call (see Event):
 //                                    CALL PATH OFFSET LENGTH CODE
-//       RPMEM_RECORDER_BEGINS=FILE   so is each call that waits for the medium when it begins:
-//                                    CALL
-//       RPMEM_RECORDER_DELAY_MS=N    each call that waits for the medium takes that long
+//       RPMEM_RECORDER_BEGINS=FILE   writes a line to FILE before each call that waits for the
+//                                    medium: CALL
+//       RPMEM_RECORDER_DELAY_MS=N    delays each call that waits for the medium
 //       RPMEM_RECORDER_FAULTS=LIST   CALL:PART_OF_PATH:NUMBER:CODE, separated by ';' (see Fault)
 //     With AddressSanitizer add ASAN_OPTIONS=verify_asan_link_order=0.
 #pragma once
@@ -42,14 +42,15 @@ namespace rpmem::test {
 
 struct Event {
     std::string call;         // the name of the function
-    std::string path;         // of the file or directory; "-" if it has none, or memory is meant
-    std::uint64_t offset = 0; // in the file; of memory, in what is watched (else its address)
+    std::string path;         // the file or directory; "-" for memory, or if it has no name
+    std::uint64_t offset = 0; // in the file or the watched memory; the address of other memory
     std::size_t length = 0;
-    int code = 0; // the error that the caller was told; 0: none
+    int code = 0; // the errno value that the caller got; 0 on success
 };
 
-// The NUMBERth call (from 1) of the function CALL on a path that contains PATH fails with CODE, and
-// does nothing. Number 0: every one does.
+// Makes a call of the function CALL on a path that contains PATH fail with CODE and do nothing.
+// NUMBER selects the call, counted from 1, or every call if it is 0. It has no effect on functions
+// that cannot fail, such as pmem_persist().
 struct Fault {
     std::string call;
     std::string path;
@@ -61,7 +62,7 @@ inline int open_to_append(const char* file) {
     return file ? ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
 }
 
-// write(2) itself may be one of the functions that are recorded.
+// Calls the kernel directly, because a test may replace write(2) as well.
 inline void write_line(int file, const std::string& line) {
     static_cast<void>(::syscall(SYS_write, file, line.data(), line.size()));
 }
@@ -69,12 +70,12 @@ inline void write_line(int file, const std::string& line) {
 class Recorder {
 public:
     static Recorder& instance() {
-        // Threads of the daemon may still call when the program ends.
+        // Never destroyed, because threads of the daemon may still call it while the program ends.
         static Recorder& recorder = *new Recorder;
         return recorder;
     }
 
-    // Forgets all that was recorded and all that was asked for.
+    // Drops all recorded events, faults and delays, the action and the image.
     void reset() {
         const std::lock_guard lock(mutex_);
         memory_ = nullptr;
@@ -84,8 +85,9 @@ public:
         delay_ = {};
         action_ = {};
     }
-    // Each call that waits for the medium (drain, persist, msync, fsync, fdatasync, deep flush)
-    // takes effect this much later. An acknowledgement that does not wait for it comes too early.
+    // Delays the effect of each call that waits for the medium (drain, persist, msync, fsync,
+    // fdatasync, deep flush). So an acknowledgement that does not wait for the call arrives before
+    // it.
     void delay(std::chrono::milliseconds time) {
         const std::lock_guard lock(mutex_);
         delay_ = time;
@@ -94,28 +96,29 @@ public:
         const std::lock_guard lock(mutex_);
         faults_.push_back({std::move(fault)});
     }
-    // ACTION is run before each call from now on, in the thread of the caller. What it calls itself
-    // is not recorded.
+    // Runs ACTION before each call from now on, in the thread of the caller. The calls of ACTION
+    // itself are not recorded.
     void before_each(std::function<void(const Event&)> action) {
         const std::lock_guard lock(mutex_);
         action_ = std::move(action);
     }
 
-    // From now on an image of this memory is kept as it would be after a loss of power. It begins
-    // as the memory is now. A flush takes a copy of whole cache lines, which the next drain of the
-    // same thread puts into the image; a sync does so with whole pages when it has succeeded.
+    // Keeps an image of this memory from now on, as it would be after a power failure. The image
+    // starts with the present contents. A flush copies whole cache lines, and the next drain of the
+    // same thread puts the copies into the image. A successful msync(2) or pmem_msync() puts whole
+    // pages into it, as they were when it was called.
     void watch(const std::byte* begin, std::size_t size) {
         const std::lock_guard lock(mutex_);
         memory_ = begin;
         image_.assign(begin, begin + size);
     }
-    // The bytes of the image; they are durable now.
+    // Returns bytes of the image. They are durable.
     [[nodiscard]] std::vector<std::byte> image(std::size_t offset, std::size_t size) const {
         const std::lock_guard lock(mutex_);
         const auto begin = image_.begin() + std::ptrdiff_t(std::min(offset, image_.size()));
         return {begin, begin + std::min(std::ptrdiff_t(size), image_.end() - begin)};
     }
-    // The image has what the memory has.
+    // Returns whether the range in the image is equal to that in the memory.
     [[nodiscard]] bool is_durable(std::size_t offset, std::size_t size) const {
         const std::lock_guard lock(mutex_);
         return offset + size <= image_.size() &&
@@ -133,12 +136,13 @@ public:
         }));
     }
 
-    // For the functions that stand here for others: see functions.cpp.
+    // The following functions are for the replacements in functions.cpp.
     struct Copy {
         std::size_t offset;
         std::vector<std::byte> bytes;
     };
-    // Of the watched memory in [ADDRESS, ADDRESS + SIZE), widened to multiples of UNIT.
+    // Copies the watched memory in [ADDRESS, ADDRESS + SIZE), extended to multiples of UNIT.
+    // Returns nothing if the range contains no watched memory.
     [[nodiscard]] std::vector<Copy> copies_of(const void* address, std::size_t size,
                                               std::size_t unit) const {
         const std::lock_guard lock(mutex_);
@@ -165,7 +169,8 @@ public:
         const bool watched = memory_ != nullptr && place >= base && place < base + image_.size();
         return {call, "-", watched ? place - base : place, size, 0};
     }
-    // Before the call: runs the action, waits if the call does; the error that the call is to have.
+    // Call it before the call is made. Runs the action, and applies the delay if WAITS. Returns the
+    // errno value with which the call must fail, or 0.
     int begin(const Event& event, bool waits) {
         std::function<void(const Event&)> action;
         std::chrono::milliseconds delay{0};
@@ -199,7 +204,7 @@ public:
                 event.call + ' ' + event.path + ' ' + std::to_string(event.offset) + ' ' +
                 std::to_string(event.length) + ' ' + std::to_string(code) + '\n';
             write_line(log_, line);
-            return; // a daemon runs for long
+            return; // keeping the events of a daemon would use more and more memory
         }
         events_.push_back(std::move(event));
     }
