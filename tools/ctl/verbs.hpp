@@ -33,8 +33,8 @@ int watch_status(const Command& command);
 int export_metrics(const Command& command); // export
 int run_benchmark(const Context& context);  // bench
 
-// Prints ANSWER as JSON or with DESCRIBE. The text of a failure goes to standard error. Returns the
-// status of ANSWER.
+// Prints ANSWER as JSON or with DESCRIBE. Prints the text of a failure to standard error. Returns
+// the status of ANSWER.
 int print_answer(const Command& command, const ActionAnswer& answer,
                  std::string (*describe)(const nlohmann::json& document));
 

@@ -78,8 +78,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::make(const TlsContext& context,
         new TlsStream(context.role(), std::move(lower), std::move(name), records_of_a_key));
     if (made->set_up(context))
         return made;
-    return fail(ErrorClass::resource_limit, ENOMEM, "TLS with {}: there is no memory for it",
-                made->name_);
+    return fail(ErrorClass::resource_limit, ENOMEM, "TLS with {}: out of memory", made->name_);
 }
 
 bool TlsStream::set_up(const TlsContext& context) {
@@ -192,7 +191,7 @@ void TlsStream::check_handshake() {
     if (::SSL_export_keying_material(ssl, reinterpret_cast<unsigned char*>(exporter_.data()),
                                      exporter_.size(), exporter_label.data(), exporter_label.size(),
                                      nullptr, 0, 0) != 1) {
-        end(ENOMEM, "there is no memory for it");
+        end(ENOMEM, "out of memory");
         return;
     }
     enter(State::open);
