@@ -45,7 +45,7 @@ Result<> FabricGroup::add(Connection& connection) {
 void FabricGroup::remove(Connection& connection) {
     auto& removed = static_cast<FabricConnection&>(connection);
     removed.abandon();
-    look(); // consumes the completions of CONNECTION
+    look(); // consumes the completions of CONNECTION, as far as max_rounds allows
     std::erase(members_, &removed);
     std::erase(noted_, &removed);
     std::erase(ready_, &connection);
