@@ -95,9 +95,9 @@ void add_mounts(std::vector<PersistentDevice>& devices, const fs::path& root) {
             if (!device.mount.empty() || !is_on(hyphen[2], device.name))
                 continue;
             device.mount = words[4];
-            const std::string options = words[5] + "," + hyphen[3] + ",";
-            device.is_mounted_dax = options.find("dax,") != std::string::npos ||
-                                    options.find("dax=always,") != std::string::npos;
+            const std::string options = "," + words[5] + "," + hyphen[3] + ",";
+            device.is_mounted_dax = options.find(",dax,") != std::string::npos ||
+                                    options.find(",dax=always,") != std::string::npos;
         }
     }
 }

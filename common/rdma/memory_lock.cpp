@@ -69,7 +69,10 @@ LockLimit read_lock_limit() {
     }
     // Each thread has its own capabilities.
     std::ifstream status("/proc/thread-self/status");
-    limit.exempt = !status;
+    if (!status) { // without /proc the kernel decides when memory is locked
+        limit.exempt = true;
+        return limit;
+    }
     for (std::string line; std::getline(status, line);) {
         if (line.starts_with("VmPin:"))
             limit.used = number_in(line, 10) * kib;

@@ -22,10 +22,12 @@ Result<Preparation> prepare(const LocalPool& local, const Side& remote) {
     } else {
         needed = unreplicated->needed;
         preparation.excluded = std::move(unreplicated->ranges);
-        if (!preparation.excluded.empty())
-            preparation.not_compared.push_back(fmt::format(
+        if (!preparation.excluded.empty()) {
+            preparation.excluded_text = fmt::format(
                 "{}, {} bytes in {} places, which is never replicated", unreplicated->kind,
-                bytes_of(preparation.excluded), preparation.excluded.size()));
+                bytes_of(preparation.excluded), preparation.excluded.size());
+            preparation.not_compared.push_back(preparation.excluded_text);
+        }
     }
     if (side.size < remote.size)
         preparation.not_compared.push_back(
@@ -33,6 +35,11 @@ Result<Preparation> prepare(const LocalPool& local, const Side& remote) {
                         remote.size - side.size, side.name));
     std::ranges::move(mismatches(side, remote, needed), std::back_inserter(preparation.mismatches));
     return preparation;
+}
+
+void include_all(Preparation& preparation) {
+    preparation.excluded.clear();
+    std::erase(preparation.not_compared, preparation.excluded_text);
 }
 
 } // namespace rpmem::compare

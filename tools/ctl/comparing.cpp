@@ -102,7 +102,7 @@ Answered<compare::Preparation> prepare_comparison(const Context& context,
 Answered<Comparison> ask_for_digests(const Context& context, compare::Preparation preparation) {
     ActionAnswer asked = ask_digests(context, preparation);
     if (asked.status == status_unknown && !preparation.excluded.empty()) {
-        preparation.excluded.clear();
+        include_all(preparation);
         preparation.not_compared.emplace_back(
             "nothing else: the target's rpmemd cannot leave out ranges, so bytes that are never "
             "replicated count as different");

@@ -25,21 +25,23 @@ using Keep = std::function<void(const RunningPool&, UniqueFd)>;
 
 // Limits that keep a hostile program from hiding the pools of others.
 constexpr std::size_t max_descriptors = 16384;
+constexpr std::size_t max_processes = 4194304; // PID_MAX_LIMIT of Linux
 constexpr std::size_t max_pools = 1024; // of one process
 
-// Returns at most max_descriptors entries of DIRECTORY. An error ends the list, such as that of a
+// Returns at most MAX_ENTRIES of DIRECTORY. An error ends the list, such as that of a
 // process that ends in the meantime.
-std::vector<files::path> entries_of(const files::path& directory, std::error_code& error) {
+std::vector<files::path> entries_of(const files::path& directory, std::size_t max_entries,
+                                    std::error_code& error) {
     std::vector<files::path> entries;
     for (files::directory_iterator each(directory, error), end;
-         !error && each != end && entries.size() < max_descriptors; each.increment(error))
+         !error && each != end && entries.size() < max_entries; each.increment(error))
         entries.push_back(each->path());
     return entries;
 }
 
 bool has_open_or_mapped(const files::path& process, const std::string& file) {
     std::error_code ignored;
-    for (const auto& each : entries_of(process / "fd", ignored))
+    for (const auto& each : entries_of(process / "fd", max_descriptors, ignored))
         if (files::read_symlink(each, ignored) == file)
             return true;
     std::ifstream maps(process / "maps");
@@ -72,7 +74,7 @@ void add_pools_of(const files::path& process, RunningPools& found, const Keep& k
     std::error_code error;
     std::size_t pools = 0;
     const std::string wanted = std::string("/memfd:") + initiator::counter_file_name + " (deleted)";
-    for (const auto& each : entries_of(process / "fd", error)) {
+    for (const auto& each : entries_of(process / "fd", max_descriptors, error)) {
         std::error_code gone;
         if (files::read_symlink(each, gone) != wanted || !is_writer(each) || ++pools > max_pools)
             continue;
@@ -108,7 +110,7 @@ RunningPools find_running_pools(const std::string& whom, Users users, const Keep
     const std::string file =
         whom.empty() || is_process ? "" : files::weakly_canonical(whom, error).string();
     RunningPools found;
-    for (const auto& process : entries_of("/proc", error)) {
+    for (const auto& process : entries_of("/proc", max_processes, error)) {
         const std::string name = process.filename();
         if (!parse_number<unsigned>(name) || (is_process && name != whom) ||
             (!file.empty() && !has_open_or_mapped(process, file)))

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds time_for_room(1);
 
 // Maximum number of reads of the completion queue in one look(), so that busy peers do not keep the
 // thread for ever.
-constexpr unsigned max_rounds = 64;
+constexpr std::size_t max_rounds = 64;
 
 // The operations of a connection that ends fail one by one. After so many failures in a row the
 // queue itself is broken.
@@ -30,7 +30,7 @@ Result<std::unique_ptr<FabricGroup>> FabricGroup::open(const fabric::Domain& dom
                                                        std::size_t operations,
                                                        std::chrono::microseconds spin_time) {
     RPMEM_ASSIGN(auto completions, fabric::CompletionQueue::open(domain, operations));
-    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(completions), spin_time));
+    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(completions), operations, spin_time));
 }
 
 Result<> FabricGroup::add(Connection& connection) {
@@ -45,15 +45,19 @@ Result<> FabricGroup::add(Connection& connection) {
 void FabricGroup::remove(Connection& connection) {
     auto& removed = static_cast<FabricConnection&>(connection);
     removed.abandon();
-    look(); // consumes the completions of CONNECTION, as far as max_rounds allows
+    // An entry of CONNECTION that stayed in the queue would point to a destroyed object. A read may
+    // bring a single entry: each failed operation takes one.
+    read_completions(operations_ + 1);
     std::erase(members_, &removed);
     std::erase(noted_, &removed);
     std::erase(ready_, &connection);
 }
 
-void FabricGroup::look() {
+void FabricGroup::look() { read_completions(max_rounds); }
+
+void FabricGroup::read_completions(std::size_t max_reads) {
     Entries entries;
-    for (unsigned round = 0; round < max_rounds; ++round) {
+    for (std::size_t read = 0; read < max_reads; ++read) {
         const int got = completions_.read(entries);
         if (got == 0)
             return;

@@ -49,8 +49,11 @@ private:
     using Clock = std::chrono::steady_clock;
     using Entries = std::array<fabric::Completion, 16>;
 
-    FabricGroup(fabric::CompletionQueue completions, std::chrono::microseconds spin_time)
-        : completions_(std::move(completions)), policy_(spin_time) {}
+    FabricGroup(fabric::CompletionQueue completions, std::size_t operations,
+                std::chrono::microseconds spin_time)
+        : completions_(std::move(completions)), operations_(operations), policy_(spin_time) {}
+    // Passes completions to their connections until the queue is empty, or after MAX_READS.
+    void read_completions(std::size_t max_reads);
     int read_in_time(Entries& entries, int wake, std::chrono::milliseconds limit);
     void tell(const Entries& entries, int got);
     void tell_of_failure(int code);
@@ -59,6 +62,7 @@ private:
     void mark_all_ready();
 
     fabric::CompletionQueue completions_;
+    std::size_t operations_; // maximum number in progress, for all connections together
     SpinPolicy policy_;
     std::vector<FabricConnection*> members_;
     std::vector<FabricConnection*> noted_; // had a completion since wait() returned

@@ -42,7 +42,7 @@ TEST_F(StorageTest, NamespacesAndTheirMounts) {
     write("proc/self/mountinfo",
           "21 1 254:1 / / rw shared:1 - ext4 /dev/sda rw\n"
           "40 21 259:0 / /mnt/pmem0 rw - ext4 /dev/pmem0 rw,dax=always\n"
-          "41 21 259:1 / /mnt/pmem1 rw shared:9 - xfs /dev/pmem1 rw,noquota\n"
+          "41 21 259:1 / /mnt/pmem1 rw shared:9 - xfs /dev/pmem1 rw,nodax,noquota\n"
           "42 21 - nonsense\n\n");
     const Storage storage = examine_storage(root);
     ASSERT_EQ(storage.devices.size(), 4U);
