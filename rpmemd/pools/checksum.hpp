@@ -8,8 +8,8 @@
 
 namespace rpmem::target {
 
-// BYTES is a multiple of 4 long. The 8 bytes at SELF_OFFSET, and all bytes from ZERO_FROM on, count
-// as zero; both are multiples of 4, and an offset past the end means "none".
+// The size of BYTES and both offsets are multiples of 4. The 8 bytes at SELF_OFFSET and all bytes
+// from ZERO_FROM on count as zero. An offset past the end excludes nothing.
 std::uint64_t fletcher_checksum(std::span<const std::byte> bytes,
                                 std::size_t self_offset = SIZE_MAX,
                                 std::size_t zero_from = SIZE_MAX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device under a file, as libpmem2 knows it.
+// The device under a file, as libpmem2 reports it.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,13 +14,13 @@ namespace rpmem::target {
 
 class Device {
 public:
-    // FD must stay open as long as the Device. PATH is for messages.
+    // FD must stay open while the Device exists. PATH is for error texts.
     static Result<Device> of(int fd, const std::string& path);
 
     [[nodiscard]] Result<std::uint64_t> size() const;
-    [[nodiscard]] Result<std::uint64_t> alignment() const; // of its mappings
+    [[nodiscard]] Result<std::uint64_t> alignment() const; // required for mappings
 
-    // If the platform does not tell: 0, empty, false.
+    // Return 0, an empty string and false if the platform does not report it.
     [[nodiscard]] Result<std::uint64_t> unsafe_shutdown_count() const;
     [[nodiscard]] Result<std::string> id() const;
     [[nodiscard]] Result<bool> has_bad_blocks() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts about a pool set and its parts while others use them: the examination locks nothing for
-// longer than a moment, writes nothing, and tells a fault of a part as a fact.
+// Collects facts about a pool set and its parts while other processes use them. Holds each lock
+// only for a moment, and writes nothing. A fault of a part is one of the facts, not an error.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -20,31 +20,31 @@ namespace rpmem::target {
 
 struct PartFacts {
     std::filesystem::path path;
-    std::optional<std::uint64_t> set_size{}; // as the pool set file says; nothing: AUTO, or a
-                                             // file of a directory
+    // The size in the pool set file, or nothing for AUTO and for the files of a directory.
+    std::optional<std::uint64_t> set_size{};
     std::uint64_t size = 0;
-    std::uint64_t allocated = 0; // bytes that it takes on its file system
+    std::uint64_t allocated = 0; // bytes on its file system
     bool device_dax = false;
-    bool locked = false;       // by a session that may write, or by another program
-    std::string file_system{}; // if it is known by name
-    std::string medium{};      // empty: it lasts, as far as its file system tells
-    std::string problem{};     // why it cannot be used; empty: it can
-    int code = 0;              // of the problem
+    bool locked = false;       // a writing session or another program has an exclusive lock
+    std::string file_system{}; // empty if the type of the file system is not known
+    std::string medium{};      // why the medium may lose data; empty if its type is durable
+    std::string problem{};     // why the part cannot be used; empty if it can
+    int code = 0;              // errno value of the problem
 };
 
 struct PoolFacts {
     HeaderLayout headers = HeaderLayout::every_part;
     std::vector<PartFacts> parts{};
-    std::uint64_t size = 0;                   // usable bytes; 0: a part is missing or too small
-    std::optional<PoolHeader> header{};       // of the first part, if there is one and it is sound
-    std::optional<PartIdentity> first_part{}; // if it is there
-    // Of the first part, see PoolAttribute::read().
+    std::uint64_t size = 0;                   // usable bytes; 0 if a part is missing or too small
+    std::optional<PoolHeader> header{};       // header of the first part, if it is valid
+    std::optional<PartIdentity> first_part{}; // if the first part can be opened
+    // The attribute of the first part, see PoolAttribute::read().
     Result<std::optional<std::string>> attribute = std::nullopt;
-    std::string header_problem{}; // why not, where the pool has headers and its first part is
-                                  // there
+    // Why the header of the first part is invalid. Empty if the part has no header page.
+    std::string header_problem{};
 };
 
-// As load_pool_set().
+// Fails like load_pool_set(), uses_directories() and PartDirectories::scan().
 [[nodiscard]] Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view name);
 
 } // namespace rpmem::target

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy of a pool's headers that lies outside of its parts: the old headers and the new, while
-// they are written. A header that a kill or a loss of power has torn is restored from it.
+// A copy of the headers of a pool, outside of its parts. It has the old and the new headers while
+// these are being written. A header that was torn by a kill or a power failure is restored from it.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -16,34 +16,38 @@
 
 namespace rpmem::target {
 
-// As many headers in the one as in the other, at least 1, one for each part that has one.
+// Both vectors have one header for each part that has a header, and at least one.
 struct HeaderCopy {
     std::vector<PoolHeader> before;
     std::vector<PoolHeader> after;
 };
 
-// As a file, with a checksum over all of it.
+// Returns the contents of the file, with a checksum over all of it.
 std::vector<std::byte> encode(const HeaderCopy& copy);
-// EINVAL. Bytes behind the copy are passed over: an older one was longer.
+// Fails with EINVAL if BYTES are no valid copy. Ignores further bytes, because an older copy in the
+// file may have been longer.
 Result<HeaderCopy> decode_header_copy(std::span<const std::byte> bytes);
 
-// The file of one pool set. It is open, and has its space, before a session gives up the right to
-// open files. Therefore it is overwritten in place: headers are only written while it is whole, and
-// it is only written while they are.
+// The file with the copy for a pool set. It is opened and allocated before the session is confined,
+// because a confined process cannot open files. Therefore it is overwritten in place. Either the
+// headers or this copy is intact at any moment.
 class HeaderCopyFile {
 public:
-    // In DIRECTORY; made (0600, its name durable) if it is not there. POOL_SET is the absolute path
-    // of the pool set file, which the file is named after; COUNT the number of headers.
+    // Opens the file in DIRECTORY. Creates it with mode 0600 and a durable name if it is missing.
+    // POOL_SET is the absolute path of the pool set file, from which the name is derived. COUNT is
+    // the number of headers. Fails with EINVAL if the name is not a regular file, and with the
+    // errno value of the system.
     static Result<HeaderCopyFile> open(int directory, const std::filesystem::path& pool_set,
                                        std::size_t count);
     static std::string name_for(const std::filesystem::path& pool_set);
-    // As the first release named it; open() renames such a file.
+    // Returns the name that the first release used. open() renames such a file.
     static std::string old_name_for(const std::filesystem::path& pool_set);
-    // When the pool is gone. One that stays restores nothing: it fits no other headers.
+    // Removes the file after its pool was removed. A file that remains does no harm: it matches no
+    // other headers.
     static void remove(int directory, const std::filesystem::path& pool_set);
 
     [[nodiscard]] Result<> save(const HeaderCopy& copy) const; // durable on return
-    // Nothing: none was saved. EINVAL: it is cut off, or no copy.
+    // Returns nothing if no copy was saved. Fails like decode_header_copy() and pread(2).
     [[nodiscard]] Result<std::optional<HeaderCopy>> load() const;
 
 private:

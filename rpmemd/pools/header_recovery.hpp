@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recovery of headers that were being written when the process was killed or the power was lost.
-// The header of part 0 is written last: until it is durable the pool is the old one, then the new
-// one. Pure: reads and writes nothing.
-//   header torn       -> whole      restore_torn(): from the copy
-//   part 0 not as i   -> part i as part 0    follow_first(): whichever set was being written
+// Recovers headers that were being written when the process was killed or the power failed. No
+// input or output. The header of part 0 is written last, so it decides whether the pool has the old
+// or the new attributes.
+//   a header is torn                   restore_torn() takes it from the copy
+//   a header disagrees with part 0     follow_first() adapts it to part 0
 #pragma once
 
 #include "common/base/result.hpp"
@@ -15,21 +15,20 @@
 
 namespace rpmem::target {
 
-// There is a header, and its checksum is wrong.
+// Returns whether there is a header with a wrong checksum.
 bool is_torn(const PoolHeader& header);
 bool has_torn(std::span<const PoolHeader> headers);
 
-// Torn headers become those that were being written. EINVAL if any byte of HEADERS is neither what
-// it was nor what it was to become: then the copy belongs to other headers, or more than a cut has
-// happened to these.
+// Returns HEADERS with the new headers of COPY in place of torn ones. Fails with EINVAL if COPY has
+// another number of headers, or if a byte of HEADERS is neither the old nor the new one. Then the
+// copy belongs to other headers, or these are damaged in another way.
 Result<std::vector<PoolHeader>> restore_torn(std::vector<PoolHeader> headers,
                                              const HeaderCopy& copy);
 
-// Takes the fields that set_attributes() writes to a part from part 0, if all else shows that the
-// headers are those of one pool, in this order, with the attributes that it has or of one other
-// version. Else they stay as they are. The header of part 0 always does.
+// Returns HEADERS with the attributes of part 0 in all of them. Returns them unchanged unless all
+// are valid, belong to one pool in this order, and have at most two versions of the attributes.
 std::vector<PoolHeader> follow_first(std::vector<PoolHeader> headers);
 
-bool are_same_headers(const PoolHeader& left, const PoolHeader& right); // in all bytes
+bool are_same_headers(const PoolHeader& left, const PoolHeader& right); // compares all bytes
 
 } // namespace rpmem::target

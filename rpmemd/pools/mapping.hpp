@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool in memory: one contiguous range, every part mapped shared over its share of it.
+// A pool in memory: one contiguous range of addresses, over which the parts are mapped.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -22,11 +22,11 @@ namespace rpmem::target {
 
 struct StoreOptions;
 
-// A range of addresses that is unmapped at the end, whatever was mapped over it.
+// A reserved range of addresses. The destructor unmaps all of it, including later mappings in it.
 class Reservation {
 public:
     Reservation() = default;
-    // ALIGNMENT is a power of 2.
+    // ALIGNMENT is a power of 2 and at least a page.
     static Result<Reservation> make(std::size_t size, std::size_t alignment);
 
     [[nodiscard]] std::byte* address() const { return memory_.get(); }
@@ -42,41 +42,42 @@ struct MappedPool {
     std::string name;
     bool read_only = false; // nothing may be written to the parts
     HeaderLayout header_layout = HeaderLayout::every_part;
-    std::vector<PartFile> parts; // open, which keeps them locked
+    std::vector<PartFile> parts; // locked while they are open
     Reservation memory;
-    Medium medium; // of the memory
+    Medium medium;
 
-    std::vector<PoolHeader> headers;           // as on media, one for each part that has one
-    std::optional<HeaderCopyFile> header_copy; // keeps them while they are written
+    std::vector<PoolHeader> headers;           // one for each part that has a header
+    std::optional<HeaderCopyFile> header_copy; // has them while they are being written
     rpmem_pool_attr attributes{};              // all zero without headers
-    DeviceState devices;
-    // Their state, if they were asked in advance: see Pool::prepare_confinement().
+    DeviceState devices;                       // set if the pool keeps a shutdown state
+    // What Pool::prepare_confinement() has read in advance.
     std::optional<Result<DeviceState>> asked_devices;
     Log log;
 };
 
-// Maps PARTS as LAYOUT says.
 struct Mapping {
     Reservation memory;
     Medium medium;
-    std::vector<bool> on_pmem; // each part
+    std::vector<bool> on_pmem; // one for each part
 };
+// Maps PARTS according to LAYOUT. Fails with EINVAL if a Device DAX cannot be mapped there.
 Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& layout);
 
-// Opens the file for a copy of the COUNT headers in the session that begins: none without a
-// directory for it, or without headers. If the file cannot be used, the log has a warning, no more.
+// Opens the file for a copy of COUNT headers. Does nothing without a directory for it or without
+// headers. If the file cannot be used, only logs a warning.
 void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool);
 
-// Before the headers are written, from what they are (BEFORE) to what POOL has.
+// Call it before the headers on the medium, BEFORE, are overwritten with those of POOL. Saves both.
+// On failure only logs a warning.
 void keep_header_copy(const MappedPool& pool, std::vector<PoolHeader> before);
 
-// Writes those of POOL to the parts that have one, that of part 0 last, each durable before the
-// next: that of part 0 decides which attributes the pool has.
+// Writes the headers of POOL, each durable before the next. The header of part 0 is last, because
+// it decides which attributes the pool has.
 Result<> write_headers(const MappedPool& pool);
 
 bool keeps_shutdown_state(const MappedPool& pool);
 
-// Says on media that the pool is open (DIRTY), or closed; nothing for a pool that keeps no state.
+// Marks the pool on the medium as open (DIRTY) or closed. Does nothing if it keeps no state.
 Result<> write_shutdown_state(MappedPool& pool, bool dirty);
 
 } // namespace rpmem::target

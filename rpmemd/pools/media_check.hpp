@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warnings for the operator of the media under a pool, before its peer relies on them.
+// Checks the media of a pool, so that the operator is warned before a client relies on them.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -11,9 +11,9 @@
 
 namespace rpmem::target {
 
-// Warns of parts on media that forget or are another machine's, and of persistent memory (ON_PMEM,
-// for each part) whose deep flush this user may not ask for; once for each such medium. EINVAL or
-// EACCES where OPTIONS refuse them.
+// Logs a warning for each volatile or remote file system, and for each persistent memory for which
+// this user may not request deep flushes. ON_PMEM has one entry for each part. If OPTIONS refuse
+// such parts, fails with EINVAL for the file system, and with EACCES for the deep flush.
 Result<> check_media(const StoreOptions& options, const std::vector<PartFile>& parts,
                      const std::vector<bool>& on_pmem, const Log& log);
 

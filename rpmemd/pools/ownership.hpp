@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Users besides the daemon's and root that could change a file or a directory.
+// Checks whether users besides root and the daemon's user could change a file or a directory.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -11,9 +11,11 @@
 
 namespace rpmem::target {
 
-// EACCES if anyone but root and the daemon's user owns what FD (O_PATH will do) names, or may write
-// to it by mode bits or a POSIX ACL. TOLERATED are the bits of S_IWGRP | S_IWOTH that are in order.
-// The text names PATH and the command that mends it.
+// Fails with EACCES if another user owns the file FD (O_PATH suffices), or may write to it by its
+// mode or a POSIX ACL. TOLERATED are the bits of S_IWGRP | S_IWOTH that are allowed. Also fails
+// with EACCES in a user namespace that does not map the daemon's user, where owners cannot be told
+// apart. In such a namespace a directory with an unmapped owner is accepted. The error text names
+// PATH and a remedy.
 Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
                          mode_t tolerated = 0);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Getting the parts of a new pool together, all or nothing.
+// Collects the parts of a pool that is being created or opened, all or nothing.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -12,12 +12,16 @@
 
 namespace rpmem::target {
 
-// Parts of a pool in the making. Unless keep() is called, the files that were made are removed in
-// the end, and headers written to files that existed are cleared again.
+// Unless keep() is called, the destructor removes the files that were created, and clears the
+// headers that write_headers() wrote to existing parts.
 class PendingParts {
 public:
-    // EEXIST: a part holds a pool, or has another size than POOL_SET says; EFBIG: SIZE bytes do not
-    // fit; EBUSY: a part is in use.
+    // Opens or creates the parts of a new pool. Fails with
+    //   EEXIST  a part holds a pool, or its size is not that in POOL_SET
+    //   EFBIG   SIZE bytes do not fit
+    //   EBUSY   a part is in use
+    //   EINVAL  POOL_SET is invalid, or a part of size AUTO is missing
+    // and like PartFile.
     static Result<PendingParts> claim(const PoolSet& pool_set, std::uint64_t size,
                                       PartRules rules = {});
 
@@ -29,16 +33,17 @@ public:
 
     [[nodiscard]] const std::vector<PartFile>& parts() const { return parts_; }
     Result<> write_headers(const std::vector<PoolHeader>& headers);
-    // As PartFile::make_durable(), of all parts.
+    // Calls PartFile::make_durable() for all parts, and returns the first error.
     Result<> make_durable() const;
+    // Hands the parts to the caller. The destructor then undoes nothing.
     std::vector<PartFile> keep();
-    // Adds a file to be made, or one that exists.
+    // Creates a part, or opens an existing one, and adds it.
     Result<> make(const std::filesystem::path& path, std::uint64_t size);
     Result<> open(const std::filesystem::path& path);
     void add(PartFile part) { parts_.push_back(std::move(part)); }
 
 private:
-    // The medium has refused the first LENGTH bytes of PART.
+    // Records that the first LENGTH bytes of PART could not be made durable.
     Failure failed(const PartFile& part, std::uint64_t length, const Error& error) const;
     Result<> claim_files(const PoolSet& pool_set, std::uint64_t size);
     Result<> claim_in_directories(const PoolSet& pool_set, std::uint64_t size);

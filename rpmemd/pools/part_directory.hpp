@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Directories as parts of a pool set: the pool is made of files 000000.pmem, 000001.pmem, ... in
-// them, numbered in the pool's order across all of them, and grows by adding files.
+// The directories of a pool set. The parts of such a pool are the files 000000.pmem, 000001.pmem
+// and so on, numbered in the order of the pool across all directories. The pool grows by new files.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,33 +17,35 @@ struct PlannedPart {
     std::uint64_t size;
 };
 
-// Does POOL_SET name directories? EINVAL if it names files too, lacks OPTION SINGLEHDR, or has AUTO
-// for a directory.
+// Returns whether POOL_SET names directories. If it does, fails with EINVAL if it also names files,
+// lacks OPTION SINGLEHDR, or has the size AUTO for a directory.
 Result<bool> uses_directories(const PoolSet& pool_set);
 
 class PartDirectories {
 public:
-    // EINVAL if a number occurs twice, or files exceed what their directory may hold.
+    // Lists the directories. Fails with EINVAL if a number occurs twice or is too large, or if the
+    // files of a directory exceed its size in the pool set file. Also fails like readdir(3).
     static Result<PartDirectories> scan(const PoolSet& pool_set);
 
-    // ENOENT if there is no file.
+    // Fails with ENOENT if there is no file.
     [[nodiscard]] Result<> check_not_empty() const;
-    // ENOENT if a number is missing.
+    // Fails with ENOENT if a number is missing.
     [[nodiscard]] Result<> check_complete() const;
     static Failure no_such_file(std::size_t number);
 
-    // The files there are, in the pool's order; an empty path for a number that is missing.
+    // Returns the files in the order of the pool, with an empty path for a missing number.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
-    // Files to add for SIZE more bytes: 128 MiB each (more where that would be very many files),
-    // always into the directory that holds least. EFBIG: the directories may not hold that much.
+    // Returns the files to add for SIZE more bytes. Each has 128 MiB, or more if that would be more
+    // than 256 files, and goes to the directory with the fewest bytes that has room. Fails with
+    // EFBIG if the directories have too little room, or there would be too many parts.
     [[nodiscard]] Result<std::vector<PlannedPart>> plan(std::uint64_t size) const;
 
 private:
     struct Directory {
         std::filesystem::path path;
         std::uint64_t capacity; // the size in the pool set file
-        std::uint64_t used;
+        std::uint64_t used;     // by part files
     };
 
     Result<> scan_directory(const PoolSetPart& part);

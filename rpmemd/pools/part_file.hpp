@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One part of a pool: a locked file or Device DAX.
+// A part of a pool: a file or a Device DAX, open and usually locked.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -22,19 +22,22 @@ namespace rpmem::target {
 class FailureLatch;
 class OverlappingSyncs;
 
-// True: nobody waits for the pool any more. Empty: never.
+// Returns whether the client has disconnected, so that nobody waits for the pool any more. An empty
+// function means that the work is never cancelled.
 using Cancelled = std::function<bool()>;
 
-// Others may neither read nor write what is replicated here.
+// Replicated data is confidential, so other users may not read it by default.
 inline constexpr mode_t default_part_mode = 0600;
 
-// The properties of new parts, which those that exist must have.
+// How a part is created or opened.
 struct PartRules {
-    mode_t mode = default_part_mode; // if it lets others write, an old part may, too
-    bool read_only = false;          // lock them shared with others who only read
+    // Mode of a new part. An existing part may be writable for the group or for everybody only if
+    // this mode is, too.
+    mode_t mode = default_part_mode;
+    bool read_only = false; // take a shared lock and map the part read-only
     Cancelled cancelled;
-    FailureLatch* failures = nullptr; // told of what the medium refuses
-    bool unlocked = false;            // only looked at, whoever has it
+    FailureLatch* failures = nullptr; // receives the failures of the medium
+    bool unlocked = false;            // do not lock: only examine a part that others may use
 };
 
 struct Unmap {
@@ -45,12 +48,17 @@ using MappedMemory = std::unique_ptr<std::byte, Unmap>;
 
 class PartFile {
 public:
-    // Locks the part, to read shared with others who do so. ENOENT, EBUSY: locked by another;
-    // EINVAL: neither file nor Device DAX; EACCES: others may write to it, and RULES do not say so,
-    // or to a directory on the way.
+    // Opens and locks the part. Waits at most 5 s for a reader that gives way (see PoolReading).
+    // Fails with
+    //   ENOENT  there is no such part, or it was removed meanwhile
+    //   EBUSY   another process has locked it
+    //   EINVAL  it is neither a regular file nor a usable Device DAX, or the path is invalid
+    //   EACCES  this user may not open it, or other users may change it or a directory of its path
+    // and with the errno value of the system for lack of resources.
     static Result<PartFile> open(const std::filesystem::path& path, const PartRules& rules = {});
-    // Makes a new file of SIZE bytes, all of them allocated; its mode is subject to the umask.
-    // EEXIST, ECANCELED. Nothing is left behind on failure.
+    // Creates and locks a file of SIZE bytes, and allocates all of them. Its mode is subject to the
+    // umask. Fails with EEXIST, ECANCELED, ENOSPC, and like open(). Removes the file again on
+    // failure.
     static Result<PartFile> make(const std::filesystem::path& path, std::uint64_t size,
                                  const PartRules& rules = {});
 
@@ -58,38 +66,41 @@ public:
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] std::uint64_t size() const { return size_; }
     [[nodiscard]] bool is_device_dax() const { return kind_ == Kind::device_dax; }
-    // The descriptor that open_deep_flush() returned for a Device DAX.
+    // Returns what open_deep_flush() returned for a Device DAX, and nothing for a file.
     [[nodiscard]] std::optional<int> deep_flush() const {
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
-    [[nodiscard]] std::uint64_t alignment() const { return alignment_; } // of its mappings
-    // Of its mappings.
+    // The alignment and the protection for a mapping of the part.
+    [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
     [[nodiscard]] int protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
 
-    // The header page; durable on return. SYNCS: of a part that is in use, where others may be
-    // under way.
+    // Fails with ENODATA if the file is shorter than a header.
     [[nodiscard]] Result<PoolHeader> read_header() const;
+    // Writes the header page, durable on return. SYNCS are those of a part that is in use, because
+    // other syncs of it may be in progress.
     [[nodiscard]] Result<> write_header(const PoolHeader& header,
                                         OverlappingSyncs* syncs = nullptr) const;
-    // False: pages stay that the kernel uses at the moment, or that somebody maps.
+    // Drops the pages of the file from the page cache. Returns false if some remain, because the
+    // kernel is using them or a process maps them.
     [[nodiscard]] bool drop_cache() const;
 
-    // Allocates all of a sparse file, so that no store into it can fail later. ECANCELED.
+    // Allocates all blocks of a sparse file, so that no later store can fail for lack of space.
+    // Fails with ENOSPC and ECANCELED.
     [[nodiscard]] Result<> allocate(const Cancelled& cancelled = {}) const;
-    // Makes the content of the file durable, and a new one's name. Otherwise the peer could read
-    // data that an earlier process left in the page cache, and that the next loss of power takes.
+    // Makes the contents of the file durable, and the name of a new file. Otherwise the peer could
+    // read data that an earlier process left in the page cache, and lose it in a power failure.
     [[nodiscard]] Result<> make_durable() const;
-    // The directory that has the file's name (O_PATH): make_durable() syncs it, remove() changes
-    // it.
+    // Opens the directory that contains the name of the file (O_PATH). make_durable() syncs this
+    // directory, and remove() changes it.
     [[nodiscard]] Result<UniqueFd> open_directory() const;
-    // Undoes the work that a session has begun here: removes a file that it made, and clears the
-    // header page of another if HAS_HEADER.
+    // Undoes the creation of a pool: removes a file that make() created. In any other part, clears
+    // the header page if HAS_HEADER.
     [[nodiscard]] Result<> undo(bool has_header) const;
-    // Removes the file; of a Device DAX, clears the header page if HAS_HEADER.
+    // Removes the file. Clears the header page of a Device DAX if HAS_HEADER.
     [[nodiscard]] Result<> remove(bool has_header) const;
 
 private:
-    enum class Kind { file, new_file, device_dax }; // new: this session has made it
+    enum class Kind { file, new_file, device_dax }; // make() created a new_file
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
     Result<> lock(const ResolvedPath& place) const;

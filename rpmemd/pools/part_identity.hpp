@@ -11,14 +11,14 @@ namespace rpmem::target {
 
 class PartFile;
 
-// A part is a file, which may be gone and another one have its name, or its inode number: file
-// systems reuse it, with another generation. A Device DAX is there once, and the numbers of its
-// node are other ones after a reboot: it is known by its name alone.
+// A part file may be replaced by another file with the same name, or even with the same inode
+// number, because file systems reuse inode numbers with a new generation. A Device DAX is
+// identified by its path only, because the numbers of its node change with a reboot.
 struct PartIdentity {
-    std::string path; // as the kernel reports it: links are followed
+    std::string path; // without symbolic links, as the kernel reports it
     std::uint64_t file_system = 0;
     std::uint64_t inode = 0;
-    std::uint64_t inode_generation = 0; // 0: the file system has none
+    std::uint64_t inode_generation = 0; // 0 if the file system has no generations
 };
 
 [[nodiscard]] Result<PartIdentity> identify(const PartFile& part);

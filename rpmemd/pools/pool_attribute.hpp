@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The extended attribute of the first part in which a pool keeps its record. It belongs to the
-// inode, so every name, every mount and every user of the part meets the same record, and no byte
-// of the part changes.
+// The extended attribute of the first part that contains the record of the pool. It belongs to the
+// inode, so the record is the same under every name and mount and for every user. The data of the
+// part does not change.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -18,24 +18,25 @@ class PartFile;
 
 inline constexpr const char* pool_attribute_name = "user.rpmem.pool";
 
-// Larger values are not read. A record takes about 600 bytes: ext4 with blocks of 1 KiB keeps all
-// attributes of a file in one block.
+// Larger values are invalid. A record takes about 600 bytes. It must be small, because ext4 with
+// blocks of 1 KiB has one block for all attributes of a file.
 inline constexpr std::size_t max_pool_attribute_size = 2048;
 
 // Refers to the part, which must stay open.
 class PoolAttribute {
 public:
-    // SYNCS are those of a part that is in use: a sync of the attribute can receive the error that
-    // belongs to another sync of the file. Null if nobody else syncs the part.
+    // SYNCS are those of a part that is in use, because a sync of the attribute can receive the
+    // error of another sync of the file. Null if nobody else syncs the part.
     explicit PoolAttribute(const PartFile& part, OverlappingSyncs* syncs = nullptr)
         : part_(&part), syncs_(syncs) {}
 
-    // Nothing if the part has no attribute. ENOTSUP if it cannot have one: its file system has no
-    // user attributes, or it is a Device DAX.
+    // Returns nothing if the part has no attribute. Fails with ENOTSUP if it cannot have one,
+    // because its file system has no user attributes or it is a Device DAX. Fails with ERANGE if
+    // the value is too large, but returns one that is a single byte too large.
     [[nodiscard]] Result<std::optional<std::string>> read() const;
-    // In the place of FORMER, which read() or the last write() has left; nothing: there was none.
-    // Durable on return; else FORMER is there again. ENOTSUP as above; ENODATA: the attribute was
-    // removed.
+    // Replaces FORMER, the current value, or nothing if there is none. VALUE is durable on return.
+    // On failure tries to restore FORMER. Fails with ENOTSUP like read(), and with ENODATA if the
+    // attribute was removed meanwhile.
     [[nodiscard]] Result<> write(std::string_view value,
                                  const std::optional<std::string>& former) const;
 

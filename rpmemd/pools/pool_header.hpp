@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header page at the start of a part, as it is on media.
+// The header page at the start of a part, as it is on the medium.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t incompat_checksum_2k = 0x2;
 inline constexpr std::uint32_t incompat_shutdown_state = 0x4;
 } // namespace feature
 
-// How the program that made the pool lays out its data.
+// The machine for which the pool was created.
 struct ArchFlags {
     std::uint64_t alignment_descriptor;
     std::uint8_t machine_class;
@@ -37,7 +37,7 @@ struct ArchFlags {
 };
 static_assert(sizeof(ArchFlags) == RPMEM_POOL_USER_FLAGS_LEN);
 
-// Tells whether the devices lost power while the pool was open; see shutdown_state.hpp.
+// Shows whether the devices lost power while the pool was open; see shutdown_state.hpp.
 struct ShutdownState {
     std::uint64_t unsafe_shutdown_count;
     std::uint64_t device_uuid;
@@ -62,8 +62,8 @@ struct PoolHeader {
     std::uint64_t creation_time; // seconds since the epoch
     ArchFlags arch_flags;
     std::array<std::byte, 1904> unused;
-    std::array<std::byte, 1976> unused_2k; // outside the checksum with incompat_checksum_2k
-    ShutdownState shutdown_state;          // of the whole pool, in the header of its first part
+    std::array<std::byte, 1976> unused_2k; // incompat_checksum_2k excludes the bytes from here on
+    ShutdownState shutdown_state;          // state of the whole pool, in the first header only
     std::uint64_t checksum;
 };
 static_assert(sizeof(PoolHeader) == header_size);
@@ -77,8 +77,7 @@ static_assert(offsetof(PoolHeader, unused_2k) == 2048);
 static_assert(offsetof(PoolHeader, shutdown_state) == 4024);
 static_assert(offsetof(PoolHeader, checksum) == 4088);
 
-// Of the machine this runs on.
-ArchFlags machine_arch_flags();
+ArchFlags machine_arch_flags(); // of this machine
 
 Uuid random_uuid();
 
@@ -89,26 +88,27 @@ bool is_all_zero(const PoolHeader& header);
 std::uint64_t header_checksum(const PoolHeader& header);
 void seal(PoolHeader& header); // sets the checksum
 
-// One sealed header for each of UUIDS: the first part's UUID comes from ATTRIBUTES, whatever
-// UUIDS[0] says. All-zero user flags become those of this machine.
+// Returns one sealed header for each of UUIDS. The UUID of the first part comes from ATTRIBUTES
+// instead of UUIDS[0]. All-zero user flags are replaced by machine_arch_flags().
 std::vector<PoolHeader> build_headers(const rpmem_pool_attr& attributes,
                                       std::span<const Uuid> uuids, std::uint64_t creation_time);
 
-// As build_headers() for a pool that exists: creation times, UUIDS of parts but the first, and
-// the shutdown state remain.
+// Like build_headers(), but for an existing pool: keeps the creation times, the UUIDs of all parts
+// except the first, and the shutdown state.
 std::vector<PoolHeader> rewrite_headers(std::span<const PoolHeader> headers,
                                         const rpmem_pool_attr& attributes);
 
 rpmem_pool_attr attributes_of(const PoolHeader& first_header);
 
-// Can a pool set with this layout have these attributes? EINVAL if not.
+// Fails with EINVAL if a pool set with this layout cannot have these attributes: the attributes are
+// all zero although there are headers, or vice versa, or SINGLEHDR is only in one of them.
 Result<> check_attributes(const rpmem_pool_attr& attributes, HeaderLayout layout);
 
-// EINVAL unless there is a header, with a right checksum. NAME is that of the part.
+// Fails with EINVAL if HEADER is all zero or its checksum is wrong. NAME is the name of the part.
 Result<> verify_alone(const PoolHeader& header, const std::string& name);
 
-// EINVAL unless checksums are right and HEADERS belong together, in this order. NAMES are those of
-// the parts, for messages.
+// Fails with EINVAL if verify_alone() does, if HEADERS do not belong to one pool in this order, or
+// if they do not suit LAYOUT. NAMES are the names of the parts.
 Result<> verify_headers(std::span<const PoolHeader> headers, std::span<const std::string> names,
                         HeaderLayout layout);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a pool set, opened, and what opening and creating a pool have in common.
+// Functions on the open parts of a pool, shared by opening, creating and removing a pool.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,21 +17,22 @@ namespace rpmem::target {
 
 PartRules rules_of(const StoreOptions& options);
 
-// EINVAL if PART has another size than the pool set file says, or AUTO and is no Device DAX.
+// Fails with EINVAL if the size of PART is not that in the pool set file, or if the size is AUTO
+// and PART is not a Device DAX.
 Result<> check_part_size(const PoolSetPart& expected, const PartFile& part);
 
-// EFBIG if SIZE bytes do not fit.
+// Fails with EFBIG if REQUESTED exceeds USABLE.
 Result<> check_pool_size(std::uint64_t requested, std::uint64_t usable);
 
 std::vector<std::uint64_t> sizes_of(const std::vector<PartFile>& parts);
 std::vector<std::string> names_of(const std::vector<PartFile>& parts);
 std::size_t count_headers(const std::vector<PartFile>& parts, HeaderLayout layout);
 
-// Sum over PARTS.
+// Returns the sum over PARTS.
 Result<DeviceState> device_state_of(const std::vector<PartFile>& parts);
 
-// The next reader of PARTS has them from the medium, unless somebody maps them. Takes 0.5 s at most
-// where pages stay.
+// Drops PARTS from the page cache, so that the next reader reads from the medium. Pages that a
+// process maps remain. Retries for about 0.5 s.
 void drop_cache(const std::vector<PartFile>& parts);
 
 } // namespace rpmem::target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding pool set files by name beneath the daemon's directory, and nowhere else.
+// Pool set files in the directory poolset_dir of the daemon.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -13,27 +13,37 @@
 
 namespace rpmem::target {
 
-// EBADF for an absolute name and for one that leads out of poolset_dir.
+// Reads and parses a pool set file. Fails with
+//   ENOENT  there is no such file
+//   EBADF   NAME is absolute, or leads out of poolset_dir without allow_outside
+//   EACCES  this user may not open it, or other users may change it or a directory of its path
+//   EINVAL  it is not a regular file, or not a valid pool set file
+// and with the errno value of the system.
 Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name);
 
-// Parts, by their index, that are one file under two names.
+// The indices of two parts that are the same file.
 struct SameFile {
     std::size_t first;
     std::size_t second;
 };
 [[nodiscard]] std::optional<SameFile> find_same_file(const PoolSet& pool_set);
 [[nodiscard]] Failure describe(const SameFile& same, const PoolSet& pool_set);
-// EINVAL if two parts are one file. The lock of the second one would fail as if another process
-// had it.
+// Fails with EINVAL if two parts are the same file. Without this check, locking the second one
+// would fail as if another process had it.
 [[nodiscard]] Result<> check_distinct(const PoolSet& pool_set);
 
-// A new file, durable on return. EEXIST; EINVAL unless TEXT is that of a pool set file.
+// Writes TEXT to a new file, durable on return. Fails with EEXIST, with EINVAL if TEXT is not a
+// valid pool set file, and like load_pool_set(). With options.refuse_hidden, also fails with EACCES
+// for a hidden path.
 Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text);
 
-// For options.refuse_hidden: EACCES if a part NAME, relative to poolset_dir, is there, or its path
-// is hidden. The pool would get what the file has.
+// Call it with options.refuse_hidden before a pool with the part NAME, relative to poolset_dir, is
+// created. Fails with EACCES if the file exists, because the pool would expose its contents, or if
+// the path is hidden.
 Result<> check_new_part(const StoreOptions& options, const std::string& name);
 
+// Removes the file, durable on return. Fails with EINVAL if it does not begin as a pool set file,
+// and like load_pool_set() while the file is opened.
 Result<> unlink_pool_set(const StoreOptions& options, std::string_view name);
 
 } // namespace rpmem::target

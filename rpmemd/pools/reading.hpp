@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reader of a whole pool needs, which may take hours: it learns that a writer wants the
-// pool, and skips holes.
+// Support for reading a whole pool, which may take hours. The reader learns when a writer wants the
+// pool, and can skip holes.
 #pragma once
 
 #include "common/pools/part_layout.hpp"
@@ -13,13 +13,15 @@ namespace rpmem::target {
 
 class PoolReading {
 public:
-    // POOL was opened to read only. From now on a process that opens a part to write is delayed
-    // (PartFile::open() waits for it) until the pool is closed. The kernel reports it by a lease,
-    // fcntl(2); where there are none (NFS, Device DAX, parts of another user) a writer gets EBUSY.
+    // POOL must be open read-only. Takes leases of its parts, see fcntl(2). While the pool is open,
+    // a PartFile::open() for writing then waits, and is_wanted() reports it. Where there are no
+    // leases (NFS, Device DAX, parts of another user), a writer gets EBUSY. Ignores SIGIO in this
+    // process from now on.
     explicit PoolReading(const Pool& pool);
 
-    [[nodiscard]] bool is_wanted() const; // a writer waits: close the pool
-    // [BEGIN, END) of the pool has no data, as far as the file systems tell.
+    // Returns whether a writer waits. Then close the pool.
+    [[nodiscard]] bool is_wanted() const;
+    // Returns whether the file systems report [BEGIN, END) of the pool as a hole.
     [[nodiscard]] bool is_hole(std::uint64_t begin, std::uint64_t end) const;
 
 private:

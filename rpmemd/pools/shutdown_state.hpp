@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shutdown state (SDS): did the devices lose power while the pool was open?
+// The shutdown state (SDS) in a header shows whether the devices lost power while the pool was
+// open.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -16,18 +17,19 @@ struct DeviceState {
     std::uint64_t device_uuid = 0;
 };
 
-// Adds what the device under FD says. Devices that say nothing add nothing.
+// Adds the state of the device under FD. Adds nothing if the platform does not report it.
 Result<> add_device_state(DeviceState& sum, int fd, const std::string& path);
 
-// The checksum of a device's id, padded with zeros as the format demands.
+// Returns the checksum of a device id. The format requires 1 to 4 zeros after it.
 std::uint64_t device_id_checksum(std::string id);
 
 std::uint64_t shutdown_state_checksum(const ShutdownState& state);
 
-// A sealed state for a pool that is open (DIRTY) or closed.
+// Returns a state with its checksum, for a pool that is open (DIRTY) or closed.
 ShutdownState make_shutdown_state(const DeviceState& devices, bool dirty);
 
-// EINVAL if the pool was open when its devices lost power. POOL names it in the message.
+// Fails with EINVAL if the pool was open when its devices lost power or were exchanged. Accepts a
+// state with a wrong checksum: a torn write is no evidence of either. POOL is for the error text.
 Result<> check_shutdown_state(const ShutdownState& state, const DeviceState& devices,
                               const std::string& pool);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of the target as the daemon sees them: create, open, remove, and a mapped pool in between.
+// The pools of the target: create, open and remove them, and use an open one.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -26,104 +26,118 @@ class Medium;
 struct MappedPool; // parts, locks and reservation; see mapping.hpp
 
 struct StoreOptions {
-    std::filesystem::path poolset_dir; // absolute; names of pool sets are looked up beneath it
-    bool allow_outside = false;        // let names leave poolset_dir by ".." or symbolic links
-    // write_pool_set() and check_new_part() refuse paths with a component that begins with ".",
-    // once links are resolved: if poolset_dir is a home, its shell and sshd run what is in such
-    // files.
+    std::filesystem::path poolset_dir; // absolute; names of pool sets are relative to it
+    bool allow_outside = false;        // let names lead out of poolset_dir by ".." or by links
+    // Makes write_pool_set() and check_new_part() refuse hidden paths, that is with a component
+    // that begins with "." after links are resolved. If poolset_dir is a home directory, a shell
+    // or sshd executes the contents of some hidden files.
     bool refuse_hidden = false;
-    Cancelled cancelled; // asked now and then while a pool is created
+    Cancelled cancelled; // checked repeatedly while parts are allocated
     mode_t part_mode = default_part_mode;
-    // open_pool() locks parts shared, maps them PROT_READ and writes nothing
+    // Makes open_pool() lock the parts shared, map them PROT_READ and write nothing.
     bool read_only = false;
-    bool refuse_volatile = false;    // parts on tmpfs, NFS and the like, instead of a warning
-    bool require_deep_flush = false; // the right to ask persistent memory for it
-    // Told of what the medium refuses before there is a pool.
+    bool refuse_volatile = false;    // refuse parts on tmpfs, NFS and the like; else log a warning
+    bool require_deep_flush = false; // refuse persistent memory without the right to deep flush it
+    // Receives failures of the medium from the time before there is a Pool.
     FailureLatch* failures = nullptr;
-    // A directory (descriptor) for copies of headers, by which open_pool() restores what a kill or
-    // a loss of power has torn; -1: there is none, and such a pool is refused.
+    // Descriptor of the directory for copies of headers. From a copy open_pool() restores a header
+    // that was torn by a kill or a power failure. With -1 it refuses such a pool.
     int header_copies = -1;
-    std::filesystem::path system_root = "/"; // the directory of sys; another one for tests
+    std::filesystem::path system_root = "/"; // the directory that contains sys, for tests
 };
 
-// A pool calls this when it has ended in order, or with the failure of its medium. Its parts are
-// still locked: nobody else can have opened it yet.
+// Called when a pool was closed or removed cleanly, or with the failure of its medium. The parts
+// are still locked, so nobody else can have opened the pool yet.
 using WhileLocked = std::function<void(const std::optional<MediumFailure>& failure)>;
 
-// One pool, locked and mapped. Closing (or destroying) it unmaps and unlocks every part.
-//   open   -> closed  close(), or the destructor: in order, unless the medium has failed
-//   open   -> closed  remove() and undo_create(): there is no pool any more
-// The shutdown state on the medium is dirty while the pool is open, and if the medium failed.
+// A pool, locked and mapped. Its end unmaps and unlocks every part.
+//   open -> closed  close() or the destructor: clean, unless the medium has failed
+//   open -> closed  remove() or undo_create(): the pool does not exist any more
+// The shutdown state on the medium, if the pool keeps one, is dirty while the pool is open for
+// writing. It stays dirty if the medium fails.
 class Pool {
 public:
     explicit Pool(std::unique_ptr<MappedPool> mapped);
     Pool(Pool&&) noexcept;
     Pool& operator=(Pool&&) noexcept;
-    ~Pool(); // as close(), errors go to the log
+    ~Pool(); // like close(), but logs errors
 
     [[nodiscard]] std::byte* address() const;
-    [[nodiscard]] std::size_t size() const; // usable bytes: header page of the first part included
-    [[nodiscard]] const Medium& medium() const; // lives as long as the pool is open
-    [[nodiscard]] bool is_pmem() const;         // every part is persistent memory
-    [[nodiscard]] bool has_headers() const;     // false for OPTION NOHDRS
-    // Open and locked; see give_way.hpp.
-    [[nodiscard]] const std::vector<PartFile>& parts() const;
+    [[nodiscard]] std::size_t size() const; // usable bytes, with the header page of the first part
+    [[nodiscard]] const Medium& medium() const;               // valid while the pool is open
+    [[nodiscard]] bool is_pmem() const;                       // every part is persistent memory
+    [[nodiscard]] bool has_headers() const;                   // false for OPTION NOHDRS
+    [[nodiscard]] const std::vector<PartFile>& parts() const; // open and locked
     [[nodiscard]] HeaderLayout header_layout() const;
-    // Why the session must end: the medium has not made something durable. Nothing is acknowledged
-    // from then on, the shutdown state stays dirty, and close() drops the page cache of the parts.
+    // Returns the first failure of the medium, after which the session must end. From then on
+    // nothing is acknowledged, the shutdown state stays dirty, and close() drops the page cache of
+    // the parts.
     [[nodiscard]] std::optional<MediumFailure> medium_failure() const;
     [[nodiscard]] const rpmem_pool_attr& attributes() const; // all zero without headers
 
-    // By what the pool is known again: its files, to be asked before confine(), and its headers
-    // without what opening and closing change (shutdown state and checksum are zeros).
+    // Return what identifies the pool in its record. Call identify_parts() before confine(), which
+    // takes away the files that it needs. The headers are without the fields that opening and
+    // closing change: shutdown state and checksum are zeros.
     [[nodiscard]] Result<std::vector<PartIdentity>> identify_parts() const;
     [[nodiscard]] std::vector<PoolHeader> lasting_headers() const;
-    // To be used while the pool is open.
+    // The attribute is valid while the pool is open.
     [[nodiscard]] PoolAttribute attribute() const;
 
-    // EACCES if opened read-only. EINVAL without headers (unless ATTRIBUTES are all zero), with
-    // all-zero attributes, or if their feature SINGLEHDR does not suit the pool set.
+    // Checks whether the attributes may be set. Fails with
+    //   EACCES  the pool is open read-only
+    //   EINVAL  see check_attributes()
+    // and with the code of the medium if that has failed.
     [[nodiscard]] Result<> may_set(const rpmem_pool_attr& attributes) const;
-    // Likewise.
+    // Writes new headers, durable on return. Fails like may_set() and PartFile::write_header(). On
+    // failure tries to write the old headers again.
     Result<> set_attributes(const rpmem_pool_attr& attributes);
 
-    // Does now what would open files later: asks the devices, and returns the directories that hold
-    // the names of the parts, open (O_PATH). To be called before confine().
+    // Opens in advance whatever the pool needs later, because a confined process cannot. Returns
+    // the directories of the parts (O_PATH).
     Result<std::vector<UniqueFd>> prepare_confinement();
-    Result<> mark_open(); // says on the medium that the pool is open; nothing if it is read-only
-    // Marks a clean shutdown, unmaps, unlocks.
+    // Marks the pool as open on the medium. Does nothing if it is open read-only.
+    Result<> mark_open();
+    // Syncs all parts, marks a clean shutdown, unmaps and unlocks. If the medium has failed, drops
+    // the page cache in place of the mark.
     Result<> close(const WhileLocked& ended = {});
-    // Closes, and unlinks the part files.
+    // Removes the part files and closes.
     Result<> remove(const WhileLocked& ended = {});
-    // Closes, and undoes create_pool(): part files that were there before stay, without a header.
+    // Undoes create_pool() and closes. Part files that existed before stay, without a header.
     Result<> undo_create(const WhileLocked& ended = {});
 
 private:
     Result<> end_by(Result<> (PartFile::*change)(bool has_header) const, const WhileLocked& ended);
     void unlock(const Result<>& result, const WhileLocked& ended);
 
-    std::unique_ptr<MappedPool> mapped_;   // null: closed
-    std::optional<MediumFailure> failure_; // of a pool that was closed
+    std::unique_ptr<MappedPool> mapped_;   // null when closed
+    std::optional<MediumFailure> failure_; // failure of the medium, after close()
 };
 
-// Error codes: ENOENT pool set or part missing, EEXIST, EBUSY locked, EACCES, EFBIG (SIZE is larger
-// than the pool), EBADF (NAME is absolute), EINVAL all else that is wrong with the pool set or
-// headers.
+// Both fail with
+//   ENOENT  the pool set or a part does not exist
+//   EBUSY   a part is in use
+//   EACCES  this user may not open a file, or other users may change it
+//   EFBIG   SIZE exceeds the pool
+//   EBADF   NAME is absolute, or leads out of poolset_dir without allow_outside
+//   EINVAL  the pool set, a part or the headers are invalid
+// and with the errno value of the system. create_pool() also fails with EEXIST if there is a pool
+// already.
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log);
 Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                        Log& log);
 
 struct RemoveOptions {
-    bool force = false;    // note files that cannot be removed, and go on
-    bool pool_set = false; // remove the pool set file too
-    std::function<void(const std::string&)> note =
-        {}; // told each failure that FORCE passes over; the log has it, too
+    bool force = false;    // continue if a file cannot be removed
+    bool pool_set = false; // remove the pool set file, too
+    // Called with every error that FORCE ignores. The log has it, too.
+    std::function<void(const std::string&)> note = {};
 };
-// Codes as above, but EAGAIN for a part in use. A part that is missing is reported when the others
-// are removed; all else that is wrong with one, before any is. A part with the header of another
-// pool set stays, and so does one without a header that is not the user's own; as a pool set file
-// nothing is removed but what begins as one.
+// Fails like open_pool(), but with EAGAIN for a part in use. A missing part is reported after the
+// others are removed, and any other fault of a part before. Does not remove
+//   a part whose header names another pool set than the first valid header
+//   a part without a header that belongs to another user
+//   a pool set file that does not begin as one
 Result<> remove_pool(const StoreOptions& options, std::string_view name,
                      const RemoveOptions& remove, Log& log);
 
