@@ -18,7 +18,7 @@ std::uint64_t now() {
         std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
 }
 
-// Fills in all that goes to media; writes nothing.
+// Builds the headers and their shutdown state. Writes nothing.
 Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
                          const rpmem_pool_attr& attributes) {
     std::vector<Uuid> uuids(count_headers(parts, pool.header_layout));
@@ -56,7 +56,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
     RPMEM_TRY(claimed.make_durable());
     open_header_copy(options, pool->headers.size(), *pool);
     log.info("created pool {}: {} bytes in {} part(s)", name, layout.size, claimed.parts().size());
-    pool->parts = claimed.keep(); // until then what is thrown undoes all
+    pool->parts = claimed.keep(); // nothing may throw after this: it would not undo the creation
     return Pool(std::move(pool));
 }
 
@@ -65,7 +65,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
 Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
-    // Before the pool is made: an exception after that would leave the pool there.
+    // Before the pool is created, because an exception afterwards would not undo the creation.
     std::string context = fmt::format("creating pool {}", name);
     return in_context(std::move(context), create(options, pool_set, name, size, attributes, log));
 }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t max_id = std::size_t{1} << 16;
 
-// libpmem2 returns a negative errno value, or one of its own codes below -100000.
-// It does not always say why.
+// libpmem2 returns a negative errno value, or one of its own codes below -100000. It does not
+// always set an error text.
 Failure device_failure(int code, const char* what, const std::string& path) {
     const bool from_system = code > -100000;
     std::string why = pmem2_errormsg();
@@ -47,14 +47,14 @@ Result<Device> Device::of(int fd, const std::string& path) {
 Result<std::uint64_t> Device::size() const {
     std::size_t size = 0;
     if (const int code = pmem2_source_size(source_.get(), &size); code != 0)
-        return device_failure(code, "find out the size of", path_);
+        return device_failure(code, "determine the size of", path_);
     return size;
 }
 
 Result<std::uint64_t> Device::alignment() const {
     std::size_t alignment = 0;
     if (const int code = pmem2_source_alignment(source_.get(), &alignment); code != 0)
-        return device_failure(code, "find out the alignment of", path_);
+        return device_failure(code, "determine the alignment of", path_);
     return alignment;
 }
 

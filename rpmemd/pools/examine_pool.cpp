@@ -18,7 +18,8 @@
 namespace rpmem::target {
 namespace {
 
-// For a moment: of those who only read, several may have it.
+// Tests with a shared lock for a moment. Sessions that only read hold shared locks, too, and do not
+// count.
 bool is_locked(const PartFile& part) {
     if (flock(part.fd(), LOCK_SH | LOCK_NB) != 0)
         return errno == EWOULDBLOCK;

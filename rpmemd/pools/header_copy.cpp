@@ -21,12 +21,12 @@
 namespace rpmem::target {
 namespace {
 
-// In front of the headers; little-endian, as they are.
+// Precedes the headers. Little-endian, like them.
 struct Preamble {
     std::array<char, 8> magic;
-    std::uint32_t count; // of the headers before, and of those after
+    std::uint32_t count; // number of old headers, and of new ones
     std::uint32_t reserved;
-    std::uint64_t checksum; // of all, as in a pool header
+    std::uint64_t checksum; // fletcher_checksum() of the whole copy
 };
 static_assert(sizeof(Preamble) == 24);
 
@@ -38,9 +38,10 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return fletcher_checksum(bytes, offsetof(Preamble, checksum));
 }
 
-constexpr std::size_t bytes_of_name = 16; // of the digest; somebody may choose names that collide
+// Bytes of the digest in a file name: enough that nobody can choose pool sets with the same name.
+constexpr std::size_t bytes_of_name = 16;
 
-// FNV-1a, by which the first release named copies.
+// FNV-1a, which the first release used for file names.
 std::uint64_t old_hash(std::string_view text) {
     constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
     constexpr std::uint64_t prime = 0x100000001b3;
@@ -50,7 +51,8 @@ std::uint64_t old_hash(std::string_view text) {
     return value;
 }
 
-// Calls TRANSFER(done bytes) until SIZE are through, or it returns 0; how many are.
+// Calls TRANSFER with the number of transferred bytes until SIZE bytes are transferred or it
+// returns 0. Returns the number of transferred bytes.
 template <typename Transfer>
 Result<std::size_t> transfer_all(std::size_t size, const std::string& name, Transfer transfer) {
     std::size_t done = 0;
@@ -92,14 +94,14 @@ std::vector<std::byte> encode(const HeaderCopy& copy) {
 Result<HeaderCopy> decode_header_copy(std::span<const std::byte> bytes) {
     Preamble preamble{};
     if (bytes.size() < sizeof(preamble))
-        return fail(ErrorClass::caller_fault, EINVAL, "the copy of the headers has {} bytes only",
+        return fail(ErrorClass::caller_fault, EINVAL, "the copy of the headers has only {} bytes",
                     bytes.size());
     std::memcpy(&preamble, bytes.data(), sizeof(preamble));
     const std::size_t count = preamble.count;
     if (preamble.magic != magic || preamble.reserved != 0 || count == 0 ||
         count > max_pool_set_parts || bytes.size() < size_of_copy(count))
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "the copy of the headers is cut off, or not of this version of rpmemd");
+                    "the copy of the headers is truncated, or of another version of rpmemd");
     if (checksum_of(bytes.first(size_of_copy(count))) != preamble.checksum)
         return fail(ErrorClass::caller_fault, EINVAL,
                     "the copy of the headers is corrupted: its checksum is wrong");
@@ -133,8 +135,9 @@ void HeaderCopyFile::remove(int directory, const std::filesystem::path& pool_set
 Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem::path& pool_set,
                                             std::size_t count) {
     const auto name = name_for(pool_set);
-    // A copy under the old name may be the only one that is whole. One of another pool set restores
-    // nothing: it is compared with the headers. Usually there is none, or the new one is there.
+    // A copy with the old name may be the only valid one. A copy of another pool set with the same
+    // hash does no harm, because restore_torn() compares it with the headers. An error is ignored:
+    // usually there is no such file, or there is one with the new name already.
     static_cast<void>(::renameat2(directory, old_name_for(pool_set).c_str(), directory,
                                   name.c_str(), RENAME_NOREPLACE));
     UniqueFd fd(::openat(directory, name.c_str(),
@@ -146,14 +149,14 @@ Result<HeaderCopyFile> HeaderCopyFile::open(int directory, const std::filesystem
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return fail(ErrorClass::caller_fault, EINVAL,
                     "the copy of the headers, {}, is no regular file", name);
-    // The space is there: no later write can fail for want of it.
+    // Allocate the space now, so that no later write can fail for lack of it.
     const auto size = static_cast<off_t>(size_of_copy(count));
     if (status.st_size < size) {
         if (const int code = ::posix_fallocate(fd.get(), 0, size); code != 0)
             return unusable(code, name);
         if (::fsync(fd.get()) != 0)
             return unusable(errno, name);
-        // EINVAL: a file system without such a thing.
+        // Some file systems cannot sync directories and report EINVAL.
         if (::fsync(directory) != 0 && errno != EINVAL)
             return unusable(errno, name);
     }
@@ -181,7 +184,7 @@ Result<std::optional<HeaderCopy>> HeaderCopyFile::load() const {
     RPMEM_TRY(transfer_all(bytes.size(), name_, read));
     if (is_all_zero(bytes))
         return std::nullopt;
-    // The size of the file is bounded by what is asked of it, not by what it says.
+    // The count in the file is not trusted, so bound the size of the buffer.
     Preamble preamble{};
     std::memcpy(&preamble, bytes.data(), sizeof(preamble));
     bytes.resize(size_of_copy(std::min<std::size_t>(preamble.count, max_pool_set_parts)));

@@ -13,7 +13,7 @@ std::span<const std::byte, header_size> bytes_of(const PoolHeader& header) {
     return std::as_bytes(std::span<const PoolHeader, 1>(&header, 1));
 }
 
-// Each byte is that of the one or of the other: a cut leaves nothing else.
+// Returns whether each byte is from BEFORE or from AFTER. An interrupted write leaves nothing else.
 bool is_mixed_of(const PoolHeader& header, const PoolHeader& before, const PoolHeader& after) {
     const auto bytes = bytes_of(header);
     for (std::size_t i = 0; i < header_size; ++i)
@@ -22,7 +22,7 @@ bool is_mixed_of(const PoolHeader& header, const PoolHeader& before, const PoolH
     return true;
 }
 
-// The attributes that all parts have.
+// Returns the attributes that are the same in all parts.
 rpmem_pool_attr shared_attributes(const PoolHeader& header) {
     rpmem_pool_attr attributes = attributes_of(header);
     std::ranges::fill(attributes.uuid, static_cast<unsigned char>(0));
@@ -48,7 +48,8 @@ bool has_at_most_two_versions(std::span<const PoolHeader> headers) {
     return true;
 }
 
-// Nothing but part 0 has changed its UUID: the links between the others stay what they were.
+// Returns whether the links between the parts other than part 0 are the same. A change of the
+// attributes changes the UUID of part 0 only.
 bool links_stay(std::span<const PoolHeader> old_headers, std::span<const PoolHeader> new_headers) {
     const std::size_t count = old_headers.size();
     for (std::size_t i = 1; i < count; ++i)
@@ -77,7 +78,7 @@ Result<std::vector<PoolHeader>> restore_torn(std::vector<PoolHeader> headers,
         fits = is_mixed_of(headers[i], copy.before[i], copy.after[i]);
     if (!fits)
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "the copy of its headers was made when they were others");
+                    "the copy of its headers belongs to other headers");
     for (std::size_t i = 0; i < headers.size(); ++i)
         if (is_torn(headers[i]))
             headers[i] = copy.after[i];

@@ -14,13 +14,13 @@
 namespace rpmem::target {
 namespace {
 
-// Lets file system DAX use large pages.
+// Alignment with which a DAX file system can use large pages.
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 constexpr int synchronous = MAP_SHARED_VALIDATE | MAP_SYNC;
 
-// A mapping that the file system refuses late has already torn a hole into the reservation; so
-// ask with a mapping elsewhere.
+// Tests MAP_SYNC with a mapping elsewhere. A MAP_FIXED mapping that the file system refuses may
+// have removed the reservation under it already.
 bool maps_synchronously(const PartFile& part) {
     const auto length = std::max<std::size_t>(part.alignment(), layout_page);
     void* probe = mmap(nullptr, length, part.protection(), synchronous, part.fd(), 0);
@@ -52,7 +52,7 @@ Result<bool> map_part(const PartFile& part, const PartPlacement& placement, std:
     if (mapped == MAP_FAILED)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot map part {} ({} bytes)",
                           part.path().native(), placement.length);
-    // A core dump is no place for the pool; kernels that do not know this have no other way.
+    // A core dump must not contain the pool. Without this support of the kernel it does.
     static_cast<void>(madvise(mapped, placement.length, MADV_DONTDUMP));
     return sync || part.is_device_dax() || pmem_is_pmem(address, placement.length) == 1;
 }
@@ -131,8 +131,9 @@ Result<> write_shutdown_state(MappedPool& pool, bool dirty) {
     const bool covered = (header.incompat_features & feature::incompat_checksum_2k) == 0;
     auto before = covered ? pool.headers : std::vector<PoolHeader>();
     header.shutdown_state = make_shutdown_state(pool.devices, dirty);
-    seal(header); // without CKSUM_2K the header's checksum covers the state too
-    // With it, a state that a cut has torn says nothing, and the header is whole.
+    seal(header);
+    // Without CKSUM_2K the checksum of the header covers the state, so a torn write of the state
+    // needs the copy. With it, a torn state is ignored and the header stays valid.
     if (covered)
         keep_header_copy(pool, std::move(before));
     return pool.parts[0].write_header(header, &pool.medium.syncs_of(0));

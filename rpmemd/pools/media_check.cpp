@@ -38,8 +38,8 @@ Result<> check_deep_flush(const StoreOptions& options, const PartFile& part,
     if (!file || may_write(*file))
         return {};
     const std::string text =
-        fmt::format("part {}: user {} may not ask the persistent memory for deep flushes; let it, "
-                    "as root: chown {} {}",
+        fmt::format("part {}: user {} may not request deep flushes of the persistent memory; to "
+                    "allow it, run as root: chown {} {}",
                     part.path().native(), geteuid(), geteuid(), file->native());
     if (options.require_deep_flush)
         return fail(ErrorClass::caller_fault, EACCES,

@@ -37,7 +37,7 @@ Result<> open_files_of(const PartDirectories& directories, PendingParts& parts) 
     return {};
 }
 
-// Adds part files when SIZE is more than the pool has.
+// Adds part files if SIZE exceeds the pool.
 Result<> grow(const PartDirectories& directories, std::uint64_t size, PendingParts& parts) {
     RPMEM_ASSIGN(const auto layout,
                  lay_out_parts(HeaderLayout::first_part_only, sizes_of(parts.parts())));
@@ -49,13 +49,13 @@ Result<> grow(const PartDirectories& directories, std::uint64_t size, PendingPar
     return {};
 }
 
-// Before anything is mapped: touching a bad block kills the process.
+// Call it before anything is mapped, because an access to a bad block kills the process.
 Result<> check_bad_blocks(const std::vector<PartFile>& parts) {
     for (const auto& part : parts) {
         const auto& name = part.path().native();
         RPMEM_ASSIGN(const bool bad,
                      in_context("the pool has the feature CHECK_BAD_BLOCKS, which only root can "
-                                "admit on some devices",
+                                "check on some devices",
                                 Device::of(part.fd(), name).and_then([](const Device& device) {
                                     return device.has_bad_blocks();
                                 })));
@@ -79,7 +79,7 @@ Result<std::vector<PoolHeader>> headers_on_media(const std::vector<PartFile>& pa
 Result<std::optional<HeaderCopy>> load_copy(const MappedPool& pool) {
     if (pool.read_only)
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "a session that only reads restores no header; open the pool to write, once");
+                    "a read-only session cannot restore a header; open the pool for writing once");
     return pool.header_copy ? pool.header_copy->load() : std::nullopt;
 }
 
@@ -98,7 +98,8 @@ Result<> restore_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     return in_context(why, verify_alone(pool.headers[torn], parts[torn].path().native()));
 }
 
-// The headers of a pool that was left while they were written are those that it is to have.
+// Reads and verifies the headers. If a change of them was interrupted, POOL gets the headers as
+// they are after recovery.
 Result<> read_headers(MappedPool& pool, const std::vector<PartFile>& parts) {
     RPMEM_ASSIGN(pool.headers, headers_on_media(parts, pool.header_layout));
     if (pool.headers.empty())
@@ -120,23 +121,23 @@ Result<> check_shutdown(MappedPool& pool, const std::vector<PartFile>& parts) {
     return check_shutdown_state(pool.headers[0].shutdown_state, pool.devices, pool.name);
 }
 
-// The medium has all that an earlier session left: its last sync, before the pool was marked as
-// closed, failed for nobody. Otherwise another process may have been told of a page that was lost,
-// which Linux does once, and the page cache would show what will be gone.
+// Returns whether an earlier session marked the pool as cleanly closed, after all its syncs had
+// succeeded. Otherwise the page cache may have pages that the medium has not: Linux reports a
+// failed write-back only once, and another process may have received the error.
 bool was_closed(const MappedPool& pool) {
     return keeps_shutdown_state(pool) && pool.headers[0].shutdown_state.dirty == 0;
 }
 
-// Writes the headers that are not on media what the pool has. A cut leaves what the next open
-// repairs: the copy in use stays while a header is torn.
+// Writes the headers of POOL that differ from those on the medium. If this is interrupted, the next
+// open repairs the headers, because the copy is not replaced while a header is torn.
 Result<> repair_headers(const StoreOptions& options, const MappedPool& pool,
                         const std::vector<PartFile>& parts) {
     RPMEM_ASSIGN(const auto on_media, headers_on_media(parts, pool.header_layout));
     if (std::ranges::equal(on_media, pool.headers, are_same_headers))
         return {};
     if (pool.read_only) {
-        pool.log.warning("pool {}: a change of its attributes was cut off; they are those of its "
-                         "first part; the next session that may write repairs the others",
+        pool.log.warning("pool {}: a change of its attributes was interrupted; those of the first "
+                         "part are used; the next session that may write repairs the other parts",
                          pool.name);
         return {};
     }
@@ -146,11 +147,11 @@ Result<> repair_headers(const StoreOptions& options, const MappedPool& pool,
         if (are_same_headers(on_media[i], pool.headers[i]))
             continue;
         const auto& name = parts[i].path().native();
-        pool.log.warning("pool {}: a change of its attributes was cut off; the header of part {} "
-                         "is {}",
+        pool.log.warning("pool {}: a change of its attributes was interrupted; the header of part "
+                         "{} {}",
                          pool.name, name,
-                         is_torn(on_media[i]) ? "torn, and restored from its copy"
-                                              : "made to agree with that of the first part");
+                         is_torn(on_media[i]) ? "was torn and is restored from its copy"
+                                              : "is adapted to that of the first part");
         const auto written = parts[i].write_header(pool.headers[i]);
         if (!written && options.failures)
             options.failures->set(name, 0, header_size, written.error().code);
@@ -170,8 +171,8 @@ Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& part
     return {};
 }
 
-// Opens the parts and checks the headers, then adds part files if need be: never to a pool that is
-// not sound.
+// Opens the parts and checks the headers. Only then adds part files if necessary, so that an
+// invalid pool does not grow.
 Result<> open_parts(const StoreOptions& options, const PoolSet& pool_set, std::size_t size,
                     MappedPool& pool, PendingParts& parts) {
     RPMEM_ASSIGN(const auto with_directories, uses_directories(pool_set));
@@ -202,7 +203,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     RPMEM_TRY(parts.make_durable());
     if (!was_closed(*pool)) {
         drop_cache(parts.parts());
-        // The headers, too, were read from the page cache.
+        // The headers were read from the page cache, too.
         RPMEM_TRY(read_headers(*pool, parts.parts()));
         RPMEM_TRY(check_shutdown(*pool, parts.parts()));
     }
@@ -216,7 +217,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
         options.failures->set(*failure);
     RPMEM_TRY(std::move(marked));
     log.info("opened pool {}{}: {} bytes in {} part(s)", name,
-             options.read_only ? " to read only" : "", opened.size(), part_count);
+             options.read_only ? " read-only" : "", opened.size(), part_count);
     return opened;
 }
 

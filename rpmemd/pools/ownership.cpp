@@ -18,8 +18,9 @@
 namespace rpmem::target {
 namespace {
 
-// In a user namespace, stat(2) shows the overflow number for all owners that have none there; see
-// user_namespaces(7). Without /proc no number counts as unmapped: then nobody is trusted for it.
+// In a user namespace, stat(2) reports the overflow UID for all owners that are not mapped; see
+// user_namespaces(7). Returns whether the UID OVERFLOW is unmapped. Returns false without /proc, so
+// that no owner is accepted as unmapped.
 bool find_overflow_unmapped(std::uint64_t overflow) {
     std::ifstream map("/proc/self/uid_map");
     std::uint64_t inside = 0;
@@ -34,6 +35,7 @@ bool find_overflow_unmapped(std::uint64_t overflow) {
     return is_known || map.eof();
 }
 
+// Returns the UID that stands for unmapped owners, or nothing if all are mapped.
 std::optional<std::uint64_t> find_unmapped_user() {
     std::uint64_t overflow = 0;
     if (!(std::ifstream("/proc/sys/kernel/overflowuid") >> overflow) ||
@@ -42,24 +44,25 @@ std::optional<std::uint64_t> find_unmapped_user() {
     return overflow;
 }
 
-// The process asks once, because a confined session may not open these files. A part's path is
-// checked before a session is confined, and a process with threads cannot change its namespace.
+// Reads the files once, because a confined session cannot open them. The first path is checked
+// before a session is confined, and a process with threads cannot change its user namespace.
 bool is_unmapped(uid_t user) {
     static const std::optional<std::uint64_t> unmapped = find_unmapped_user();
     return user == unmapped;
 }
 
-// The owner of a file may exchange or change it at any time: if that is somebody else, data that
-// the daemon reads from it means nothing, and data that it writes may end up anywhere.
+// The owner of a file can change or exchange it at any time. If another user owns it, the daemon
+// can neither trust its data nor know where its own writes end up.
 bool is_trusted_owner(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-// Directories of the system have no owner in a user namespace. Its files must have one.
+// Directories of the system have an unmapped owner in a user namespace. Files of a pool must have a
+// mapped one.
 bool is_trusted_owner(const struct stat& status) {
     return is_trusted_owner(status.st_uid) ||
            (S_ISDIR(status.st_mode) && is_unmapped(status.st_uid));
 }
 
-// No text recommends to change the owner of a directory: it may be one of the system.
+// Does not recommend to change the owner of a directory, which may be one of the system.
 std::string remedy_for_owner(const struct stat& status, const std::string& path) {
     if (S_ISDIR(status.st_mode))
         return fmt::format("use a directory that, like all above it, belongs to root or to this "
@@ -68,7 +71,8 @@ std::string remedy_for_owner(const struct stat& status, const std::string& path)
     return fmt::format("to use it, give it to this user: chown {} {}", geteuid(), path);
 }
 
-// Whom an entry of an ACL lets write; nobody if it is root, the daemon's user or the owner.
+// Returns the user or group whom an entry of an ACL lets write. Returns nothing for root, the
+// daemon's user and the owner.
 std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
     if ((le16toh(entry.e_perm) & ACL_WRITE) == 0)
         return std::nullopt;
@@ -87,7 +91,8 @@ std::optional<std::string> writer_of(const posix_acl_xattr_entry& entry) {
     }
 }
 
-// The ACL of a file, as the kernel gives it; empty if there is none, or it cannot be read.
+// Returns the ACL of a file in the format of the kernel. Empty if there is none, or if it cannot be
+// read.
 std::vector<std::byte> read_acl(int fd) {
     const std::string path = fmt::format("/proc/self/fd/{}", fd); // for O_PATH, unlike fgetxattr
     std::vector<std::byte> acl(XATTR_SIZE_MAX);
@@ -98,8 +103,8 @@ std::vector<std::byte> read_acl(int fd) {
 
 bool has_proc() { return access("/proc/self/fd", F_OK) == 0; }
 
-// The first writer of a file whose mode lets its group write. With an ACL that bit stands for the
-// mask: the most that anybody named in the ACL has, who may be the daemon's user alone.
+// Returns the first writer of a file whose mode lets its group write. With an ACL, the group bits
+// are only the mask, the upper limit of all named entries. Those may name just the daemon's user.
 std::optional<std::string> writer_by_group(int fd, const struct stat& status) {
     const auto acl = read_acl(fd);
     if (acl.size() <= sizeof(posix_acl_xattr_header))
@@ -140,7 +145,7 @@ Result<> check_ownership(int fd, const struct stat& status, const std::string& p
         return {};
     return fail(ErrorClass::caller_fault, EACCES,
                 "{} may write to {} (mode {:04o}), and could change it at any time; to use it, "
-                "take that away: chmod go-w {}",
+                "forbid that: chmod go-w {}",
                 *writer, path, status.st_mode & 07777, path);
 }
 

@@ -13,13 +13,13 @@
 namespace rpmem::target {
 namespace {
 
-// cachestat(2), from Linux 6.5 on. The headers of Debian 12 do not have it; the number is the same
-// for all processors that this daemon runs on.
+// cachestat(2) exists since Linux 6.5. The headers of Debian 12 lack it. The number is the same on
+// all architectures that this daemon supports.
 constexpr long cachestat_number = 451;
 
 struct CacheRange {
     std::uint64_t offset;
-    std::uint64_t length; // 0: to the end of the file
+    std::uint64_t length; // 0 means to the end of the file
 };
 
 struct CacheCounts {
@@ -30,8 +30,8 @@ struct CacheCounts {
     std::uint64_t recently_evicted;
 };
 
-// It looks at the pages that are cached; mincore(2) looks for each page of the file, which takes
-// ten seconds for 1 TiB. Nothing: this kernel, or this file system, does not tell.
+// Returns nothing if the kernel or the file system does not support cachestat(2). It visits only
+// cached pages. mincore(2) visits every page of the file, which takes ten seconds for 1 TiB.
 std::optional<bool> ask_cachestat(int fd, std::uint64_t size) {
     const CacheRange range{.offset = 0, .length = size};
     CacheCounts counts{};
@@ -41,7 +41,7 @@ std::optional<bool> ask_cachestat(int fd, std::uint64_t size) {
 }
 
 bool ask_mincore(int fd, std::uint64_t size) {
-    constexpr std::uint64_t step = 1ULL << 30; // 256 KiB of answers at a time
+    constexpr std::uint64_t step = 1ULL << 30; // a result of 256 KiB
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages(std::min(size, step) / page + 1);
     for (std::uint64_t offset = 0; offset < size; offset += step) {

@@ -12,7 +12,7 @@
 namespace rpmem::target {
 namespace {
 
-// Nothing: the file does not exist and has to be made.
+// Returns nothing if the file does not exist and must be created.
 Result<std::optional<PartFile>> find_part(const PoolSetPart& expected, const PartRules& rules) {
     auto opened = PartFile::open(expected.path, rules);
     if (!opened && opened.error().code == ENOENT) {
@@ -47,7 +47,7 @@ PendingParts::PendingParts(PendingParts&& other) noexcept
       parts_(std::exchange(other.parts_, {})), headers_written_(other.headers_written_) {}
 
 PendingParts::~PendingParts() {
-    // The error that led here is the one to report.
+    // Errors are ignored, because the caller reports the first one.
     for (std::size_t i = 0; i < parts_.size(); ++i)
         static_cast<void>(parts_[i].undo(headers_written_ && has_header(layout_, i)));
 }
@@ -104,7 +104,8 @@ Result<> PendingParts::claim_in_directories(const PoolSet& pool_set, std::uint64
 }
 
 Result<> PendingParts::make(const std::filesystem::path& path, std::uint64_t size) {
-    parts_.reserve(parts_.size() + 1); // the destructor undoes the parts in it
+    // Before the file exists: a part that cannot be added would not be undone.
+    parts_.reserve(parts_.size() + 1);
     RPMEM_ASSIGN(auto part, PartFile::make(path, size, rules_));
     add(std::move(part));
     return {};
@@ -135,8 +136,8 @@ Result<> PendingParts::make_durable() const {
     for (const auto& part : parts_)
         if (const auto durable = part.make_durable(); !durable && result)
             result = failed(part, part.size(), durable.error());
-    // The next sync of the same pages would succeed: the next session that opens the pool must see
-    // the medium, and not data that it never took.
+    // The next sync of the same pages would succeed, although they are not on the medium. So drop
+    // them, and the next session reads what the medium has.
     if (!result)
         drop_cache(parts_);
     return result;

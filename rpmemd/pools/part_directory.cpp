@@ -14,8 +14,8 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::uint64_t growth = std::uint64_t{128} << 20;
-constexpr std::uint64_t many_files = 256;
+constexpr std::uint64_t growth = std::uint64_t{128} << 20; // default size of a new file
+constexpr std::uint64_t many_files = 256;                  // maximum number of new files
 constexpr std::size_t digits = 6;
 constexpr std::string_view extension = ".pmem";
 
@@ -38,7 +38,7 @@ std::uint64_t round_up(std::uint64_t size) {
 
 Result<bool> uses_directories(const PoolSet& pool_set) {
     const auto is_directory = [](const PoolSetPart& part) {
-        std::error_code ignored; // reported when the part is opened
+        std::error_code ignored; // opening the part reports it
         return std::filesystem::is_directory(part.path, ignored);
     };
     const auto count = std::ranges::count_if(pool_set.parts, is_directory);
@@ -51,7 +51,7 @@ Result<bool> uses_directories(const PoolSet& pool_set) {
     if (!std::ranges::all_of(pool_set.parts,
                              [](const auto& part) { return part.size.has_value(); }))
         return invalid(
-            "a directory needs a size, the most that it may hold; AUTO is for Device DAX");
+            "a directory needs a size, the maximum for its files; AUTO is for Device DAX");
     return true;
 }
 
@@ -119,7 +119,7 @@ Result<std::vector<PlannedPart>> PartDirectories::plan(std::uint64_t size) const
     std::vector<PlannedPart> planned;
     const auto step = std::max(growth, round_up(size / many_files));
     while (size > 0) {
-        // A directory that cannot take another part counts as full.
+        // A directory without room for the smallest part counts as full.
         const auto room = [](const Directory& directory) {
             const auto left = (directory.capacity - directory.used) / layout_page * layout_page;
             return left < RPMEM_MIN_PART ? 0 : left;
@@ -130,7 +130,7 @@ Result<std::vector<PlannedPart>> PartDirectories::plan(std::uint64_t size) const
         const auto number = files_.size() + planned.size();
         if (emptiest == directories.end() || room(*emptiest) == 0 || number >= max_pool_set_parts)
             return fail(ErrorClass::caller_fault, EFBIG,
-                        "the directories of the pool set may not hold {} bytes more", size);
+                        "the directories of the pool set have no room for {} more bytes", size);
         const auto wanted = std::max<std::uint64_t>(round_up(std::min(size, step)), RPMEM_MIN_PART);
         const auto length = std::min(wanted, room(*emptiest));
         planned.push_back({emptiest->path / fmt::format("{:06}.pmem", number), length});

@@ -31,8 +31,8 @@ namespace {
 
 constexpr int open_flags = O_NOCTTY | O_NONBLOCK;
 
-// A Device DAX can be mapped, but not read or written; the length of a mapping is a multiple of its
-// alignment.
+// A Device DAX cannot be read or written, only mapped. The length of a mapping must be a multiple
+// of its alignment.
 Result<MappedMemory> map_header(const PartFile& part) {
     const auto length = std::max<std::size_t>(part.alignment(), header_size);
     void* address = mmap(nullptr, length, part.protection(), MAP_SHARED, part.fd(), 0);
@@ -53,7 +53,8 @@ Result<> write_mapped(const PartFile& part, const PoolHeader& header, const Mapp
     return {};
 }
 
-// Calls TRANSFER(done bytes) until all of a header page is through.
+// Calls TRANSFER with the number of transferred bytes until a whole header page is transferred.
+// Returns an errno value, and ENODATA at the end of the file.
 template <typename Transfer>
 int transfer_header(Transfer transfer) {
     std::size_t done = 0;
@@ -69,7 +70,7 @@ int transfer_header(Transfer transfer) {
     return 0;
 }
 
-// Bytes that the file system could give the file beyond those that it has; none if it does not say.
+// Returns the free bytes of the file system, or nothing if it does not report them.
 std::optional<std::uint64_t> space_left(int fd) {
     struct statvfs system {};
     if (fstatvfs(fd, &system) != 0 || system.f_blocks == 0)
@@ -78,12 +79,13 @@ std::optional<std::uint64_t> space_left(int fd) {
 }
 
 std::uint64_t space_taken(int fd) {
-    constexpr std::uint64_t block = 512; // of st_blocks, whatever the file system's are
+    constexpr std::uint64_t block = 512; // unit of st_blocks, see stat(3type)
     struct stat status {};
     return fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * block : 0;
 }
 
-// Step by step: a file system without allocation writes every block, which can take minutes.
+// Allocates in steps, so that it can be cancelled. On a file system without fallocate(2), every
+// block is written, which can take minutes.
 int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
     constexpr std::uint64_t step = 64 << 20;
     int code = 0;
@@ -103,7 +105,7 @@ int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
 constexpr const char* dangling_link =
     "it is a symbolic link to a file that does not exist; remove the link";
 
-// The few codes that the store promises, where the system has more.
+// Maps the errno values of the system to the few that the headers of this folder document.
 int store_code(int code) {
     switch (code) {
     case ENOTDIR:
@@ -134,7 +136,7 @@ Failure path_failure(const char* what, const std::filesystem::path& path, int co
                         {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
-// WHAT is to be done there.
+// WHAT is the verb for the error text.
 Result<ResolvedPath> place_of(const char* what, const std::filesystem::path& path) {
     auto place = find_place(path);
     return place ? std::move(place) : path_failure(what, path, std::move(place).error());
@@ -144,7 +146,8 @@ Failure wrong_kind(const std::filesystem::path& path) {
     return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
 
-// To open a device may do something already: that of a watchdog starts it.
+// Checked before the file is opened, because opening a device can have effects. Opening a watchdog
+// starts it, for example.
 bool is_usable_kind(const struct stat& status) {
     if (!S_ISCHR(status.st_mode))
         return S_ISREG(status.st_mode);
@@ -155,7 +158,8 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
-// False, with errno, if another has it for longer than examine_pool() does, which only looks.
+// Locks the file. Retries briefly, because examine_pool() holds locks for a moment. Returns false
+// and sets errno on failure.
 bool lock_soon(int fd, int how) {
     constexpr int tries = 5;
     constexpr std::chrono::milliseconds pause(2);
@@ -167,9 +171,10 @@ bool lock_soon(int fd, int how) {
     return true;
 }
 
-// A reader that gives way to writers (reading.hpp) has the file: the kernel has told it.
+// Opens the file. EWOULDBLOCK means that a reader has a lease (see reading.hpp). The kernel has
+// notified it, so wait until it closes the pool.
 UniqueFd open_soon(const ResolvedPath& place, int flags) {
-    constexpr std::chrono::seconds give_way_time(5); // a piece of its pool, from a slow disk
+    constexpr std::chrono::seconds give_way_time(5); // to finish one range, from a slow disk
     constexpr std::chrono::milliseconds pause(5);
     const Deadline deadline(give_way_time);
     UniqueFd fd = open_place(place, flags);
@@ -213,7 +218,8 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     RPMEM_ASSIGN(const auto place, place_of("make", path));
     const int directory = place.named().directory.get();
     const char* const name = place.named().name.c_str();
-    PartFile part(UniqueFd(), path); // behind this nothing is thrown before there is a guard
+    // Before the file exists, so that nothing can throw between openat() and the guard.
+    PartFile part(UniqueFd(), path);
     part.fd_.reset(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
     if (!part.fd_)
@@ -251,7 +257,8 @@ Result<> PartFile::lock(const ResolvedPath& place) const {
     return {};
 }
 
-// Between opening and locking, another session may have removed the file, and made a new one.
+// Returns whether ENTRY still refers to this file. Between opening and locking, another session may
+// have removed the file and created a new one.
 bool PartFile::is_at(const Entry& entry) const {
     struct stat ours {};
     struct stat named {};
@@ -330,19 +337,20 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
 bool PartFile::drop_cache() const {
     if (is_device_dax())
         return true;
-    // Pages that are still to be written would stay; nobody was told that they are durable.
+    // Dirty pages cannot be dropped, so write them first. An error does not matter, because these
+    // pages were not acknowledged.
     static_cast<void>(sync_file_range(fd(), 0, 0,
                                       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                                           SYNC_FILE_RANGE_WAIT_AFTER));
     static_cast<void>(posix_fadvise(fd(), 0, 0, POSIX_FADV_DONTNEED));
-    // In memory that forgets, the page cache is the medium.
+    // On tmpfs the page cache is the medium, so no page can be dropped.
     return medium_of(fd()).kind == MediumKind::forgetful || !has_cached_pages(fd(), size_);
 }
 
 Result<> PartFile::allocate(const Cancelled& cancelled) const {
     if (is_device_dax())
         return {};
-    // A size that is a mistake must not fill the file system, if only until it is found out.
+    // A size that is too large by mistake must not fill the file system, not even for a moment.
     const auto left = space_left(fd());
     const std::uint64_t taken = space_taken(fd());
     if (left && size_ > taken && size_ - taken > *left)
@@ -350,7 +358,7 @@ Result<> PartFile::allocate(const Cancelled& cancelled) const {
                     "cannot allocate {} bytes for part {}: its file system has {} left", size_,
                     path_.native(), *left);
     const int code = allocate_space(fd(), size_, cancelled);
-    // In the protocol EFBIG stands for a pool that is too small.
+    // EFBIG would mean to the client that the pool is too small.
     if (code == EFBIG)
         return fail(ErrorClass::resource_limit, ENOSPC,
                     "cannot allocate {} bytes for part {}: {}; the limit of this login (ulimit -f) "
@@ -367,7 +375,7 @@ Result<> PartFile::make_durable() const {
         return {};
     if ((kind_ == Kind::new_file ? fsync(fd()) : fdatasync(fd())) != 0)
         return fail_errno(ErrorClass::resource_limit, errno,
-                          "cannot make what part {} holds durable", path_.native());
+                          "cannot make the contents of part {} durable", path_.native());
     if (kind_ != Kind::new_file)
         return {};
     RPMEM_ASSIGN(const auto place, place_of("find", path_));

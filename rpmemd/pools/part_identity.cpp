@@ -22,10 +22,10 @@ Failure cannot_examine(const PartFile& part) {
                       part.path().native());
 }
 
-// File systems without generations (tmpfs, NFS) answer ENOTTY.
+// Returns 0 on file systems without generations, such as tmpfs and NFS, which report ENOTTY.
 std::uint64_t generation_of(const PartFile& part) {
-    unsigned int generation[2] =
-        {}; // FS_IOC_GETVERSION is declared with long; the kernel writes int
+    // FS_IOC_GETVERSION is declared with long, but the kernel writes an int.
+    unsigned int generation[2] = {};
     return ::ioctl(part.fd(), FS_IOC_GETVERSION, generation) == 0 ? generation[0] : 0;
 }
 
@@ -35,8 +35,8 @@ Result<PartIdentity> identify(const PartFile& part) {
     const std::string link = fmt::format("/proc/self/fd/{}", part.fd());
     char path[PATH_MAX];
     const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
-    // Without /proc (ChrootDirectory of sshd) it is the name in the pool set file: the inode tells
-    // parts apart.
+    // Without /proc, as with ChrootDirectory of sshd, use the path in the pool set file. The inode
+    // still distinguishes the parts.
     if (length < 0 && errno != ENOENT)
         return cannot_examine(part);
     PartIdentity identity{.path = length < 0 ? part.path().native()
@@ -48,8 +48,8 @@ Result<PartIdentity> identify(const PartFile& part) {
     if (::fstat(part.fd(), &status) != 0 || ::fstatfs(part.fd(), &file_system) != 0)
         return cannot_examine(part);
     identity.inode = status.st_ino;
-    // Most file systems derive it from their UUID, which a reboot does not change; the number of a
-    // device it may.
+    // Most file systems derive f_fsid from their UUID, which a reboot does not change. It may
+    // change st_dev.
     static_assert(sizeof(file_system.f_fsid) == sizeof(identity.file_system));
     std::memcpy(&identity.file_system, &file_system.f_fsid, sizeof(identity.file_system));
     if (identity.file_system == 0)

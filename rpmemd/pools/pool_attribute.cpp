@@ -23,7 +23,7 @@ Failure no_attributes(const PartFile& part) {
 Result<std::optional<std::string>> PoolAttribute::read() const {
     if (part_->is_device_dax())
         return no_attributes(*part_);
-    // One byte more than a valid value has: a longer one is reported, not cut.
+    // One byte more than the limit, so that the caller notices a value that is too long.
     std::string value(max_pool_attribute_size + 1, '\0');
     const ssize_t length =
         ::fgetxattr(part_->fd(), pool_attribute_name, value.data(), value.size());
@@ -54,12 +54,13 @@ Result<> PoolAttribute::write(std::string_view value,
                           "cannot write the attribute {} of part {}", pool_attribute_name,
                           part_->path().native());
     }
-    // Not fdatasync(2), which need not make attributes durable.
+    // fdatasync(2) need not make attributes durable.
     const auto sync = [this] { return ::fsync(part_->fd()) == 0 ? 0 : errno; };
     const int code = syncs_ ? syncs_->run(0, 0, sync) : sync();
     if (code == 0)
         return {};
-    // The next session would take what is in the cache for the claim of a writer.
+    // Restore the attribute. Otherwise the next session would read from the cache a claim that was
+    // never made durable.
     static_cast<void>(former ? put(*former, XATTR_REPLACE)
                              : ::fremovexattr(part_->fd(), pool_attribute_name) == 0);
     return fail_errno(ErrorClass::resource_limit, code,

@@ -21,7 +21,7 @@ constexpr std::uint64_t alignment_digit() {
     return alignof(Type) - 1;
 }
 
-// Four bits for each basic type of C, the first in the lowest bits.
+// Returns four bits for each type, with the first type in the lowest bits.
 template <typename... Types>
 constexpr std::uint64_t describe_alignment() {
     std::uint64_t descriptor = 0;
@@ -55,7 +55,7 @@ std::span<const std::byte> bytes_of(const Value& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 
-// Calls COPY for what the headers of all parts have of the attributes.
+// Calls COPY for each attribute that is in the headers of all parts.
 template <typename Header, typename Attributes, typename Copy>
 void for_each_shared(Header& header, Attributes& attributes, Copy copy) {
     copy(header.signature, attributes.signature);
@@ -84,7 +84,7 @@ void link_and_seal(std::vector<PoolHeader>& headers) {
     std::ranges::for_each(headers, seal);
 }
 
-// The name of the first field in which two headers of one pool differ; nullptr if there is none.
+// Returns the name of the first field that must be the same in both headers but is not, or nullptr.
 const char* difference(const PoolHeader& first, const PoolHeader& other) {
     if (first.signature != other.signature)
         return "signature";
@@ -134,7 +134,7 @@ ArchFlags machine_arch_flags() {
 Uuid random_uuid() {
     Uuid uuid{};
     arc4random_buf(uuid.data(), uuid.size());
-    // RFC 4122, version 4; the third field is little-endian on media.
+    // A UUID of version 4, see RFC 4122. Its third field is little-endian on the medium.
     uuid[7] = static_cast<unsigned char>((uuid[7] & 0x0f) | 0x40);
     uuid[8] = static_cast<unsigned char>((uuid[8] & 0x3f) | 0x80);
     return uuid;

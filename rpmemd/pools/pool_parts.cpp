@@ -67,7 +67,7 @@ Result<DeviceState> device_state_of(const std::vector<PartFile>& parts) {
 }
 
 void drop_cache(const std::vector<PartFile>& parts) {
-    // The kernel passes over pages that it uses at the moment.
+    // The kernel skips pages that it is using at the moment, so retry.
     constexpr int attempts = 10;
     constexpr std::chrono::milliseconds pause(50);
     for (int attempt = 0; attempt < attempts; ++attempt) {

@@ -21,7 +21,7 @@
 namespace rpmem::target {
 namespace {
 
-constexpr std::chrono::seconds write_time(10); // of a pool set file
+constexpr std::chrono::seconds write_time(10); // timeout for writing a pool set file
 
 Result<> check_name(std::string_view name) {
     if (name.empty())
@@ -53,7 +53,7 @@ Failure cannot_open(const StoreOptions& options, const std::string& name, int co
                        {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
-// Where a file of this name is, or would be made.
+// Returns the place of the file NAME, which need not exist.
 Result<ResolvedPath> find_place_of(const StoreOptions& options, const std::string& name) {
     if (options.allow_outside)
         return find_place(options.poolset_dir / name);
@@ -71,10 +71,11 @@ Result<ResolvedPath> find_by_name(const StoreOptions& options, const std::string
     return place;
 }
 
-// Refuses what others could have written: its parts might be any file of the daemon's user.
+// Refuses a pool set file that other users could have written, because its parts could then be any
+// files of the daemon's user.
 Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& place,
                               const std::string& name) {
-    // O_NONBLOCK: a FIFO of that name must not stop the daemon.
+    // With O_NONBLOCK a FIFO with this name does not block the daemon.
     UniqueFd file = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!file)
         return cannot_open(options, name, errno);
@@ -88,11 +89,11 @@ Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& p
     return file;
 }
 
-// A file under whatever name: by a path through "..", or a link of any kind.
+// Identifies a file whatever its path, which may contain ".." or be a link.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
-// A file that does not exist yet is known by its directory and its name there. Nothing if the path
-// cannot be followed: opening it reports that.
+// A file that does not exist yet is identified by its directory and its name. Returns nothing if
+// the path cannot be followed, which opening it reports.
 std::optional<FileIdentity> identity_of(const std::filesystem::path& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0)
@@ -111,7 +112,7 @@ Result<FoundText> find_text(const StoreOptions& options, const std::string& name
     RPMEM_TRY(check_name(name));
     RPMEM_ASSIGN(auto place, find_by_name(options, name));
     RPMEM_ASSIGN(const auto file, open_by_name(options, place, name));
-    // One byte more than allowed, so that the parser can tell that the file is too large.
+    // One byte more than the limit, so that the parser notices a file that is too large.
     std::string text(max_pool_set_file_size + 1, '\0');
     if (const int code = read_file(file.get(), text); code != 0)
         return fail_errno(ErrorClass::resource_limit, code, "cannot read pool set {}", name);

@@ -14,7 +14,8 @@ PoolReading::PoolReading(const Pool& pool) : pool_(pool) {
     std::vector<std::uint64_t> sizes;
     for (const PartFile& part : pool.parts()) {
         sizes.push_back(part.size());
-        // The kernel's signal would end this process; is_wanted() asks instead.
+        // SIGIO, by which the kernel reports a writer, would end this process. is_wanted() polls
+        // instead.
         static_cast<void>(::signal(SIGIO, SIG_IGN));
         if (::fcntl(part.fd(), F_SETLEASE, F_RDLCK) == 0)
             leased_.push_back(part.fd());
@@ -23,7 +24,7 @@ PoolReading::PoolReading(const Pool& pool) : pool_(pool) {
         layout_ = std::move(*layout);
 }
 
-// A lease that is being broken is reported as what it is to become.
+// While a lease is being broken, F_GETLEASE reports the type that it must be reduced to.
 bool PoolReading::is_wanted() const {
     return std::ranges::any_of(leased_, [](int fd) { return ::fcntl(fd, F_GETLEASE) == F_UNLCK; });
 }
@@ -36,7 +37,7 @@ bool PoolReading::is_hole(std::uint64_t begin, std::uint64_t end) const {
         const std::uint64_t last = std::min(end, place.pool_offset + place.length);
         if (first >= last)
             continue;
-        const std::uint64_t shift = place.file_offset - place.pool_offset; // may wrap; so does +
+        const std::uint64_t shift = place.file_offset - place.pool_offset; // modulo 2^64
         const off_t data = ::lseek(part.fd(), static_cast<off_t>(first + shift), SEEK_DATA);
         const bool none =
             data < 0 ? errno == ENXIO : static_cast<std::uint64_t>(data) >= last + shift;

@@ -21,7 +21,7 @@ struct LockedPart {
     bool has_header;
 };
 
-// Passes over what FORCE forgives, and tells of it.
+// The removal of a pool. With FORCE, reports errors and continues.
 class Removal {
 public:
     Removal(const StoreOptions& options, std::string_view name, const RemoveOptions& remove,
@@ -41,7 +41,7 @@ private:
     const RemoveOptions& remove_;
     Log& log_;
     std::vector<LockedPart> parts_;
-    Result<> missing_; // the first part that is not there
+    Result<> missing_; // error about the first missing part
 };
 
 Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
@@ -57,7 +57,7 @@ Result<std::vector<std::filesystem::path>> paths_of(const PoolSet& pool_set) {
     return scanned.files();
 }
 
-// The header of PART if it is one: neither zero nor broken.
+// Returns the header of PART if it has a valid one.
 std::optional<PoolHeader> sound_header(const LockedPart& part) {
     if (!part.has_header)
         return std::nullopt;
@@ -67,8 +67,8 @@ std::optional<PoolHeader> sound_header(const LockedPart& part) {
     return *header;
 }
 
-// Whether the pool set may take PART with it. NAMED is the pool set that the first sound header
-// names. Of a part without a header nothing but its owner tells whose it is.
+// Fails if PART must not be removed with the pool set. NAMED is the pool set in the first valid
+// header. A part without a header can be recognised by its owner only.
 Result<> check_belongs(const LockedPart& part, const std::optional<Uuid>& named) {
     const auto& path = part.file.path().native();
     if (const auto header = sound_header(part); header && header->poolset_uuid != *named)
@@ -96,7 +96,7 @@ Result<> Removal::forgive(Result<> result) {
     return {};
 }
 
-// Locks every part before the first is removed: without FORCE, none is while one is in use.
+// Locks every part before the first is removed. Without FORCE, none is removed if one is in use.
 Result<> Removal::lock(const PoolSet& pool_set) {
     RPMEM_ASSIGN(const auto paths, paths_of(pool_set));
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -152,7 +152,7 @@ Result<> Removal::remove_parts() {
 }
 
 Result<> Removal::run() {
-    // A name that leads out of poolset_dir is an error always.
+    // An absolute name, or one that leads out of poolset_dir, is an error even with FORCE.
     auto result = remove_parts();
     if (result || result.error().code != EBADF)
         result = forgive(std::move(result));

@@ -14,7 +14,8 @@
 namespace rpmem::target {
 namespace {
 
-// The new headers, with a shutdown state exactly if the new attributes ask for one.
+// Puts ATTRIBUTES into the headers in memory. They have a shutdown state only if the new attributes
+// require it.
 Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     const bool kept_state = keeps_shutdown_state(pool);
     pool.headers = rewrite_headers(pool.headers, attributes);
@@ -31,12 +32,12 @@ Result<> renew_headers(MappedPool& pool, const rpmem_pool_attr& attributes) {
     return {};
 }
 
-// A write that was never acknowledged may have failed, and only a sync tells. It must be told
-// before the pool is marked as closed in order. Persistent memory has no such writes.
+// A write that was never acknowledged may have failed, and only a sync reports it. This must happen
+// before the pool is marked as cleanly closed. Persistent memory needs no sync.
 void sync_parts(const MappedPool& pool) {
     for (std::size_t i = 0; i < pool.parts.size(); ++i) {
         const PartFile& part = pool.parts[i];
-        // The medium remembers a failure.
+        // run() has recorded the failure, and close() checks for it.
         static_cast<void>(pool.medium.syncs_of(i).run(0, part.size(), [&part] {
             const auto durable = part.make_durable();
             return durable ? 0 : durable.error().code;
@@ -44,7 +45,8 @@ void sync_parts(const MappedPool& pool) {
     }
 }
 
-// If this fails, too, only the next open can tell which headers the pool has: it is over.
+// Writes the old headers again. If this fails, too, only the next open can find out which headers
+// the pool has. So it counts as a failure of the medium, which ends the session.
 void undo_headers(const MappedPool& pool) {
     const auto written = write_headers(pool);
     if (!written && pool.medium.failure_code() == 0)
@@ -112,9 +114,9 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
         keep_header_copy(*mapped_, old_headers);
         result = write_headers(*mapped_);
     }
-    // A medium that failed is not asked again.
+    // A medium that failed is not used again.
     if (!result && mapped_->medium.failure_code() == 0) {
-        // Headers that disagree make a pool that cannot be opened.
+        // A pool whose headers disagree might not open again.
         mapped_->headers = old_headers;
         mapped_->attributes = old_attributes;
         undo_headers(*mapped_);
@@ -123,7 +125,7 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 }
 
 Result<std::vector<UniqueFd>> Pool::prepare_confinement() {
-    // New attributes may ask for a shutdown state where there was none.
+    // New attributes may require a shutdown state, although the pool has none now.
     if (!mapped_->read_only && has_headers() && !keeps_shutdown_state(*mapped_))
         mapped_->asked_devices = device_state_of(mapped_->parts);
     std::vector<UniqueFd> directories;
@@ -154,7 +156,7 @@ Result<> Pool::close(const WhileLocked& ended) {
     failure_ = mapped_->medium.failure();
     if (failure_) {
         result = failed(*failure_);
-        // The next session must see the medium, and not what it never took.
+        // The next session must read what the medium has, and not pages that it never received.
         mapped_->memory.release();
         drop_cache(mapped_->parts);
     }
@@ -178,7 +180,7 @@ Result<> Pool::end_by(Result<> (PartFile::*change)(bool has_header) const,
         return {};
     Result<> result;
     for (std::size_t i = 0; i < mapped_->parts.size(); ++i) {
-        // Still locked: nobody else can have opened what is removed here.
+        // The parts are still locked, so nobody else has opened what is removed here.
         auto changed = (mapped_->parts[i].*change)(has_header(mapped_->header_layout, i));
         if (!changed && result)
             result = std::move(changed);

@@ -15,28 +15,29 @@
 namespace rpmem::target {
 namespace {
 
-constexpr unsigned max_links = 40; // as the kernel
+constexpr unsigned max_links = 40; // like the kernel
 constexpr std::size_t max_quoted_path = 120;
 
+// Resolves a path component by component.
 class PathWalk {
 public:
-    // Starts at the root of the file system.
+    // Starts at the root directory.
     static Result<PathWalk> start();
-    // Follows PATH, which may be relative to where the walk is. It must lead to a directory.
+    // Follows PATH to a directory. A relative path starts at the current directory of the walk.
     Result<> enter(const std::filesystem::path& path);
-    // From now on ".." and links must not lead out of the directory where the walk is.
+    // From now on ".." and links must not lead out of the current directory.
     void stay_beneath(Hidden hidden) {
         floor_ = levels_.size();
         hidden_ = hidden;
     }
-    // Follows PATH; its last component may be anything, or nothing.
+    // Follows PATH. The last component may be a file of any type, or missing.
     Result<ResolvedPath> find(const std::filesystem::path& path);
 
 private:
     struct Level {
         UniqueFd directory;
         std::string path;
-        bool shared; // sticky: others may put what they like beside what is ours
+        bool shared; // has the sticky bit, so other users may create files in it
     };
 
     Result<> take(const std::filesystem::path& path);
@@ -50,10 +51,10 @@ private:
     [[nodiscard]] Failure leads_out() const;
 
     std::vector<Level> levels_;
-    std::size_t floor_ = 0; // levels that must not be left; 0: any may be
+    std::size_t floor_ = 0; // number of levels that must not be left, or 0
     Hidden hidden_ = Hidden::allowed;
-    std::deque<std::string> rest_;
-    bool enters_last_ = false; // the last component is a directory to go into, too
+    std::deque<std::string> rest_; // components that are still to be followed
+    bool enters_last_ = false;     // the last component must be a directory, too
     std::optional<Entry> link_;
     unsigned links_ = 0;
 };
@@ -83,7 +84,7 @@ Failure PathWalk::leads_out() const {
                 levels_[floor_ - 1].path);
 }
 
-// Puts the components of PATH before those that are still to be followed.
+// Prepends the components of PATH to rest_.
 Result<> PathWalk::take(const std::filesystem::path& path) {
     if (path.native().size() >= PATH_MAX)
         return walk_failure(ENAMETOOLONG, path_of(path.native().substr(0, max_quoted_path)));
@@ -121,7 +122,7 @@ Result<> PathWalk::step_into(UniqueFd directory, const struct stat& status,
 
 Result<> PathWalk::follow(const UniqueFd& link, const struct stat& status,
                           const std::string& name) {
-    // The owner of a link in a shared directory decides where it leads.
+    // In a shared directory another user could have created the link.
     if (levels_.back().shared)
         RPMEM_TRY(check_ownership(link.get(), status, path_of(name), S_IWGRP | S_IWOTH));
     if (++links_ > max_links)
@@ -148,7 +149,7 @@ Result<ResolvedPath> PathWalk::place_here(std::string name, std::optional<struct
     return ResolvedPath{std::move(entry), std::move(link_), status};
 }
 
-// Takes one component. Returns a place if that was the last.
+// Follows one component. Returns the place if that was the last one.
 Result<std::optional<ResolvedPath>> PathWalk::step() {
     const std::string name = std::move(rest_.front());
     rest_.pop_front();
@@ -222,8 +223,8 @@ UniqueFd open_place(const ResolvedPath& place, int flags) {
 Result<> sync_directory(const Entry& entry, const std::filesystem::path& path) {
     const UniqueFd directory(
         openat(entry.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // A directory that may not be read cannot be synced; EINVAL: a file system without such a
-    // thing.
+    // Without read permission a directory cannot be opened for fsync(2). Some file systems cannot
+    // sync directories and report EINVAL.
     if (!directory && errno == EACCES)
         return {};
     if (!directory || (fsync(directory.get()) != 0 && errno != EINVAL))

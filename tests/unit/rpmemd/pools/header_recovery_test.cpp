@@ -87,13 +87,13 @@ TEST(HeaderRecovery, ATornHeaderIsRestoredOnlyFromACopyThatFits) {
 
     auto others = torn;
     others[1].unused[7] = std::byte{1};
-    EXPECT_TRUE(failed(restore_torn(others, copy), EINVAL, "when they were others"));
+    EXPECT_TRUE(failed(restore_torn(others, copy), EINVAL, "belongs to other headers"));
     others = torn;
     ++others[2].creation_time;
     seal(others[2]);
-    EXPECT_TRUE(failed(restore_torn(others, copy), EINVAL, "when they were others"));
+    EXPECT_TRUE(failed(restore_torn(others, copy), EINVAL, "belongs to other headers"));
     torn.pop_back();
-    EXPECT_TRUE(failed(restore_torn(torn, copy), EINVAL, "when they were others"));
+    EXPECT_TRUE(failed(restore_torn(torn, copy), EINVAL, "belongs to other headers"));
 }
 
 // A header without its first bytes may be a cut of one; an empty one is none.
