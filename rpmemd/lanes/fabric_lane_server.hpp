@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes over libfabric: connections that know the session's token are handed to workers, to whom
-// they prove themselves. Those of peers of protocol 0.1, who have neither, are the session's lanes
-// in the order in which they come.
+// Lanes over libfabric. A connection with the token of the session is passed to a worker, and
+// performs the handshake there. A peer of protocol 0.1 has no token and no handshake: its
+// connections become lanes 0, 1 and so on in the order in which they arrive.
 #pragma once
 
 #include "common/transport/fabric/fabric_connection.hpp"
@@ -20,7 +20,7 @@ namespace rpmem::target {
 
 class FabricLaneServer final : public LaneServer {
 public:
-    // POOL is registered before anything listens. Its memory must outlive the server.
+    // Registers POOL before it listens. The memory must outlive the server.
     static Result<std::unique_ptr<FabricLaneServer>> start(const FabricServerOptions& options,
                                                            std::span<std::byte> pool,
                                                            const Medium& medium, Log log);
@@ -40,9 +40,9 @@ public:
     [[nodiscard]] bool is_direct() const override { return listener_->region().has_value(); }
 
     void end(const std::string& why) override;
-    // A device may write before we know that its lane is connected.
+    // The peer's device may write before the event queue reports that its lane is connected.
     [[nodiscard]] bool was_reached() const override;
-    // The others come when they are used, but for peers of protocol 0.1.
+    // An initiator connects further lanes on first use. One of protocol 0.1 connects all at once.
     [[nodiscard]] bool ready() const override { return connected_ >= (is_0_1_ ? lane_count_ : 1U); }
 
     [[nodiscard]] int events_fd() const override { return listener_->events().fd(); }
@@ -51,14 +51,14 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    // The last connection for a lane. Nobody has come: there is no state. Otherwise the connection
-    // goes through the stages of FabricState; accept() brings it in, its worker opens and ends it,
-    // and lose() says that it is lost.
+    // The last connection of a lane. `state` is null before the first one. Otherwise it has the
+    // phase of the connection: accept() begins it, the worker opens and ends the connection, and
+    // lose() marks it as lost.
     struct LaneSlot {
         fid_t endpoint = nullptr;
         std::shared_ptr<transport::FabricState> state;
-        Clock::time_point deadline; // of its proof
-        bool is_told = false; // by the event queue that it is connected; the worker may be ahead
+        Clock::time_point deadline; // of the handshake
+        bool is_told = false;       // the event queue has reported the connection
         [[nodiscard]] bool is(transport::FabricPhase stage) const {
             return state && state->phase() == stage;
         }
@@ -72,7 +72,7 @@ private:
     Result<> make_workers(const FabricServerOptions& options);
     void handle(fabric::ConnectionEvent event);
     void accept(fabric::ConnectionEvent request);
-    // Why a connection request is refused, or the lane that it is for.
+    // Returns the lane for which a connection is requested, or why the request is refused.
     [[nodiscard]] Result<unsigned> lane_of(const fabric::ConnectionEvent& request) const;
     Result<std::unique_ptr<transport::FabricConnection>> open_connection(unsigned lane,
                                                                          fi_info* info);
@@ -80,16 +80,16 @@ private:
     void note_connected(LaneSlot& slot);
     void lose(LaneSlot& slot, unsigned lane);
 
-    bool is_0_1_; // the peer
+    bool is_0_1_; // protocol of the peer
     std::size_t max_unproven_;
     std::chrono::milliseconds unproven_timeout_;
     std::unique_ptr<FabricListener> listener_;
     unsigned lane_count_ = 0;
     wire::LaneCredits credits_;
-    std::size_t receives_ = 0;                    // messages of a lane that may be under way
-    unsigned accepted_ = 0;                       // lanes of a peer of protocol 0.1
-    std::vector<LaneSlot> slots_;                 // by lane
-    std::vector<transport::FabricGroup*> groups_; // of the workers
+    std::size_t receives_ = 0; // receive buffers of a lane
+    unsigned accepted_ = 0;    // connections so far; the next lane of a peer of protocol 0.1
+    std::vector<LaneSlot> slots_;
+    std::vector<transport::FabricGroup*> groups_; // one for each worker
 };
 
 } // namespace rpmem::target

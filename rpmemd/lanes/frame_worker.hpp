@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves lanes that carry frames, in a thread of its own: receive, check, make durable,
-// acknowledge. The container that keeps a lane is its state:
-//   arrived -> served   take_arrived(): its group looks after it; it is gone if that cannot
-//   served  -> leaving  end_lane(), take_leave(): it has said its last words
-//   served  -> gone     the same, if nobody listens
-//   leaving -> gone     look_after_leaving(): the words have gone, the peer has, or it is late
+// A thread that serves lanes: receives frames, checks them, makes ranges durable and sends acks.
+// The container of a lane is its state:
+//   arrived_ -> lanes_    take_arrived() adds it to the group
+//   arrived_ -> released  the group cannot add it
+//   lanes_   -> leaving_  end_lane() or take_leave() posts an error to the initiator
+//   lanes_   -> released  the same functions, if no error can be sent
+//   leaving_ -> released  look_after_leaving(): the error was sent, the peer has closed the
+//                         connection, or leaving_time has passed
 #pragma once
 
 #include "common/base/io.hpp"
@@ -24,8 +26,8 @@ namespace rpmem::target {
 
 class FrameWorker {
 public:
-    // Called from the worker's thread when a lane has ended. PROBLEM: why the session must end,
-    // too; empty: it goes on. Of lane 0 also when the thread can serve none any more.
+    // Called in the thread of the worker when a lane has ended. PROBLEM is why the session must
+    // end, too, or empty. Also called, with lane 0, if the thread itself fails.
     using Ended = std::function<void(unsigned lane, const std::string& how, std::string problem)>;
 
     static Result<std::unique_ptr<FrameWorker>> make(std::unique_ptr<transport::Group> group,
@@ -34,32 +36,32 @@ public:
     FrameWorker(const FrameWorker&) = delete;
     FrameWorker& operator=(const FrameWorker&) = delete;
 
-    // From any thread. The first lane starts the worker's thread.
+    // Serves a lane. The first one starts the thread. Only one thread may call take() and stop().
     Result<> take(std::unique_ptr<ServedLane> lane);
-    // From any thread: ends the lanes, whose initiators are told WHY. Does not wait.
+    // Ends the worker, and reports WHY to the initiator on each lane. Does not wait. Thread-safe.
     void end(std::string why);
-    // From any thread: something has happened to a connection that its group cannot see.
+    // Wakes the worker after an event of a connection that its group cannot see. Thread-safe.
     void look() { wake_.raise(); }
-    // Ends the thread and its lanes.
+    // Ends the worker and waits for its thread, which may still send errors for leaving_time.
     void stop();
 
-    // The counters of its lanes.
     [[nodiscard]] const std::shared_ptr<WorkerCounters>& counters() const { return counters_; }
 
-    // For whoever has a thread of his own in the place of the worker's: add() for take(), and
+    // For a caller that runs the worker in its own thread: call add() instead of take(), and call
     // turn() until it returns false.
     void add(std::unique_ptr<ServedLane> lane);
-    // Waits until there is something to do, and does it. False: the worker has stopped.
+    // Waits for work and does it. Returns false after the worker has ended.
     bool turn();
 
 private:
     using Clock = std::chrono::steady_clock;
     using Lanes = std::unordered_map<transport::Connection*, std::unique_ptr<ServedLane>>;
-    // A lane that has said its last words; the worker does not look at frames that still come.
+    // A lane on which an error was posted. It stays until the error is sent or, with AWAITS_PEER,
+    // until the peer has closed the connection.
     struct ClosingLane {
         std::unique_ptr<ServedLane> lane;
         Clock::time_point until;
-        bool awaits_peer; // else only until the words have gone
+        bool awaits_peer;
     };
 
     FrameWorker(std::unique_ptr<transport::Group> group, Event wake, Ended ended)
@@ -72,16 +74,16 @@ private:
     void look_after_leaving();
 
     std::unique_ptr<transport::Group> group_;
-    Event wake_; // something has arrived, or stop() was called
+    Event wake_; // raised by add(), end(), look() and stop()
     Ended ended_;
     std::shared_ptr<WorkerCounters> counters_ = std::make_shared<WorkerCounters>();
     std::atomic<bool> stopping_ = false;
-    std::mutex arriving_;
+    std::mutex arriving_; // protects arrived_ and last_words_
     std::vector<std::unique_ptr<ServedLane>> arrived_;
-    std::string last_words_; // for all lanes, when the worker stops; empty: none
+    std::string last_words_; // the error text for all lanes, from end(); empty to send none
     Lanes lanes_;
     std::vector<ClosingLane> leaving_;
-    std::vector<transport::Connection*> ready_; // of one round
+    std::vector<transport::Connection*> ready_; // to be served in this round
     std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The in-band side of a session: accepts lanes and serves them. Only the control loop uses it.
+// Accepts the lanes of a session and serves them with workers. Only the control loop uses it.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -30,43 +30,47 @@ public:
     [[nodiscard]] virtual std::uint16_t port() const = 0;
     [[nodiscard]] virtual unsigned lanes() const = 0;
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(workers_.size()); }
-    // The counters of each; they may be read when the server has gone.
+    // Returns the counters of each worker. They remain valid after the server ends.
     [[nodiscard]] std::vector<std::shared_ptr<const WorkerCounters>> counters() const;
-    // The provider and its device, for people.
+    // Returns the provider and its device for display.
     [[nodiscard]] virtual std::string describe() const = 0;
-    // The address of the pool for peers. 0: they use its offsets.
+    // The key and the base address for RDMA to the pool. Both are 0 without direct access. With a
+    // base of 0 the peer uses offsets.
     [[nodiscard]] virtual std::uint64_t key() const { return 0; }
     [[nodiscard]] virtual std::uint64_t remote_base() const { return 0; }
-    // Peers write and read the pool themselves.
+    // Returns whether peers read and write the pool by RDMA.
     [[nodiscard]] virtual bool is_direct() const { return false; }
 
-    // The secret that lanes must know. Before the first of them may come.
+    // Sets the keys for the handshake of lanes. No lane is accepted before, except of protocol 0.1.
     virtual Result<> secure(transport::ProofSession session) {
         session_.emplace(std::move(session));
         return {};
     }
 
-    // The session ends before its time: lanes that can hear WHY are told. Does not wait.
+    // Ends the workers because the session ends early. Reports WHY to the initiator on each lane
+    // that can still send. Does not wait.
     virtual void end(const std::string& why) {
         for (const auto& worker : workers_)
             worker->end(why);
     }
 
-    [[nodiscard]] unsigned connected() const { return connected_; } // so far
-    // Somebody may have written to the pool.
+    // Returns how many lanes have connected so far. Lanes that have ended count, too.
+    [[nodiscard]] unsigned connected() const { return connected_; }
+    // Returns whether the peer may have written to the pool.
     [[nodiscard]] virtual bool was_reached() const { return connected_ > 0; }
-    // As many are connected as the peer connects before it uses the pool.
+    // Returns whether all lanes have connected that the peer connects before it uses the pool.
     [[nodiscard]] virtual bool ready() const = 0;
 
-    // Readable when handle_events() has something to do.
+    // The descriptor is readable when handle_events() has work.
     [[nodiscard]] virtual int events_fd() const = 0;
-    // Takes in what happened to the connections.
+    // Processes the events of the connections.
     virtual Result<> handle_events() = 0;
-    // Returns when one of FDS is ready, when handle_events() has something to do, or after LIMIT.
-    // Lanes may be served meanwhile.
+    // Polls FDS, for at most LIMIT. Also returns when handle_events() has work that events_fd()
+    // does not report. FDS should contain events_fd().
     virtual Result<> wait(std::span<pollfd> fds, std::chrono::milliseconds limit) = 0;
 
-    // Readable when failure() has something to tell: why the session must end. Empty: it goes on.
+    // The descriptor is readable after a failure. failure() returns why the session must end, or
+    // an empty text.
     [[nodiscard]] int failure_fd() const { return failed_.fd(); }
     [[nodiscard]] std::string failure() const {
         const std::lock_guard lock(failure_mutex_);
@@ -74,30 +78,31 @@ public:
     }
 
 protected:
-    // The pool that lanes serve.
     struct ServedPool {
-        std::span<std::byte> memory; // it must outlive the server
+        std::span<std::byte> memory; // must outlive the server
         const Medium& medium;
-        bool read_only; // it is mapped so
+        bool read_only; // mapped read-only
     };
 
     LaneServer(const ServedPool& pool, Event failed, Log log)
         : pool_(pool), log_(std::move(log)), failed_(std::move(failed)) {}
 
-    // How many workers serve LANES. WANTED 0: as many as there are processors.
+    // Returns the number of workers for LANES: WANTED, or one per processor if that is 0, and at
+    // most one per lane.
     static unsigned count_workers(unsigned wanted, unsigned lanes);
     Result<> add_worker(std::unique_ptr<transport::Group> group);
-    // Lanes of the same number have the same worker.
+    // A lane that connects again gets the same worker.
     [[nodiscard]] std::size_t worker_of(unsigned lane) const { return lane % workers_.size(); }
-    // False: there is no thread for it, and the session ends.
+    // Passes a lane to its worker. Returns false if the thread cannot start. The session then ends.
     bool serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
                const wire::LaneCredits& credits, bool direct);
-    // From a worker's thread. PROBLEM: see FrameWorker::Ended.
+    // Called in the thread of a worker, see FrameWorker::Ended.
     virtual void lane_ended(unsigned lane, const std::string& how, std::string problem);
-    // poll(2), until DEADLINE if there is one, and for LIMIT at most.
+    // Calls poll(2) until DEADLINE, if there is one, and for at most LIMIT.
     static Result<> wait_until(std::optional<std::chrono::steady_clock::time_point> deadline,
                                std::span<pollfd> fds, std::chrono::milliseconds limit);
-    // From any thread. The first is kept: the others follow from it.
+    // Records a failure, after which the session must end. Keeps the first one, because later ones
+    // are its consequences. Thread-safe.
     void fail_by(std::string text) {
         {
             const std::lock_guard lock(failure_mutex_);
@@ -111,7 +116,7 @@ protected:
     Log log_;
     std::optional<transport::ProofSession> session_;
     std::atomic<unsigned> connected_ = 0;
-    // They use what derived servers have, whose destructors end them.
+    // Derived servers end the workers in their destructors, because workers call lane_ended().
     std::vector<std::unique_ptr<FrameWorker>> workers_;
 
 private:

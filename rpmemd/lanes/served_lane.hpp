@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target's side of a lane that carries frames: checks, copies, makes durable, acknowledges.
-// Used by one worker's thread.
+// The target's end of a lane: checks the frames, copies them into the pool, makes ranges durable
+// and sends acks. Only the thread of a worker uses it.
 #pragma once
 
 #include "common/transport/transport.hpp"
@@ -18,7 +18,7 @@ namespace rpmem::target {
 
 class ServedLane final : private transport::Receiver {
 public:
-    // POOL has TERMS.pool_size bytes. COUNTERS: of the worker.
+    // POOL has TERMS.pool_size bytes. COUNTERS belong to the worker.
     ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
                const wire::LaneTerms& terms, std::byte* pool, const Medium& medium,
                WorkerCounters& counters);
@@ -26,16 +26,17 @@ public:
     [[nodiscard]] unsigned index() const { return index_; }
     [[nodiscard]] transport::Connection& connection() { return *connection_; }
 
-    // Takes what has come, makes it durable and answers it. False: the lane has ended.
+    // Processes the frames that have arrived, and sends data and due acks. Returns false if the
+    // lane has ended.
     [[nodiscard]] bool serve();
-    // Bytes that the last call of serve() took.
+    // Returns what Connection::poll() returned in the last call of serve().
     [[nodiscard]] std::size_t served_bytes() const { return served_bytes_; }
-    // Why the session must end: the initiator broke the rules, or the medium failed. Empty: it goes
-    // on, though the lane may have ended.
+    // Returns why the session must end: a protocol violation, a failure of the medium, or the error
+    // of say(). Empty otherwise, even if the lane has ended.
     [[nodiscard]] const std::string& problem() const { return problem_; }
-    // Tells the initiator of the problem, if it listens, and that nothing follows.
+    // Posts problem() to the initiator and closes the connection.
     void send_error();
-    // The same of what is no fault of this lane, which takes nothing more.
+    // Posts an error that this lane did not cause, and closes the connection.
     void say(wire::ErrorKind kind, int code, const std::string& why);
 
 private:
@@ -58,13 +59,13 @@ private:
     WorkerCounters& counters_;
     wire::RequestRules requests_;
     DirtyRanges dirty_;
-    // Without data yet; as many as the rules allow.
+    // Reads whose data were not sent yet, a ring. RequestRules limit their number.
     std::array<wire::FrameHeader, wire::max_reads> reads_{};
     std::size_t first_read_ = 0;
     std::size_t read_count_ = 0;
     std::size_t served_bytes_ = 0;
     std::string problem_;
-    std::string last_words_; // of say(), until they are sent
+    std::string last_words_; // the payload of say(), until it is sent
 };
 
 } // namespace rpmem::target

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes over tcp: those who prove that they belong to the session are handed to workers. The
-// control loop's thread never touches the pool, so that it hears the initiator while a medium
-// stalls.
+// Lanes over TCP. Connections are passed to workers after their handshake. The thread of the
+// control loop never accesses the pool, so it still answers the initiator while the medium stalls.
 #pragma once
 
 #include "common/transport/tcp/listener.hpp"
@@ -18,14 +17,14 @@
 namespace rpmem::target {
 
 struct TcpServerOptions {
-    std::vector<std::string> addresses; // to listen on; the first must do
+    std::vector<std::string> addresses; // to listen on; only the first must work
     transport::PortRange ports;
     unsigned lanes;
-    unsigned workers; // 0: as many as there are processors
+    unsigned workers; // 0 for one per processor
     std::chrono::microseconds spin_time;
     std::chrono::milliseconds peer_timeout;
     bool tls = false;
-    bool read_only = false; // the pool is mapped so
+    bool read_only = false; // the pool is mapped read-only
 };
 
 class TcpLaneServer final : public LaneServer, private transport::LaneOwner {
@@ -42,7 +41,7 @@ public:
         return options_.tls ? "tcp with TLS" : "tcp";
     }
     Result<> secure(transport::ProofSession session) override;
-    // The others come when they are used.
+    // The initiator connects further lanes on first use.
     [[nodiscard]] bool ready() const override { return connected_ > 0; }
     [[nodiscard]] int events_fd() const override { return listener_->fd(); }
     Result<> handle_events() override;
@@ -62,8 +61,8 @@ private:
     TcpServerOptions options_;
     transport::SystemRandom random_;
     std::optional<transport::TlsContext> tls_;
-    std::unique_ptr<transport::Listener> listener_; // refers to those before
-    std::unique_ptr<std::atomic<bool>[]> in_use_;   // by lane
+    std::unique_ptr<transport::Listener> listener_; // uses the members above
+    std::unique_ptr<std::atomic<bool>[]> in_use_;   // one for each lane
 };
 
 } // namespace rpmem::target
