@@ -14,22 +14,24 @@ using transport::FabricConnection;
 using EventKind = fabric::ConnectionEvent::Kind;
 using transport::FabricPhase;
 
-// More under way on a lane gains nothing, and there is a buffer for each.
+// Credits of a lane. Each frame in progress needs a buffer, and more are not faster.
 constexpr std::uint32_t max_frames = 32;
 constexpr std::uint32_t max_reads = 4;
-constexpr std::size_t receives = max_frames + max_reads + 1; // a bye
+constexpr std::size_t receives = max_frames + max_reads + 1; // the last one is for a bye
 
-// Data of reads, acks, and last words.
+// Send buffers of a lane for data, acks and an error.
 constexpr std::size_t sends = 16;
 
-// Of one frame, whose buffer may be locked in memory.
+// Maximum payload of a frame. Its buffer may be locked in memory.
 constexpr std::size_t max_payload = std::size_t{32} * 1024;
-// So much there is wherever it is wanted, and as much as the buffers of all lanes may take beyond.
+// A payload up to this size is always granted. A larger one must let the buffers of all lanes fit
+// into the budget.
 constexpr std::size_t sure_payload = 8192;
 constexpr std::size_t budget = std::size_t{64} << 20;
+// Limit for all receive buffers. It bounds the number of lanes.
 constexpr std::size_t max_data_bytes = std::size_t{1} << 30;
 
-// Providers without a thread of their own connect lanes only while they are asked.
+// Some providers have no thread of their own, and connect lanes only while the event queue is read.
 constexpr std::chrono::milliseconds connecting_tick(50);
 
 std::uint32_t payload_for(unsigned lanes, std::size_t wanted) {
@@ -63,14 +65,14 @@ Result<> FabricLaneServer::set_up(const FabricServerOptions& options) {
     receives_ = is_0_1_ ? 1 : receives;
     RPMEM_ASSIGN(listener_, FabricListener::open(options, {is_0_1_ ? 1 : sends, receives_},
                                                  pool_.memory, log_));
-    // A peer of protocol 0.1 takes what it asked for as granted, and has one message under way.
+    // A peer of protocol 0.1 gets the payload that it requested, and has one message in progress.
     const auto payload = is_0_1_ ? static_cast<std::uint32_t>(options.inline_size)
                                  : payload_for(options.lanes, options.inline_size);
     lane_count_ = static_cast<unsigned>(std::min<std::size_t>(
         {options.lanes, listener_->provider().max_lanes,
          max_data_bytes / (receives_ * std::max<std::size_t>(payload, cache_line))}));
     credits_ = is_0_1_ ? credits_for(payload, 1, 0) : credits_for(payload, max_frames, max_reads);
-    // A device has a largest queue that libfabric does not tell, and refuses one that is larger.
+    // A device has a maximum queue size that libfabric does not report. Retry with fewer lanes.
     auto made = make_workers(options);
     while (!made && made.error().code == EINVAL && lane_count_ > 1) {
         lane_count_ /= 2;
@@ -84,7 +86,7 @@ Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
     workers_.clear();
     groups_.clear();
     const unsigned count = count_workers(options.workers, lane_count_);
-    // A lane that comes again may do so before its former connection has gone.
+    // A lane may connect again before its former connection has ended, so count it twice.
     const std::size_t lanes_each = std::size_t{2} * ((lane_count_ + count - 1) / count);
     for (unsigned i = 0; i < count; ++i) {
         RPMEM_ASSIGN(auto group, transport::FabricGroup::open(
@@ -97,7 +99,7 @@ Result<> FabricLaneServer::make_workers(const FabricServerOptions& options) {
     return {};
 }
 
-// Nobody comes any more; then the workers end, who use what is destroyed behind.
+// Stops listening, and then ends the workers before the members that they use are destroyed.
 FabricLaneServer::~FabricLaneServer() {
     if (listener_)
         listener_->close();
@@ -109,7 +111,7 @@ bool FabricLaneServer::was_reached() const {
 }
 
 void FabricLaneServer::end(const std::string& why) {
-    if (!is_0_1_) // else the control channel tells it all
+    if (!is_0_1_) // protocol 0.1 has no errors on lanes, only the control channel reports them
         LaneServer::end(why);
 }
 
@@ -146,12 +148,12 @@ void FabricLaneServer::handle(fabric::ConnectionEvent event) {
         if (!slot.state || slot.endpoint != event.object)
             continue;
         if (is_0_1_ && event.kind != EventKind::failed)
-            note_connected(slot); // the end may be seen before the beginning is told
+            note_connected(slot); // the end may be reported without the connection
         if (slot.is(FabricPhase::ended))
             continue;
         if (event.kind == EventKind::connected)
             slot.is_told = true;
-        // Or it is the end of a former endpoint, which was in the same place.
+        // Without is_told the event may belong to a former endpoint with the same address.
         else if (event.kind == EventKind::failed || slot.is_told)
             lose(slot, lane);
     }
@@ -162,7 +164,7 @@ void FabricLaneServer::note_connected(LaneSlot& slot) {
         ++connected_;
 }
 
-// Its worker ends it.
+// The worker sees the phase and ends the connection.
 void FabricLaneServer::lose(LaneSlot& slot, unsigned lane) {
     slot.state->advance(FabricPhase::lost);
     workers_[worker_of(lane)]->look();
@@ -174,7 +176,7 @@ void FabricLaneServer::end_unproven() {
         LaneSlot& slot = slots_[lane];
         if (!slot.is(FabricPhase::handshake) || now < slot.deadline)
             continue;
-        log_.warning("lane {} did not prove itself in time", lane);
+        log_.warning("lane {} did not complete its handshake in time", lane);
         lose(slot, lane);
     }
 }
@@ -199,7 +201,7 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
     });
     if (static_cast<std::size_t>(unproven) >= max_unproven_)
         return refuse(
-            fmt::format("lane {}: {} others have to prove themselves first", data.lane, unproven));
+            fmt::format("lane {}: {} others are not authenticated yet", data.lane, unproven));
     return data.lane;
 }
 
@@ -211,9 +213,9 @@ void FabricLaneServer::accept(fabric::ConnectionEvent request) {
     }
     LaneSlot& slot = slots_[*lane];
     if (slot.state && !slot.is(FabricPhase::ended))
-        lose(slot, *lane); // the peer has given up an earlier attempt
+        lose(slot, *lane); // the peer has abandoned an earlier attempt
     auto connection = open_connection(*lane, request.info.get());
-    if (!connection) { // the lanes that there are go on
+    if (!connection) { // the other lanes continue
         log_.error("cannot serve lane {}: {}", *lane, connection.error().text);
         return listener_->reject(request.info);
     }

@@ -9,11 +9,11 @@
 namespace rpmem::target {
 namespace {
 
-// The kernel pins no such memory, whoever asks: files on persistent memory, or since Linux 6.5 of
-// ordinary file systems.
+// Returns whether the kernel refuses to pin this memory for any process. It does so for files on
+// persistent memory and, since Linux 6.5, for files of ordinary file systems.
 bool is_unfit(const Error& error) { return error.code == EOPNOTSUPP || error.code == EFAULT; }
 
-// How lanes can arrive at ADDRESS.
+// Returns the provider for lanes that connect to ADDRESS.
 Result<fabric::Provider> search(const FabricServerOptions& options, const std::string& address,
                                 const std::string& port, fabric::QueueSizes queues) {
     return fabric::search_to_listen(options.provider, address, port, queues,
@@ -68,7 +68,7 @@ Result<> FabricListener::expose(const FabricServerOptions& options, std::span<st
     return {};
 }
 
-// Clients may come elsewhere, so what fails here ends nothing.
+// A failure here is only a warning, because clients may use other addresses.
 void FabricListener::listen_further(const FabricServerOptions& options, fabric::QueueSizes queues,
                                     Log& log) {
     for (const std::string& address : options.further_addresses) {

@@ -12,14 +12,15 @@
 namespace rpmem::target {
 namespace {
 
-// Nothing depends on it: frames wake a worker that sleeps, and so does whoever wants it to stop.
+// Any value works, because frames and stop() wake the worker.
 constexpr std::chrono::minutes max_sleep(10);
 
-// An initiator has this long to read why its session ends, and to end its lane.
+// Time for an initiator to read why its session ends, and to close its lane.
 constexpr std::chrono::seconds leaving_time(3);
 constexpr std::chrono::milliseconds leaving_tick(50);
 
-// Nothing more comes or goes. One whose peer broke the rules has ended, and is still to be told.
+// Returns whether the connection can send nothing more. After a protocol violation it has ended()
+// for input, but an error can still be sent.
 bool has_closed(const transport::Connection& connection) {
     return connection.fd() < 0 ||
            (connection.ended() && !transport::may_be_told(connection.failure().fault));
@@ -76,8 +77,8 @@ void FrameWorker::stop() {
         thread_.join();
 }
 
-// An exception here is a lack of memory, as a rule: to report it takes none. The lanes end with the
-// process.
+// An exception here is usually std::bad_alloc, so its text is short: reporting it should not need
+// memory. The lanes end with the process.
 void FrameWorker::run() try {
     take_arrived();
     while (turn()) {
@@ -94,7 +95,7 @@ bool FrameWorker::turn() {
         take_arrived();
     }
     if (waited == transport::WaitResult::timed_out)
-        group_->progressed(); // the next one waits as long, and does not return at once
+        group_->progressed(); // otherwise the next wait() would time out at once
     serve_ready();
     if (stopping_)
         take_leave();
@@ -117,7 +118,7 @@ void FrameWorker::take_arrived() {
             continue;
         }
         lanes_.emplace(&connection, std::move(lane));
-        ready_.push_back(&connection); // its first frames may be there
+        ready_.push_back(&connection); // frames may have arrived already
     }
     counters_->lanes.set(lanes_.size());
 }
@@ -128,7 +129,7 @@ void FrameWorker::serve_ready() {
     for (transport::Connection* const connection : ready_) {
         const auto lane = lanes_.find(connection);
         if (lane == lanes_.end())
-            continue; // it leaves, or came up twice
+            continue; // the lane is in leaving_, or was in ready_ twice
         const bool goes_on = lane->second->serve();
         served += lane->second->served_bytes();
         if (goes_on)
@@ -156,7 +157,7 @@ void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
         group_->remove(lane->connection());
 }
 
-// In the same order each time, which a simulation repeats.
+// Ends the lanes sorted by index, so that a simulation is reproducible.
 void FrameWorker::take_leave() {
     std::vector<std::unique_ptr<ServedLane>> lanes;
     for (auto& [connection, lane] : std::exchange(lanes_, {}))

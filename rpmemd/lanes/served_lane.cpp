@@ -10,7 +10,7 @@
 namespace rpmem::target {
 namespace {
 
-// This end has places for so many reads.
+// Limits the reads to the size of the ring.
 wire::LaneTerms bounded(wire::LaneTerms terms) {
     terms.credits.reads = std::min<std::uint32_t>(terms.credits.reads, wire::max_reads);
     return terms;
@@ -40,7 +40,8 @@ bool ServedLane::serve() {
     if (!problem_.empty() || connection_->ended())
         return false;
     answer_reads();
-    // Persistent memory is flushed at once: the time until the next frame is well used.
+    // Persistent memory is flushed at once, because the worker would only wait for the next frame
+    // otherwise.
     if (requests_.owes_ack() && (requests_.ack_is_due() || medium_.is_pmem()))
         acknowledge();
     return problem_.empty();
@@ -80,7 +81,7 @@ void ServedLane::count(const FrameHeader& header) {
                     header.length);
 }
 
-// A frame of type persist without a range only asks for an ack.
+// A persist frame without a range only requests an ack.
 void ServedLane::make_durable(const FrameHeader& header) {
     if (header.length == 0 || !problem_.empty())
         return;
@@ -92,14 +93,14 @@ void ServedLane::make_durable(const FrameHeader& header) {
 
 void ServedLane::acknowledge() {
     std::string problem = dirty_.persist();
-    if (medium_.failure_code() != 0) // for another lane, or a header
+    if (medium_.failure_code() != 0) // possibly of another lane, or of a header
         problem = medium_.failure_text();
     note(std::move(problem));
     if (!problem_.empty() || !requests_.ack_is_due())
         return;
     const FrameHeader ack{.type = FrameType::ack, .number = requests_.last_complete()};
     if (connection_->post(ack, {}, More::none) != PostResult::yes)
-        return; // until there is room: it stays due
+        return; // the queue is full: the ack stays due
     RPMEM_PROBE(rpmemd, acknowledge, index_, ack.number);
     counters_.acknowledgements.add(1);
     requests_.acknowledged();
@@ -143,8 +144,8 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
     connection_->close();
 }
 
-// The kernel could not copy from the pool. A thread that touches the memory itself learns the
-// place: see rpmemd/durability/fault_handler.hpp.
+// Reads the pages that the kernel could not copy from the pool. The fault tells the handler which
+// page is unreadable: see rpmemd/durability/fault_handler.hpp.
 void ServedLane::find_unreadable_page() const {
     constexpr std::size_t min_page = 4096;
     for (const FrameHeader& read : reads_)

@@ -13,10 +13,10 @@ namespace {
 using transport::Refusal;
 using transport::Refused;
 
-// A worker receives so much by one call, at most. It fits into the second cache of a processor.
+// Size of a worker's buffer for one receive call. It fits into the L2 cache.
 constexpr std::size_t receive_buffer_size = std::size_t{256} * 1024;
 
-// It reads its files when it is used for the first time, which a confined session cannot.
+// Uses OpenSSL once, because it reads its files on first use, and a confined session cannot.
 Result<> prepare_openssl(bool tls) {
     RPMEM_ASSIGN(auto none, transport::Secret::make());
     transport::Digest digest{};
@@ -52,11 +52,11 @@ Result<> TcpLaneServer::set_up() {
                                                          .peer_timeout = options_.peer_timeout},
                                                         random_));
     for (const std::string& warning : listener_->warnings())
-        log_.warning("no lanes are served there: {}", warning);
+        log_.warning("no lanes are served at a further address: {}", warning);
     return {};
 }
 
-// Nobody comes any more; then the workers end, who use what is destroyed behind.
+// Stops listening, and then ends the workers before the members that they use are destroyed.
 TcpLaneServer::~TcpLaneServer() {
     listener_.reset();
     workers_.clear();
@@ -88,8 +88,8 @@ Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds li
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
     if (in_use_[identity.lane].exchange(true))
         return Refused{.why = Refusal::lane_in_use};
-    // Its peer is about to hear that it has the lane, and may end rpmem_create() with that: the
-    // pool stays, even if this process has no memory for the lane.
+    // Count the lane before the welcome. The welcome may complete rpmem_create(), and then the pool
+    // must not be removed, even if this process has no memory for the lane.
     ++connected_;
     return std::nullopt;
 }
@@ -104,7 +104,7 @@ void TcpLaneServer::take(const transport::LaneIdentity& identity,
               credits, false));
 }
 
-// From a worker's thread.
+// Runs in the thread of a worker.
 void TcpLaneServer::lane_ended(unsigned lane, const std::string& how, std::string problem) {
     in_use_[lane] = false;
     LaneServer::lane_ended(lane, how, std::move(problem));
