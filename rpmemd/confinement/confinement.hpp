@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rights that a session gives up once its pool is open: see docs/confinement.md.
+// Confines a session after its pool is open, see docs/confinement.md.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -10,29 +10,30 @@
 
 namespace rpmem::target {
 
-// The files that the session needs besides those that are open already.
+// What the confined session may still access, besides open files.
 struct OpenPaths {
-    std::vector<UniqueFd> directories; // of the parts: to be synced
-    bool may_remove = false;           // files in and below them
-    int statistics = -1;               // directory where a file is replaced; stays open
-    int record = -1;                   // file with the record of the pool as an attribute
+    std::vector<UniqueFd> directories; // directories of the parts, to be synced
+    bool may_remove = false;           // files in and below these directories may be removed
+    int statistics = -1;               // directory where a file is replaced, or -1; stays open
+    int record = -1;                   // part with the record of the pool in its attribute, or -1
     RefusalLog log;
 };
 
-// For people.
+// The result of confine(), as texts for display.
 struct Confinement {
-    std::string holds;      // empty: nothing does
-    std::string is_missing; // and why; empty: nothing is
+    std::string holds;      // the active restrictions, or empty
+    std::string is_missing; // why a restriction is missing, or empty
 };
 
-// This rpmemd was built with a sanitizer, which needs more of the system than the daemon does.
+// Returns whether this rpmemd was built with a sanitizer, which needs more rights than the daemon.
 [[nodiscard]] bool is_sanitized();
 
-// Why there will be something missing, whatever is tried; empty: nothing is known of.
+// Returns why confine() will not impose all restrictions, or an empty text if no reason is known.
 [[nodiscard]] std::string why_not_confined();
 
-// As far as this kernel can, for good, for all of the process. Before it starts threads, and behind
-// all that opens files, loads libraries, connects, listens, or looks up names.
+// Confines the whole process as far as the kernel supports it. This is irrevocable. Call it after
+// everything that opens files, loads libraries, connects, listens or resolves names, and before
+// the process starts threads.
 [[nodiscard]] Confinement confine(OpenPaths reach);
 
 } // namespace rpmem::target

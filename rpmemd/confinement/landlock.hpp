@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Landlock, see landlock(7), limits the files, ports and processes that a process can reach. It
-// holds for the thread that asks for it and for those that this thread starts, for good.
+// Landlock, see landlock(7), limits the files, ports and processes that a thread can access. The
+// restriction is irrevocable, and covers the calling thread and the threads that it starts later.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -9,23 +9,24 @@
 
 namespace rpmem::target {
 
-// The version of Landlock's interface (ABI) that this kernel has; 0: it has none.
+// Returns the version of the Landlock ABI of this kernel, or 0 if it has no Landlock.
 [[nodiscard]] unsigned landlock_version();
 
-// The message for a kernel without it.
+// Returns the error for a kernel without Landlock.
 [[nodiscard]] Error no_landlock();
 
-// The files that stay within reach. Descriptors; O_PATH will do.
+// Descriptors of the directories that stay accessible. O_PATH suffices.
 struct ReachableFiles {
     std::span<const int> directories; // may be opened to be synced
-    bool may_remove = false;          // files in and below DIRECTORIES
-    int replaced = -1; // in and below it, files may be made, written, renamed and removed; -1: none
+    bool may_remove = false;          // files in and below DIRECTORIES may be removed
+    int replaced = -1; // files in and below it may be created, written, renamed and removed; or -1
 };
 
-// From now on no file is opened, made, moved or removed, no port is bound or connected to, and no
-// signal leaves the process, as far as this version of Landlock knows these things. Open
-// descriptors stay open, listening sockets too. The exception is REACHABLE. The process must have
-// given up new privileges (PR_SET_NO_NEW_PRIVS), and have no other thread.
+// Forbids to open, create, rename or remove files except in REACHABLE, to bind or connect TCP
+// ports, and to send signals to other processes, as far as this version of Landlock supports it.
+// Open descriptors and listening sockets remain usable. The process must have set
+// PR_SET_NO_NEW_PRIVS and have no other thread. Fails with ENOSYS without Landlock, with EBUSY if
+// there are threads, and with the errno values of landlock_create_ruleset(2) and the like.
 [[nodiscard]] Result<> restrict_by_landlock(const ReachableFiles& reachable);
 
 } // namespace rpmem::target

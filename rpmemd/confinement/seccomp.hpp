@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls that the process may still make, see seccomp(2).
+// Limits the system calls of the process, see seccomp(2).
 #pragma once
 
 #include "common/base/result.hpp"
@@ -9,22 +9,22 @@
 
 namespace rpmem::target {
 
-// The log of refused calls: a line that begins with PREFIX, once for each number of a call.
+// The log of refused calls. It gets one line for each call number, which begins with PREFIX.
 struct RefusalLog {
-    UniqueFd file; // open before: none is opened later
+    UniqueFd file; // already open, because a confined process cannot open it
     std::string prefix;
 };
 
-// The files that the calls may change.
+// The files that may still be changed.
 struct ChangeableFiles {
-    bool may_remove = false; // as far as Landlock does not forbid it
-    int replaced = -1;       // a directory: files are made, renamed and removed there; -1: none
-    int attributed = -1;     // a file of which existing attributes are changed; -1: none
+    bool may_remove = false; // files may be removed, unless Landlock forbids it
+    int replaced = -1;       // directory in which files are created, renamed and removed, or -1
+    int attributed = -1;     // file whose existing attributes are changed, or -1
 };
 
-// From now on, for good, all threads make the calls only that seccomp.cpp lists. Others fail with
-// EPERM, and LOG has a line; those that lead out of the process at once (execve(2), ptrace(2) and
-// the like) kill it.
+// Limits all threads of the process to the calls in seccomp.cpp. This is irrevocable. Another call
+// fails with EPERM and writes a line to LOG. A call that could take over this or another process,
+// such as execve(2) or ptrace(2), kills the process.
 [[nodiscard]] Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log);
 
 } // namespace rpmem::target

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An action that rpmemd does in place of a session, and answers with one JSON document: see
-// rpmemd/actions/run_action.hpp. The command line and the forced command's grammar have the same
-// words for it.
+// An action that rpmemd runs instead of a session, see rpmemd/actions/run_action.hpp. The tables
+// here define its words for the command line and for the grammar of forced commands.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -16,40 +15,39 @@
 
 namespace rpmem::target {
 
-// Parts that one request may name.
-inline constexpr std::size_t max_requested_parts = 64;
+inline constexpr std::size_t max_requested_parts = 64; // of one request
 
 struct ActionRequest {
     enum class Verb { list, info, check, sessions, evict, digest, create };
 
     Verb verb = Verb::list;
-    std::string name{}; // of the pool set, or of the session
-    // Of `digest`:
-    std::uint64_t chunk = 0;  // bytes of the pool under one digest; 0: as many as suit
-    std::uint64_t length = 0; // of the pool; 0: all
-    bool except = false;      // standard input names ranges that the digests leave out
-    // Of `create`:
+    std::string name{}; // name of the pool set, or id of the session
+    // Only for digest:
+    std::uint64_t chunk = 0;  // bytes of the pool for one digest; 0 for the default
+    std::uint64_t length = 0; // bytes of the pool; 0 for all
+    bool except = false;      // standard input lists ranges to exclude
+    // Only for create:
     std::uint64_t size = 0;
-    std::vector<std::string> parts{}; // none: one beside the pool set file
+    std::vector<std::string> parts{}; // if empty, one part next to the pool set file
     bool no_headers = false;
-    bool set_only = false; // the pool set file, and no pool
+    bool set_only = false; // write the pool set file without creating the pool
 
     bool operator==(const ActionRequest&) const = default;
 };
 
-// One verb: how it is asked for, and what its key must be allowed to.
+// The option of a verb, and what it requires of a forced command.
 struct ActionWord {
     ActionRequest::Verb verb;
     std::string_view option;
-    std::string_view argument; // how --help writes it; empty: there is none
-    bool needs_admin;
-    bool changes; // not with --read-only
+    std::string_view argument; // placeholder in --help; empty if the option has no argument
+    bool needs_admin;          // requires --allow-admin
+    bool changes;              // not allowed with --read-only
     std::string_view help;
 };
 [[nodiscard]] std::span<const ActionWord> action_words();
 [[nodiscard]] const ActionWord& word_of(ActionRequest::Verb verb);
 
-// Options that may follow a verb: WHICH of its members, by the option.
+// Further options of a verb, and the member that each sets.
 struct ActionNumber {
     ActionRequest::Verb verb;
     std::string_view option;
@@ -62,18 +60,19 @@ struct ActionFlag {
     bool ActionRequest::*member;
     std::string_view help;
 };
-inline constexpr std::string_view part_option = "--part";         // of `create`, may be repeated
-inline constexpr std::string_view set_only_option = "--set-only"; // likewise
+inline constexpr std::string_view part_option = "--part";         // for create; may be repeated
+inline constexpr std::string_view set_only_option = "--set-only"; // for create
 [[nodiscard]] std::span<const ActionNumber> action_numbers();
 [[nodiscard]] std::span<const ActionFlag> action_flags();
 
 inline constexpr std::string_view part_suffix = ".part0";
 
-// Of `create`: those that are named, or one beside the pool set file in POOLSET_DIR.
+// Returns the parts for create: those in REQUEST, or one next to the pool set file in POOLSET_DIR.
 [[nodiscard]] std::vector<std::string> parts_of(const ActionRequest& request,
                                                 const std::filesystem::path& poolset_dir);
 
-// Of what both ways to ask for it let through. EINVAL.
+// Checks what neither the command line nor the grammar of forced commands checks. Fails with
+// EINVAL.
 [[nodiscard]] Result<> check_request(const ActionRequest& request);
 
 } // namespace rpmem::target

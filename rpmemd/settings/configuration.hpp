@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration of the daemon. rpmemd/settings/settings.hpp has the table of settings and
-// tells how files, environment and command line become one Configuration.
+// The configuration of the daemon. rpmemd/settings/settings.hpp has the table of settings, and
+// merges files, environment and command line into one Configuration.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -18,64 +18,63 @@
 
 namespace rpmem::target {
 
-// The policy for persistent memory whose deep flush this user may not ask for.
+// The policy for persistent memory for which this user may not request deep flushes.
 enum class DeepFlush { warn, require };
 
-// The policy for a pool on a medium that forgets, or whose durability is another machine's.
+// The policy for a pool on a volatile or remote file system.
 enum class VolatileMedium { warn, refuse };
 
-// Whether a session gives up what it does not need, see rpmemd/confinement/confinement.hpp.
+// Whether a session is confined, see rpmemd/confinement/confinement.hpp.
 enum class Confine { as_far_as_it_can, always, never };
 
-// Defaults of the settings stand in the table.
+// The table of settings has the defaults of members without one here.
 struct Configuration {
     std::filesystem::path poolset_dir; // absolute
-    bool allow_outside;                // pool set names may leave poolset_dir
-    mode_t part_mode;                  // permissions of parts that are created
+    bool allow_outside;                // names of pool sets may lead out of poolset_dir
+    mode_t part_mode;                  // mode of new parts
     VolatileMedium volatile_medium;
     bool persist_apm;
     bool persist_general;
     DeepFlush deep_flush;
     Confine confine;
-    bool direct_access; // peers may read and write a pool's memory by RDMA
-    bool sockets;       // the sockets provider may serve
-    std::string device; // see common/rdma/choice.hpp; empty: all RDMA devices may serve
-    std::vector<std::string> addresses; // told to the client, as places where lanes may connect
-    std::uint16_t first_port; // on which lanes over tcp may arrive, with last_port; 0 and 0: any
+    bool direct_access; // peers may read and write the memory of a pool by RDMA
+    bool sockets;       // the provider sockets may serve lanes
+    std::string device; // allowed RDMA devices, see common/rdma/choice.hpp; empty for all
+    std::vector<std::string> addresses; // further addresses, sent to the client for its lanes
+    std::uint16_t first_port;           // ports for lanes over TCP; 0 and 0 for any port
     std::uint16_t last_port;
     std::chrono::milliseconds peer_timeout;
     std::filesystem::path state_dir; // absolute; see rpmemd/registry/registration.hpp
-    std::filesystem::path stats_dir; // absolute; empty: no statistics are written
-    UseTls tls;                      // of lanes
-    bool require_hello;              // peers of protocol 0.1 are refused
+    std::filesystem::path stats_dir; // absolute; if empty, no statistics are written
+    UseTls tls;                      // for lanes
+    bool require_hello;              // refuse clients of protocol 0.1
     PagingPolicy paging;
-    // How long the peer may take to connect its lanes once it has been told where to: among other
-    // things it has to register its own memory first.
+    // Maximum time until the client has connected its lanes after the response. It has to register
+    // its memory first, for example.
     std::chrono::milliseconds accept_timeout;
-    unsigned threads;   // lane workers; 0: as many as fit
+    unsigned threads;   // lane workers; 0 for one per processor
     unsigned spin_time; // microseconds
     bool use_syslog;
-    std::string log_file; // not used with syslog
+    std::string log_file; // not used with use_syslog
     LogLevel log_level;
 
-    // Of the command line only:
-    std::optional<std::string> remove; // a pool set whose pool is to be removed: no session then
+    // The following are set by the command line only. remove, probe and action replace a session.
+    std::optional<std::string> remove; // remove the pool of this pool set
     bool force = false;
     bool remove_pool_set = false;
-    bool probe = false;                    // tell what there is: no session either
-    std::optional<ActionRequest> action{}; // do this: no session either
-    bool restricted = false;   // do what this command line says, whatever the peer asks for
-    bool offers = false;       // the client knows the hello: the option of common/wire/hello.hpp
-    bool allow_remove = false; // a peer may delete pools although the command was given to it
-    bool allow_admin = false;  // likewise: it may see sessions, end them, and create pool sets
-    bool read_only = false;    // nothing is written to any pool
-    // Whether pools may be deleted that the session has not made; see
-    // rpmemd/settings/forced_command.hpp.
-    bool may_delete = true;
-    bool sees_sessions = true;  // and who has them
-    bool stays_beneath = false; // creates nothing hidden, and nothing by links, see StoreOptions
+    bool probe = false; // print what this machine supports
+    std::optional<ActionRequest> action{};
+    bool restricted = false;   // refuse client commands that parse_client_command() refuses
+    bool offers = false;       // the client knows the hello, see wire::offer_option
+    bool allow_remove = false; // a client with a forced command may delete pools
+    bool allow_admin = false;  // it may also list and end sessions, and create pool sets
+    bool read_only = false;    // write to no pool
+    // The following are set by admit(), see rpmemd/settings/forced_command.hpp.
+    bool may_delete = true;     // pools that the session has not created may be deleted
+    bool sees_sessions = true;  // the client may learn who uses a pool
+    bool stays_beneath = false; // refuse hidden paths for new files, see StoreOptions
 
-    std::vector<std::string> warnings; // one line for each value that was not taken
+    std::vector<std::string> warnings; // one line for each ignored value
 };
 
 } // namespace rpmem::target

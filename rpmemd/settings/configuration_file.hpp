@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configuration files: one "key = value" a line.
+// Configuration files, with one "key = value" per line.
 #pragma once
 
 #include "rpmemd/settings/settings.hpp"
@@ -11,14 +11,16 @@
 namespace rpmem::target {
 
 inline constexpr std::size_t max_configuration_file_size = std::size_t{64} * 1024;
-// A value, and behind it in a comment the file that it came from, as describe() writes them.
+// Enough for the lines of describe(): a value, and in a comment the file that it comes from.
 inline constexpr std::size_t max_configuration_line_size = 3 * (max_setting_size + 1);
 
-// FILE is only named in errors, with the number of the line and the line. EINVAL.
+// Fails with EINVAL. The error text has FILE, the line number and the line.
 [[nodiscard]] Result<Layer> parse_configuration(std::string_view text,
                                                 const std::filesystem::path& file);
 
-// As parse_configuration(); ENOENT, EACCES, ... if FILE cannot be read, EFBIG if it is too large.
+// Reads and parses FILE. Fails with EACCES if other users may change it, with EFBIG if it is too
+// large, with EINVAL like parse_configuration() or if it is not a regular file, and with the errno
+// values of open(2) and read(2).
 [[nodiscard]] Result<Layer> read_configuration_file(const std::filesystem::path& file);
 
 } // namespace rpmem::target

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key that can only replicate: authorized_keys(5) names the command that it runs, and sshd(8)
-// leaves the client's request in SSH_ORIGINAL_COMMAND. The grammar below reads that text, and never
-// a shell; nothing in it is run or expanded.
+// Forced commands. For a key that may only replicate, authorized_keys(5) names the command that
+// sshd(8) runs, and sshd puts the command of the client into SSH_ORIGINAL_COMMAND. That text is
+// parsed with the grammar below. No shell reads it, so nothing in it is executed or expanded.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -17,11 +17,14 @@ struct ClientCommand {
 
     bool knows_hello = false; // the client knows the hello
     Action action = Action::serve;
-    std::string pool_set{}; // of `remove`, as are the next two
+    // For remove:
+    std::string pool_set{};
     bool force = false;
     bool remove_pool_set = false;
-    ActionRequest request{}; // of `act`
-    bool read_only = false;  // of `serve`: the session only reads
+    // For act:
+    ActionRequest request{};
+    // For serve:
+    bool read_only = false; // the session only reads
 };
 
 // [export RPMEMD_OFFER=1;] WORD
@@ -29,19 +32,19 @@ struct ClientCommand {
 // VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
 //       | --digest NAME [--chunk N] [--length N]
 //       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
-// The last component of the path WORD is rpmemd. NAME may be quoted as librpmem does it, and does
-// not begin with "-". One or more blanks stand between two words. EINVAL for all else.
+// The last component of the path WORD is rpmemd. NAME may be in single quotes as librpmem writes
+// them, and does not begin with "-". Words are separated by one or more blanks. The options of a
+// verb have the order above. Fails with EINVAL for any other text.
 [[nodiscard]] Result<ClientCommand> parse_client_command(std::string_view text);
 
-// The part that the forced command left open, and the client's command says.
 struct AdmittedCommand {
     bool knows_hello = false; // the client knows the hello
-    std::string warning;      // for the log: the command was ignored. Empty: it was not
+    std::string warning;      // why the client's command was ignored, or empty
 };
 
-// Puts the client's command, ORIGINAL, into CONFIGURATION, which comes from the forced command;
-// null stands for none. Then CONFIGURATION.may_delete says whether pools may be deleted at all.
-// EACCES if what the client asked for is refused.
+// Applies ORIGINAL, the client's command or null, to CONFIGURATION, which comes from the forced
+// command. Also sets may_delete, stays_beneath and sees_sessions. Fails with EACCES if the request
+// of the client is refused, and with EINVAL if the settings of the forced command conflict.
 [[nodiscard]] Result<AdmittedCommand> admit(const char* original, Configuration& configuration);
 
 } // namespace rpmem::target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of rpmemd, and with it the whole configuration.
+// The command line of rpmemd. Parsing it also reads the configuration files.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -11,18 +11,19 @@
 
 namespace rpmem::target {
 
-// The arguments and the environment.
+// The environment of the command line. An empty path stands for no file.
 struct Environment {
-    std::string version;               // the text of --version
-    std::string home;                  // empty: unknown
-    std::filesystem::path user_file;   // over system_file; empty: none
-    std::filesystem::path system_file; // empty: none
+    std::string version;             // the text of --version
+    std::string home;                // empty if unknown
+    std::filesystem::path user_file; // its values override those of system_file
+    std::filesystem::path system_file;
 };
 
-// $HOME, or else the home of the user in the password database; the files of rpmemd(1).
+// Returns the environment of this process. The home directory is $HOME, or that of the user in the
+// password database.
 Environment process_environment(std::string version);
 
-// --help, --version, --check-config: print TEXT on standard output and exit with STATUS.
+// For --help, --version and --check-config: print TEXT on standard output, and exit with STATUS.
 struct ExitRequest {
     std::string text;
     int status = 0;
@@ -30,8 +31,9 @@ struct ExitRequest {
 
 using CommandLine = std::variant<Configuration, ExitRequest>;
 
-// Reads the configuration files that count, and puts the options over them. EINVAL for a bad option
-// or setting; ENOENT for a missing --config file; other errno values of reading a file.
+// Reads the configuration files, and overrides their values with the options. Fails with EINVAL for
+// an invalid option or setting, with ENOENT if the file of --config is missing, and like
+// read_configuration_file().
 Result<CommandLine> parse_command_line(int argc, const char* const argv[],
                                        const Environment& environment);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of the daemon: one row each, from which come the keys of configuration files, the
-// options of the command line, and what --help and --check-config print. How the layers (defaults,
-// files, environment, command line) become one Configuration.
+// The table of settings of the daemon. It defines the keys of configuration files, the options of
+// the command line, and the output of --help and --check-config. The layers (defaults, files,
+// environment, command line) are merged into one Configuration.
 #pragma once
 
 #include "common/base/setting.hpp"
@@ -17,7 +17,7 @@
 
 namespace rpmem::target {
 
-// Bytes of a value, also with the home directory in the place of $HOME: those of the longest path.
+// Maximum size of a value, also after $HOME is replaced: the maximum size of a path.
 inline constexpr std::size_t max_setting_size = PATH_MAX - 1;
 
 [[nodiscard]] std::span<const SettingRow<Configuration>> setting_table();
@@ -27,30 +27,31 @@ struct GivenValue {
     std::string source; // "command line", "/etc/rpmemd/rpmemd.conf:3"
 };
 
-// The values of one file, the environment or the command line, by the name of the setting.
+// The values of one file, the environment or the command line. The key is the name of a setting.
 using Layer = std::map<std::string_view, GivenValue>;
 
-// Sets KEY. EINVAL, with a text that begins with KEY and does not say where it comes from.
+// Sets KEY. Fails with EINVAL. The error text has KEY, but not the source of the value.
 [[nodiscard]] Result<> apply_setting(Layer& layer, std::string_view key, GivenValue value);
 
-// A layer that names a log file and does not mention syslog turns syslog off. To be called when all
-// of LAYER is there.
+// Turns syslog off in a layer that sets log-file but not use-syslog. Call it when LAYER is
+// complete.
 void conclude(Layer& layer);
 
-// The values of the environment. A wrong value is not taken but told in WARNINGS.
+// Returns the values of environment variables. An invalid value is ignored and added to WARNINGS.
 using Variables = std::function<const char*(const char* name)>;
 [[nodiscard]] Layer read_variables(const Variables& variables, std::vector<std::string>& warnings);
 
-// LOWER with all that UPPER sets.
+// Returns LOWER, overridden by the values of UPPER.
 [[nodiscard]] Layer overlay(const Layer& lower, const Layer& upper);
 
-// LAYER with the defaults where it says nothing, and with `$HOME` in paths replaced. EINVAL if the
-// outcome makes no sense. HOME may be empty if it is not needed.
+// Returns LAYER with defaults for missing values, and with $HOME replaced in paths. Fails with
+// EINVAL if a path is not absolute or too long, if HOME is empty but needed, or if settings
+// conflict.
 [[nodiscard]] Result<Layer> complete(Layer layer, std::string_view home);
 
-// REST with the settings of a layer that complete() made.
+// Returns REST with the settings of LAYER, a result of complete().
 [[nodiscard]] Configuration configuration_of(const Layer& layer, Configuration rest = {});
-// As a configuration file, with where each value comes from as a comment.
+// Returns LAYER as a configuration file. A comment in each line has the source of the value.
 [[nodiscard]] std::string describe(const Layer& layer);
 
 } // namespace rpmem::target

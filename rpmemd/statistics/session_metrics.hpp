@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session, for Prometheus: see stats-dir in rpmemd(1).
+// The metrics of a session for Prometheus, see stats-dir in rpmemd(1).
 #pragma once
 
 #include "rpmemd/statistics/worker_counters.hpp"
@@ -16,9 +16,9 @@ namespace rpmem::target {
 // The facts of a session that do not change.
 struct SessionFacts {
     std::string pool_set;
-    std::string initiator; // its host, or its address; empty: not known
+    std::string initiator; // host name or address; empty if unknown
     std::uint64_t pool_size = 0;
-    std::uint64_t began = 0; // seconds since 1970
+    std::uint64_t began = 0; // seconds since the epoch
     pid_t process = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of this session for Prometheus, and the thread that writes it: no disk delays a lane or
-// a heartbeat. A session without it is served all the same; the log says why there is none.
+// The file of this session for Prometheus. A thread of its own writes it, so that no disk delays a
+// lane or a heartbeat. If the file cannot be written, the session continues and logs a warning.
 #pragma once
 
 #include "common/base/io.hpp"
@@ -19,17 +19,17 @@ namespace rpmem::target {
 
 class SessionStatistics {
 public:
-    // DIRECTORY empty: none are wanted. Removes what daemons that were killed have left there.
+    // An empty DIRECTORY disables statistics. Removes the files of daemons that were killed.
     SessionStatistics(const std::filesystem::path& directory, Log log);
-    // Behind the session, whose pool is free by then. Removes the file.
+    // Removes the file. Must run after the pool is closed, so that the disk does not delay that.
     ~SessionStatistics();
     SessionStatistics(const SessionStatistics&) = delete;
     SessionStatistics& operator=(const SessionStatistics&) = delete;
 
-    // Behind the last file that the session makes, but this one. Returns the directory that it must
-    // still reach; -1: none.
+    // Call it after the session has created its last other file, because it changes the umask.
+    // Returns a descriptor of the directory for the confinement, or -1.
     [[nodiscard]] int prepare_confinement() const;
-    // Once, when the session is confined, which no thread may escape.
+    // Call it once, after the session is confined, because threads that started before are not.
     void start(SessionFacts facts, std::vector<std::shared_ptr<const WorkerCounters>> workers);
 
 private:
@@ -40,8 +40,8 @@ private:
     Log log_;
     std::optional<statistics::ExpositionFile> file_;
     std::optional<Event> stop_;
-    // One number, measured before there is anything to count: a call stays in its bucket.
     statistics::Moment opened_ = statistics::moment();
+    // Measured once, so that a counted call never changes its bucket.
     double nanoseconds_of_tick_ = 1;
     std::thread thread_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of one worker, of all the lanes that it serves.
+// The counters of a worker, summed over its lanes.
 #pragma once
 
 #include "common/base/cache_line.hpp"
@@ -14,7 +14,7 @@
 
 namespace rpmem::target {
 
-// One thread writes it, which takes no locked instruction. Others see a whole number.
+// Written by one thread, so it needs no locked instruction. Other threads never read a torn value.
 class Counter {
 public:
     void add(std::uint64_t more) { set(value() + more); }
@@ -34,14 +34,14 @@ struct RequestCounters {
     Counter bytes;
 };
 
-// How ranges are made durable: see rpmemd/durability/medium.hpp.
+// See rpmemd/durability/medium.hpp.
 enum class MediumCall : unsigned { persist, deep_persist };
 inline constexpr std::array<std::string_view, 2> medium_call_names{"persist", "deep_persist"};
 
-// Of the calls that succeeded.
+// Counts successful calls only.
 struct MediumCounters {
     Counter bytes;
-    Counter ticks; // in all of them
+    Counter ticks; // total duration
     std::array<Counter, statistics::buckets> calls;
 
     void count(std::uint64_t length, std::uint64_t began) {
@@ -52,12 +52,12 @@ struct MediumCounters {
     }
 };
 
-// By itself in its lines of the cache, which no other worker writes.
+// Aligned, so that workers do not share cache lines.
 struct alignas(cache_line) WorkerCounters {
     std::array<RequestCounters, request_names.size()> requests;
     std::array<MediumCounters, medium_call_names.size()> medium;
     Counter acknowledgements;
-    Counter lanes; // connected ones
+    Counter lanes; // connected lanes
     Counter ended_lanes;
     Counter failures; // lanes that ended the session
 
