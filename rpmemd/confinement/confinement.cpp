@@ -38,7 +38,7 @@ Confinement confine(OpenPaths reach) {
         return result;
     }
     ::tzset(); // reads /etc/localtime, for the times in the log
-    static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); // it has done so already
+    static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); // main() has done it already
     std::vector<int> directories;
     for (const UniqueFd& directory : reach.directories)
         directories.push_back(directory.get());

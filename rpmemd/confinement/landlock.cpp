@@ -17,15 +17,15 @@
 namespace rpmem::target {
 namespace {
 
-// As landlock_ruleset_attr of newer kernels than those whose <linux/landlock.h> we build with. An
-// older kernel takes it as long as what it does not know is zero.
+// landlock_ruleset_attr of kernels that are newer than the <linux/landlock.h> of the build. An
+// older kernel accepts it if the fields that it does not know are zero.
 struct Ruleset {
     std::uint64_t files;
     std::uint64_t ports;
     std::uint64_t scopes;
 };
 
-// The rights that can be restricted, and the first version that can do it.
+// A right, and the first version that can restrict it.
 struct AccessRight {
     unsigned version;
     std::uint64_t bit;
@@ -47,7 +47,8 @@ std::uint64_t known(std::span<const AccessRight> rights, unsigned version) {
     return bits;
 }
 
-// A thread that was joined is listed a little longer.
+// Returns whether this thread is the only one. Waits, because the kernel still lists a joined
+// thread for a moment.
 bool is_the_only_thread() {
     constexpr nlink_t links_without_threads = 2;
     const Deadline deadline(std::chrono::seconds(1));

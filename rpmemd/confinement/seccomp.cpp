@@ -28,14 +28,13 @@
 namespace rpmem::target {
 namespace {
 
-// Tells whether pages of a part are cached (pools/page_cache.cpp). libseccomp 2.5 has no name for
-// it.
+// For pools/page_cache.cpp. libseccomp 2.5 does not know the name of this call.
 constexpr int cachestat_number = 451;
 
 // clang-format off
 constexpr int allowed[] = {
-    // The calls that lanes wait for come first: kernels before 5.11 search for every call in this
-    // order, newer ones only for the calls whose arguments the filter checks.
+    // The calls of lanes come first. Kernels before 5.11 evaluate the filter in this order for
+    // every call. Newer ones do it only for the calls whose arguments the filter checks.
     SCMP_SYS(recvfrom), SCMP_SYS(futex), SCMP_SYS(epoll_wait), SCMP_SYS(msync),
     SCMP_SYS(epoll_pwait), SCMP_SYS(recvmsg), SCMP_SYS(writev),
     // Waiting
@@ -48,7 +47,7 @@ constexpr int allowed[] = {
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigtimedwait), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
     SCMP_SYS(mincore), cachestat_number, SCMP_SYS(brk),
-    // Lanes that connect to a listener that is there
+    // Lanes that connect
     SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(getsockname),
     SCMP_SYS(getpeername),
     // Parts, their headers and their names
@@ -59,7 +58,7 @@ constexpr int allowed[] = {
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo)};
 
-// Nothing in the daemon makes these calls: a process that does is not the daemon any more.
+// The daemon never makes these calls. A process that does has been taken over.
 constexpr int deadly[] = {
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd), SCMP_SYS(bpf), SCMP_SYS(userfaultfd),
@@ -67,17 +66,17 @@ constexpr int deadly[] = {
     SCMP_SYS(finit_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load)};
 // clang-format on
 
-// The numbers of system calls are below this.
+// All system calls have lower numbers today. Higher ones share one line of the log.
 constexpr std::size_t max_numbers = 512;
-// A log that is a pipe, and that nobody reads, holds nobody up.
+// Limits the delay by a log that is a pipe and is not read.
 constexpr int timeout_ms = 100;
 
 struct ViolationLog {
     UniqueFd file;
-    std::array<std::string, max_numbers + 1> text; // the last one is for all that are higher
+    std::array<std::string, max_numbers + 1> text; // the last one is for higher numbers
     std::array<std::atomic_flag, max_numbers + 1> told{};
 };
-// For the handler of the signal. Not deleted: the filter holds until the process ends.
+// Used by the signal handler. Never deleted, because the filter is active until the process ends.
 std::atomic<ViolationLog*> lines = nullptr;
 
 std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
@@ -108,8 +107,9 @@ void set_result(void* context, int code) {
 #endif
 }
 
-// If the kernel let a call fail by itself, only its own log could have a line, which belongs to
-// root. So it sends the thread a signal in place of the call.
+// Handles SIGSYS, which the kernel sends to the thread instead of making the call. If the filter
+// let the call fail directly, only the audit log of the kernel would report it, which root must
+// read.
 void refuse(int, siginfo_t* information, void* context) {
     ViolationLog& known = *lines.load();
     const std::size_t number =
@@ -130,21 +130,21 @@ void handle_refusals(RefusalLog log) {
     ::sigaction(SIGSYS, &action, nullptr);
 }
 
-// The bits MASK of an argument are VALUE.
+// Matches if the bits MASK of an argument are VALUE.
 scmp_arg_cmp bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
     return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
 }
 
-// An argument that is an int, of which the kernel looks at 32 bits.
+// Matches if an argument of type int is VALUE. The kernel ignores the upper 32 bits.
 scmp_arg_cmp is(unsigned argument, int value) {
     return bits(argument, UINT32_MAX, static_cast<std::uint32_t>(value));
 }
 
-// Collects rules, until the first error.
+// Collects the rules. After an error, later calls have no effect on the result.
 class Filter {
 public:
     Filter() : context_(seccomp_init(SCMP_ACT_TRAP), &seccomp_release) {}
-    // Several rules for one call: one of them is enough.
+    // If a call has several rules, one of them must match.
     void rule(std::uint32_t action, int call, const std::vector<scmp_arg_cmp>& conditions = {}) {
         keep(seccomp_rule_add_array(context_.get(), action, call,
                                     static_cast<unsigned>(conditions.size()), conditions.data()));
@@ -158,7 +158,7 @@ public:
     void set(scmp_filter_attr attribute, std::uint32_t value) {
         keep(seccomp_attr_set(context_.get(), attribute, value));
     }
-    // 0 or a positive errno value.
+    // Returns 0 or a positive errno value.
     int load() {
         if (code_ == 0)
             keep(seccomp_load(context_.get()));
@@ -173,24 +173,24 @@ private:
 };
 
 void allow_files(Filter& filter, bool may_remove) {
-    constexpr unsigned flags = 2; // the number of the argument
-    // A descriptor that says where a file is, and a directory to be synced: no file is read or
-    // written that is not open already.
+    constexpr unsigned flags = 2; // index of the argument
+    // Allow O_PATH descriptors, and directories to be synced. No further file can be read or
+    // written.
     constexpr std::uint64_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     filter.allow(SCMP_SYS(openat), {bits(flags, O_PATH, O_PATH)});
     filter.allow(SCMP_SYS(openat), {bits(flags, writing | O_DIRECTORY, O_DIRECTORY)});
     if (may_remove)
-        filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no directory
-    // The time of an open file; a name could be that of any.
+        filter.allow(SCMP_SYS(unlinkat), {is(flags, 0)}); // no AT_REMOVEDIR
+    // Allow to set the times of an open file only. A path could lead to any file.
     filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
-    // Not F_SETOWN, by which a descriptor sends signals to other processes, nor F_SETFL, by which
-    // a log that all sessions of the user append to is overwritten.
+    // F_SETOWN is not allowed, because it lets a descriptor send signals to other processes.
+    // F_SETFL is not, because without O_APPEND the common log of all sessions could be overwritten.
     for (const int command : {F_DUPFD_CLOEXEC, F_GETFL})
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});
 }
 
-// The calls of common/statistics/exposition_file.cpp, by the descriptor of its directory: it writes
-// a file only if it is new. Landlock stops names that lead elsewhere.
+// Allows the calls of common/statistics/exposition_file.cpp with the descriptor of its directory.
+// Only a new file can be written. Landlock refuses paths that lead to another directory.
 void allow_replacement(Filter& filter, int directory) {
     filter.allow(SCMP_SYS(openat),
                  {is(0, directory), is(2, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)});
@@ -199,10 +199,10 @@ void allow_replacement(Filter& filter, int directory) {
 }
 
 void allow_sockets(Filter& filter) {
-    // Nothing that is sent names an address. The names of sendmsg(2) and sendmmsg(2) are in memory,
-    // where no filter sees them.
+    // Allow to send without an address only. sendmsg(2) and sendmmsg(2) have the address in memory,
+    // which a filter cannot read.
     filter.allow(SCMP_SYS(sendto), {{.arg = 4, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
-    filter.prefer(SCMP_SYS(sendto), UINT8_MAX); // of each acknowledgement
+    filter.prefer(SCMP_SYS(sendto), UINT8_MAX); // called for each ack
     filter.allow(SCMP_SYS(shutdown), {is(1, SHUT_WR)});
     for (const int option : {TCP_NODELAY, TCP_USER_TIMEOUT, TCP_THIN_LINEAR_TIMEOUTS, TCP_KEEPIDLE,
                              TCP_KEEPINTVL, TCP_KEEPCNT})
@@ -216,12 +216,13 @@ void allow_threads(Filter& filter) {
                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
     constexpr std::uint64_t thread = CLONE_VM | CLONE_THREAD;
     filter.allow(SCMP_SYS(clone), {bits(0, thread | namespaces, thread)});
-    // The C library has another way for these two. It may ask while it holds back all signals, when
-    // that of a refusal would end the process. The flags of clone3 are where no filter sees them.
+    // The C library has a fallback for these two calls. They must fail without SIGSYS: the library
+    // may make them while all signals are blocked, and then SIGSYS would kill the process. The
+    // flags of clone3(2) are in memory, which a filter cannot read.
     filter.rule(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
     filter.rule(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), {is(0, PR_SET_VMA)});
-    filter.allow(SCMP_SYS(tgkill), {is(0, ::getpid())}); // of abort(3)
-    // No memory becomes code, and no library is loaded.
+    filter.allow(SCMP_SYS(tgkill), {is(0, ::getpid())}); // for abort(3)
+    // Memory must not become executable, so no library can be loaded.
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
         filter.allow(call, {bits(2, PROT_EXEC, 0)});
 }
@@ -233,8 +234,8 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     Filter filter;
     filter.set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     filter.set(SCMP_FLTATR_CTL_TSYNC, 1);
-    // Else kernels before 5.16 make the whole process slower, against code that spies on its own
-    // process: the daemon runs no such code.
+    // Otherwise kernels before 5.16 disable speculative store bypass, which slows down the process.
+    // That protects against untrusted code in the process, and the daemon runs none.
     filter.set(SCMP_FLTATR_CTL_SSB, 1);
     std::uint8_t priority = UINT8_MAX - 1;
     for (const int call : allowed) {
@@ -244,9 +245,9 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     allow_files(filter, files.may_remove);
     if (files.replaced >= 0)
         allow_replacement(filter, files.replaced);
-    // The record of the pool (rpmemd/pools/pool_attribute.cpp). The filter sees the descriptor and
-    // the flags, not the name: whoever takes the daemon over can also change other attributes of
-    // that number's file, but makes no new ones, and owns every file that is open for writing
+    // For the record of the pool (rpmemd/pools/pool_attribute.cpp). A filter sees the descriptor
+    // and the flags, but not the name. An attacker who has taken over the daemon can also change
+    // other existing attributes of the file with this descriptor, but can write to that file
     // anyway.
     if (files.attributed >= 0)
         filter.allow(SCMP_SYS(fsetxattr), {is(0, files.attributed), is(4, XATTR_REPLACE)});

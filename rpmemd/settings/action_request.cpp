@@ -45,7 +45,7 @@ std::span<const ActionNumber> action_numbers() { return all_numbers; }
 std::span<const ActionFlag> action_flags() { return all_flags; }
 
 const ActionWord& word_of(Verb verb) {
-    return *std::ranges::find(all_words, verb, &ActionWord::verb); // there is one for each
+    return *std::ranges::find(all_words, verb, &ActionWord::verb); // every verb is in the table
 }
 
 std::vector<std::string> parts_of(const ActionRequest& request,

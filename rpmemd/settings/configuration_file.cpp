@@ -31,7 +31,7 @@ Result<> parse_line(Layer& layer, std::string_view line, std::string source) {
                          {std::string(trimmed(statement.substr(equals + 1))), std::move(source)});
 }
 
-// For an error: enough of the line to find it, and nothing that upsets a terminal or a log.
+// Returns the beginning of LINE for an error text, with unprintable characters replaced.
 std::string shown(std::string_view line) {
     constexpr std::size_t enough = 200;
     std::string text;
@@ -40,15 +40,16 @@ std::string shown(std::string_view line) {
     return line.size() > enough ? text + "..." : text;
 }
 
-// A file that others could have written decides which files the daemon touches.
+// Refuses a file that other users could have written, because it decides which files the daemon
+// accesses.
 Result<UniqueFd> open_trusted(const std::filesystem::path& file) {
     RPMEM_ASSIGN(const auto place, find_place(std::filesystem::absolute(file)));
-    // O_NONBLOCK: a FIFO nobody writes to must not hang the session.
+    // With O_NONBLOCK a FIFO without a writer does not block the session.
     UniqueFd fd = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
         return fail_errno(ErrorClass::caller_fault, errno, "{}", file.native());
-    if (S_ISCHR(status.st_mode) && status.st_uid == 0) // /dev/null, which is writable for all
+    if (S_ISCHR(status.st_mode) && status.st_uid == 0) // /dev/null, which everybody may write to
         return fd;
     if (!S_ISREG(status.st_mode))
         return invalid("{} is no regular file", file.native());

@@ -15,16 +15,16 @@ constexpr std::string_view program = "rpmemd";
 constexpr std::string_view offer_prefix = "export RPMEMD_OFFER=1;";
 constexpr std::string_view offer_suffix = " --offer";
 
-// Bytes of a pool set's name that a request of the protocol may have; see rpmem-protocol(7).
+// Maximum size of the name of a pool set in the protocol; see rpmem-protocol(7).
 constexpr std::size_t max_name = 4095;
 
-// Of the client's command in a message.
+// Maximum size of the client's command in an error text.
 constexpr std::size_t max_shown = 200;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
-// Characters without a meaning to a shell; '~' only begins a home directory, which nobody looks up
-// here.
+// Returns whether a shell would not interpret C. A shell would expand '~' to a home directory. It
+// is accepted, because nothing is expanded here.
 bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./+,:@%~").find(c) != std::string_view::npos;
@@ -37,7 +37,7 @@ bool takes(std::string_view& text, std::string_view beginning) {
     return true;
 }
 
-// False: there is none.
+// Returns whether there were blanks.
 bool skip_blanks(std::string_view& text) {
     const auto end = std::min(text.find_first_not_of(' '), text.size());
     text.remove_prefix(end);
@@ -51,7 +51,7 @@ std::string_view take_plain_word(std::string_view& text) {
     return word;
 }
 
-// 'NAME', in which '\'' stands for a quote.
+// Parses 'NAME', in which '\'' stands for a quote.
 Result<std::string> take_quoted(std::string_view& text) {
     constexpr std::string_view escaped_quote = "'\\''";
     std::string name;
@@ -69,7 +69,7 @@ Result<std::string> take_quoted(std::string_view& text) {
     return invalid("a quote is not closed");
 }
 
-// OPTION is what it follows.
+// OPTION is the option before the name, for the error text.
 Result<std::string> take_name(std::string_view& text, std::string_view option) {
     skip_blanks(text);
     auto name = text.starts_with('\'') ? take_quoted(text)
@@ -79,7 +79,7 @@ Result<std::string> take_name(std::string_view& text, std::string_view option) {
     return name;
 }
 
-// Takes " WORD" if that comes next, as a whole word.
+// Consumes the next word if it is OPTION, and returns whether it was.
 bool takes_option(std::string_view& text, std::string_view option) {
     std::string_view rest = text;
     if (!skip_blanks(rest) || take_plain_word(rest) != option ||
@@ -97,7 +97,7 @@ Result<std::uint64_t> take_number(std::string_view& text, std::string_view optio
     return *number;
 }
 
-// Behind the verb, what may follow it: in the order of the tables.
+// Parses the further options of a verb, in the order of the tables.
 Result<> take_rest(std::string_view& text, ActionRequest& request) {
     for (const ActionNumber& each : action_numbers())
         if (each.verb == request.verb && takes_option(text, each.option)) {
@@ -114,7 +114,7 @@ Result<> take_rest(std::string_view& text, ActionRequest& request) {
     return {};
 }
 
-// If one of the verbs comes next.
+// Parses a verb with its options, if one comes next.
 Result<> take_action(std::string_view& text, ClientCommand& command) {
     for (const ActionWord& word : action_words()) {
         if (!takes_option(text, word.option))
@@ -132,14 +132,15 @@ Result<> take_action(std::string_view& text, ClientCommand& command) {
 
 Failure refused(std::string what) { return fail(ErrorClass::caller_fault, EACCES, "{}", what); }
 
-// The reason of a refusal. Both places set SSH_ORIGINAL_COMMAND, and nothing tells which it was.
+// The origin of a forced command. sshd sets SSH_ORIGINAL_COMMAND for both, and does not report
+// which one it was.
 constexpr const char* its_command =
     "the command that sshd runs for this login (command= in authorized_keys, or ForceCommand in "
     "sshd_config)";
 
-// A command of sshd that runs what the client asks for, a wrapper with a log for one, leaves
-// SSH_ORIGINAL_COMMAND as well. Such a client chooses all options, so refusing its own action would
-// protect nothing.
+// Returns whether the forced command has executed the client's command, as a wrapper that writes a
+// log does. SSH_ORIGINAL_COMMAND is set then, too. Such a client chooses all options itself, so
+// refusing its action would protect nothing.
 bool runs_clients_command(const char* original, const Configuration& configuration) {
     if (!original || configuration.restricted)
         return false;
@@ -153,7 +154,7 @@ bool runs_clients_command(const char* original, const Configuration& configurati
            command->request == *configuration.action;
 }
 
-// The request of the client's command, unless the forced command itself is no session.
+// Applies the client's command, unless the forced command itself replaces a session.
 void take_over(const ClientCommand& command, Configuration& configuration) {
     if (configuration.remove || configuration.probe || configuration.action)
         return;
@@ -191,9 +192,9 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
                     command.error().text, its_command)};
 }
 
-// The part of a pool set that such a key creates is beside the pool set file, and is made with it.
-// A path in a pool set file without a pool would be a trap for the file that somebody makes there
-// later.
+// A pool set that is created with a forced command has one part, next to the pool set file and
+// created with it. A pool set file that names a missing part would be a trap: a file that another
+// program creates there later would become the part.
 Result<> check_may_create(const ActionRequest& request) {
     if (!request.parts.empty() || request.set_only)
         return refused(fmt::format(

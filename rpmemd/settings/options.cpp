@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-// The header is heavy: nobody else includes it.
+// This header is slow to compile, so no other file includes it.
 #include <CLI/CLI.hpp>
 
 namespace rpmem::target {
@@ -45,19 +45,17 @@ constexpr const char* footer =
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
 
-// The options of the command line.
 struct Options {
     std::optional<std::string> config;
     bool check_config = false;
-    Configuration outright{};                            // but the settings
-    std::vector<std::string> settings;                   // as text, by the row of the table
-    std::vector<const CLI::Option*> options_of_settings; // the same
+    Configuration outright{};                            // has the options that are no settings
+    std::vector<std::string> settings;                   // one text for each row of the table
+    std::vector<const CLI::Option*> options_of_settings; // one for each row of the table
     ActionRequest request{};
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
-// Actions in place of serving a session. Gives back the options that leave no room for
-// another action.
+// Declares what replaces a session. Returns the options that exclude the verbs.
 std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
                                           const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");
@@ -91,8 +89,9 @@ std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
     return {remove, probe, check_config};
 }
 
-// The verbs of the table, and what may follow each. ACTIONS exclude them. CLI11's way to find an
-// option by its name ends the process where memory is short.
+// Declares the verbs of the table and their further options. ACTIONS exclude them. Remembers the
+// declared options, because CLI11's search for an option by name ends the process if memory is
+// short.
 void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Option*>& actions) {
     std::vector<CLI::Option*> declared;
     const auto follows = [&](CLI::Option* option, ActionRequest::Verb verb) {
@@ -130,7 +129,7 @@ void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Optio
             ActionRequest::Verb::create);
 }
 
-// For the forced command of a key; no file can set them.
+// Declares the options for the forced command of a key, which no configuration file can set.
 void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--restricted", options.outright.restricted,
                  "refuse all that the peer asks for in its own command, but to serve a session");
@@ -153,7 +152,7 @@ std::string help_of(const Setting& setting) {
     return fmt::format("{}{}", setting.help, more.empty() ? "" : " (" + more + ")");
 }
 
-// One option for each row of the table.
+// Declares an option for each row of the table of settings.
 void declare_settings(CLI::App& app, Options& options) {
     const auto table = setting_table();
     options.settings.resize(table.size());
@@ -181,7 +180,8 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.footer(footer);
 }
 
-// The parser of switches knows more words than a configuration file: true, on, 1.
+// Converts what CLI11 accepts for a switch, such as true, on and 1, to the words of a configuration
+// file. Returns any other text unchanged.
 std::string word_of_switch(std::string text) {
     try {
         return CLI::detail::to_flag_value(text) > 0 ? "yes" : "no";
@@ -190,12 +190,13 @@ std::string word_of_switch(std::string text) {
     }
 }
 
-// Users of 1.12.1 name a log file below the directory that their command changes to. A name that
-// begins with ~ was meant for a shell that did not see it.
+// Makes the name of a log file absolute. With rpmemd 1.12.1, users gave it relative to the
+// directory to which their command changes. A name that begins with ~ was meant for a shell but not
+// expanded, so it stays as it is and is refused later.
 std::string absolute_log_file(std::string text) {
     if (text.empty() || std::string_view("/$~\"'").find(text.front()) != std::string_view::npos)
         return text;
-    std::error_code ignored; // the relative name is then refused as such
+    std::error_code ignored; // on failure the relative name is refused later
     const auto directory = std::filesystem::current_path(ignored);
     return ignored ? text : (directory / text).string();
 }
@@ -220,7 +221,7 @@ Result<Layer> settings_of(const Options& options) {
     return layer;
 }
 
-// An absent default file is no error; one that is there but cannot be read is.
+// A missing default file is no error, but an unreadable one is.
 Result<Layer> read_default_file(const std::filesystem::path& file) {
     if (file.empty())
         return Layer{};
@@ -251,7 +252,7 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
 
 Result<CommandLine> configure(const Options& options, const Environment& environment) {
     RPMEM_ASSIGN(auto command_line, settings_of(options));
-    // Lanes of protocol 0.1 have no key: whoever reaches the port first has the pool.
+    // Lanes of protocol 0.1 are not authenticated: whoever reaches the port first gets the pool.
     if (options.outright.restricted)
         command_line.try_emplace("require-hello", GivenValue{"yes", "--restricted"});
     if (options.outright.remove && options.outright.remove->empty())
@@ -289,7 +290,7 @@ Environment process_environment(std::string version) {
 
 Result<CommandLine> parse_command_line(int argc, const char* const argv[],
                                        const Environment& environment) {
-    if (argc < 1) // execve() allows it, the parser does not
+    if (argc < 1) // execve(2) allows it, but CLI11 does not
         return invalid("command line: it is empty, not even the program's name is there");
     Options options;
     CLI::App app(description);
@@ -302,7 +303,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
         return ExitRequest{std::string(version.what()) + "\n"};
     } catch (const CLI::Error& error) {
         return invalid("command line: {}; see rpmemd --help", error.what());
-    } catch (const std::logic_error&) { // of std::stoll(), within the parser
+    } catch (const std::logic_error&) { // from std::stoll() within CLI11
         return invalid("command line: what follows the \"=\" of a switch is neither yes nor no");
     }
     return configure(options, environment);

@@ -23,7 +23,7 @@ void store_port_range(Configuration& configuration, const SettingValue& value) {
     configuration.last_port = static_cast<std::uint16_t>(value.last);
 }
 
-// As --help and the sample file list them.
+// In the order of --help and --check-config.
 constexpr SettingRow<Configuration> rows[] = {
     row_of<&Configuration::poolset_dir>({.name = "poolset-dir",
                                          .kind = path,
@@ -164,7 +164,7 @@ Result<std::string> expand_home(std::string_view name, std::string text, std::st
     std::size_t position = 0;
     while ((position = text.find(variable, position)) != std::string::npos) {
         const auto end = position + variable.size();
-        if (end < text.size() && continues_name(text[end])) { // some other variable
+        if (end < text.size() && continues_name(text[end])) { // another variable
             position = end;
             continue;
         }
@@ -246,7 +246,7 @@ Layer read_variables(const Variables& variables, std::vector<std::string>& warni
 
 Layer overlay(const Layer& lower, const Layer& upper) {
     Layer merged = upper;
-    merged.insert(lower.begin(), lower.end()); // which replaces no entry
+    merged.insert(lower.begin(), lower.end()); // does not replace entries
     return merged;
 }
 
@@ -257,7 +257,7 @@ Result<Layer> complete(Layer layer, std::string_view home) {
                 .try_emplace(setting.name, GivenValue{std::string(setting.default_value),
                                                       std::string(from_default)})
                 .first->second;
-        // A user without a home is served without a state-dir, which says so.
+        // A user without a home directory is served without state-dir. Opening it reports that.
         const bool may_stay =
             home.empty() && setting.name == "state-dir" && value.source == from_default;
         const bool is_none = value.text.empty() && setting.default_value.empty();

@@ -16,7 +16,7 @@ struct RequestTotals {
     std::uint64_t bytes = 0;
 };
 
-// Of all workers.
+// The sums over all workers.
 struct SessionTotals {
     const SessionFacts& facts;
     std::array<RequestTotals, request_names.size()> requests{};
@@ -51,7 +51,8 @@ SessionTotals totals_of(const SessionFacts& facts, AllCounters workers) {
     return totals;
 }
 
-// With the process: several sessions may read one pool, and an exporter takes no sample twice.
+// The labels include the process. Several sessions may read one pool, and Prometheus rejects two
+// samples with the same labels.
 Labels labels_of_session(const SessionTotals& totals) {
     Labels labels{{"pool_set", totals.facts.pool_set}};
     if (!totals.facts.initiator.empty())

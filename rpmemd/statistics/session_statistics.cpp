@@ -18,7 +18,8 @@ namespace {
 constexpr std::chrono::milliseconds interval = statistics::write_interval;
 constexpr std::string_view program = "rpmemd";
 
-// Others read the file. A confined session may not change its mode, and makes no other file.
+// Lets an exporter of another user read the file. A confined session cannot change the mode, and
+// creates no other file.
 constexpr mode_t mask_when_confined = 022;
 
 std::uint64_t seconds_since_1970() {
@@ -74,7 +75,8 @@ void SessionStatistics::start(SessionFacts facts,
     }
 }
 
-// At once, then at each interval. One warning is enough: a full disk may have room again.
+// Writes the file at once, and then after each interval. Only the first failure is logged, but
+// later writes are still tried: a full disk may have room again.
 void SessionStatistics::run(const SessionFacts& facts,
                             const std::vector<std::shared_ptr<const WorkerCounters>>& workers) {
     pollfd stop{stop_->fd(), POLLIN, 0};
@@ -84,7 +86,7 @@ void SessionStatistics::run(const SessionFacts& facts,
             const auto written = file_->replace(metrics_of(facts, workers, nanoseconds_of_tick_));
             if (!written && !std::exchange(is_told, true))
                 warn(written.error().text);
-        } catch (const std::exception&) { // no memory; there is another round
+        } catch (const std::exception&) { // out of memory; try again after the interval
         }
     } while (::poll(&stop, 1, static_cast<int>(interval.count())) <= 0);
 }
