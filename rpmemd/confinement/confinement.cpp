@@ -27,7 +27,7 @@ bool is_sanitized() {
 
 std::string why_not_confined() {
     if (is_sanitized())
-        return "this rpmemd was built with a sanitizer, which needs more of the system";
+        return "this rpmemd was built with a sanitizer, which needs more system calls and files";
     return landlock_version() == 0 ? no_landlock().text : "";
 }
 

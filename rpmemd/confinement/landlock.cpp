@@ -85,8 +85,8 @@ unsigned landlock_version() {
 
 Error no_landlock() {
     return {ENOSYS, ErrorClass::resource_limit,
-            "this kernel has no Landlock: it needs Linux 5.13 or newer, and \"landlock\" in what "
-            "/sys/kernel/security/lsm lists (lsm= on the kernel's command line)"};
+            "this kernel has no Landlock: it needs Linux 5.13 or newer, and \"landlock\" in "
+            "/sys/kernel/security/lsm (lsm= on the kernel's command line)"};
 }
 
 Result<> restrict_by_landlock(const ReachableFiles& reachable) {
@@ -95,7 +95,7 @@ Result<> restrict_by_landlock(const ReachableFiles& reachable) {
         return Failure(no_landlock());
     if (!is_the_only_thread())
         return fail(ErrorClass::bug, EBUSY,
-                    "Landlock would not hold for threads that the daemon has started already");
+                    "Landlock would not restrict threads that the daemon has started already");
     const Ruleset all{known(of_files, version), known(of_ports, version),
                       known(of_scopes, version)};
     const UniqueFd rules(

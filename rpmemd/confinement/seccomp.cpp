@@ -88,8 +88,8 @@ std::unique_ptr<ViolationLog> make_lines(RefusalLog log) {
             seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)),
             &std::free);
         made->text[number] = fmt::format(
-            "{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which "
-            "the daemon does not need: it has a fault, or runs somebody else's code; report it\n",
+            "{}rpmemd[{}]: confinement: denied the system call {} (number {}{}), which the daemon "
+            "does not need: it has a bug or was taken over; report this\n",
             log.prefix, self, name ? name.get() : "without a name", number,
             number == max_numbers ? " or higher" : "");
     }
@@ -257,7 +257,7 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
         filter.rule(SCMP_ACT_KILL_PROCESS, call);
     if (const int code = filter.load(); code != 0)
         return fail_errno(ErrorClass::resource_limit, code,
-                          "the kernel takes no list of system calls (seccomp)");
+                          "the kernel does not accept the filter of system calls (seccomp)");
     return {};
 }
 

@@ -11,13 +11,14 @@ using Verb = ActionRequest::Verb;
 
 constexpr std::array all_words = {
     ActionWord{Verb::list, "--list", "", false, false, "print the pool sets and exit"},
-    ActionWord{Verb::info, "--info", "POOLSET", false, false,
-               "print what this pool set, its parts and its headers say, and who has it, and exit"},
+    ActionWord{
+        Verb::info, "--info", "POOLSET", false, false,
+        "print facts about this pool set, its parts, its headers and its sessions, and exit"},
     ActionWord{Verb::check, "--check", "POOLSET", false, false,
                "print whether this pool can be opened, and exit"},
     ActionWord{Verb::sessions, "--sessions", "", true, false, "print the sessions and exit"},
     ActionWord{Verb::evict, "--evict", "SESSION", true, true,
-               "end this session for good, and exit"},
+               "end this session, bar its initiator from reconnecting, and exit"},
     ActionWord{Verb::digest, "--digest", "POOLSET", false, false,
                "print the digests (XXH3-128) of this pool's chunks, and exit"},
     ActionWord{Verb::create, "--create-set", "POOLSET", true, true,
@@ -26,7 +27,7 @@ constexpr std::array all_words = {
 
 constexpr std::array all_numbers = {
     ActionNumber{Verb::digest, "--chunk", &ActionRequest::chunk, "bytes under one digest"},
-    ActionNumber{Verb::digest, "--length", &ActionRequest::length, "bytes of the pool in all"},
+    ActionNumber{Verb::digest, "--length", &ActionRequest::length, "bytes of the pool to digest"},
     ActionNumber{Verb::create, "--size", &ActionRequest::size, "bytes of the pool"},
 };
 
@@ -59,12 +60,12 @@ Result<> check_request(const ActionRequest& request) {
     const std::string_view option = word_of(request.verb).option;
     if (!word_of(request.verb).argument.empty() &&
         (request.name.empty() || request.name.front() == '-'))
-        return invalid("what follows {} is no name", option);
+        return invalid("{} needs a name, which does not begin with \"-\"", option);
     if (request.verb == Verb::create && request.size == 0)
         return invalid("{} needs the size of the pool (--size BYTES)", option);
     if (request.parts.size() > max_requested_parts)
-        return invalid("{}: {} parts are wanted; {} may be", option, request.parts.size(),
-                       max_requested_parts);
+        return invalid("{}: {} parts are named; at most {} are allowed", option,
+                       request.parts.size(), max_requested_parts);
     return {};
 }
 

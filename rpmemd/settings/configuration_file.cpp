@@ -26,7 +26,7 @@ Result<> parse_line(Layer& layer, std::string_view line, std::string source) {
         return {};
     const auto equals = statement.find('=');
     if (equals == std::string_view::npos)
-        return invalid("there is no \"=\"; write: key = value");
+        return invalid("\"=\" is missing; write: key = value");
     return apply_setting(layer, trimmed(statement.substr(0, equals)),
                          {std::string(trimmed(statement.substr(equals + 1))), std::move(source)});
 }

@@ -75,7 +75,8 @@ Result<std::string> take_name(std::string_view& text, std::string_view option) {
     auto name = text.starts_with('\'') ? take_quoted(text)
                                        : Result<std::string>(std::string(take_plain_word(text)));
     if (name && (name->empty() || name->front() == '-' || name->size() > max_name))
-        return invalid("what follows {} is no name", option);
+        return invalid("{} needs a name of at most {} bytes, which does not begin with \"-\"",
+                       option, max_name);
     return name;
 }
 
@@ -93,7 +94,7 @@ Result<std::uint64_t> take_number(std::string_view& text, std::string_view optio
     skip_blanks(text);
     const auto number = parse_number<std::uint64_t>(take_plain_word(text));
     if (!number)
-        return invalid("what follows {} is no number", option);
+        return invalid("{} needs a number", option);
     return *number;
 }
 
@@ -198,8 +199,8 @@ Result<AdmittedCommand> read_client_command(const std::string& original,
 Result<> check_may_create(const ActionRequest& request) {
     if (!request.parts.empty() || request.set_only)
         return refused(fmt::format(
-            "this login may not use {}: parts that it creates are in the pool set directory, and "
-            "made at once, because {} started rpmemd; log in with a key without such a command",
+            "this login may not use {}: {} started rpmemd, so a new part must be in the pool set "
+            "directory and be created at once; log in with a key without such a command",
             request.set_only ? set_only_option : part_option, its_command));
     return {};
 }
@@ -221,7 +222,7 @@ Result<> check_may_act(const Configuration& configuration, bool forced) {
 Result<ClientCommand> parse_client_command(std::string_view text) {
     ClientCommand command;
     if (std::any_of(text.begin(), text.end(), is_control))
-        return invalid("there are control characters in it");
+        return invalid("it contains control characters");
     if (takes(text, offer_prefix)) {
         command.knows_hello = true;
         skip_blanks(text);
@@ -256,8 +257,8 @@ Result<AdmittedCommand> admit(const char* original, Configuration& configuration
     configuration.stays_beneath = forced;
     configuration.sees_sessions = configuration.allow_admin || !forced;
     if (configuration.allow_outside && (configuration.restricted || configuration.allow_admin))
-        return invalid("{} keeps a key within poolset-dir, and poolset-outside lets it leave that; "
-                       "take one of them away",
+        return invalid("{} limits a key to poolset-dir, but poolset-outside lets it leave that; "
+                       "remove one of them",
                        configuration.restricted ? "--restricted" : "--allow-admin");
     if (configuration.restricted && !original)
         return refused(fmt::format("a login without a command is refused: it can only replicate "

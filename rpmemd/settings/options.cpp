@@ -22,15 +22,14 @@ namespace rpmem::target {
 namespace {
 
 constexpr const char* description =
-    "rpmemd serves one session of librpmem: it is started through ssh on the node that keeps the\n"
-    "replica, and speaks with the client on standard input and output. By hand it is of use with\n"
-    "--check-config, --probe and --remove.";
+    "Serve one session of librpmem. ssh starts rpmemd on the node that keeps the replica, and the\n"
+    "client talks to it through standard input and output. Run it by hand only with\n"
+    "--check-config, --probe or --remove.";
 
 constexpr const char* footer =
     "Configuration: --config FILE, or else ~/.rpmemd.conf over /etc/rpmemd/rpmemd.conf. One\n"
-    "\"key = value\" a line, # starts a comment. Keys are the settings above. What is on or off "
-    "here\n"
-    "(--persist-apm, --persist-general=no) is yes or no there. The command line wins.\n"
+    "\"key = value\" per line, # starts a comment. The keys are the settings above. A switch such\n"
+    "as --persist-apm has the value yes or no there. The command line overrides files.\n"
     "\n"
     "Examples\n"
     "  what a client may put into RPMEM_CMD:\n"
@@ -38,9 +37,9 @@ constexpr const char* footer =
     "  remove the pool of /srv/pools/a.set, and the pool set file with it:\n"
     "    rpmemd --poolset-dir /srv/pools --remove a.set --pool-set\n"
     "  /etc/rpmemd/rpmemd.conf:\n"
-    "    poolset-dir = /srv/pools   # names of pool sets are looked up here\n"
+    "    poolset-dir = /srv/pools   # directory of the pool sets\n"
     "    log-level = notice\n"
-    "  see what is in force, and why:\n"
+    "  print the effective settings and their sources:\n"
     "    rpmemd --check-config\n"
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
@@ -77,9 +76,8 @@ std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
                  "with --remove: remove the pool set file, too")
         ->needs(remove);
     auto* probe =
-        app.add_flag(
-               "--probe", options.outright.probe,
-               "print in JSON what this machine has for replication, and exit; for rpmemctl(1)")
+        app.add_flag("--probe", options.outright.probe,
+                     "print as JSON what this machine supports, for rpmemctl(1), and exit")
             ->excludes(remove);
     auto* check_config =
         app.add_flag("--check-config", options.check_config,
@@ -132,14 +130,14 @@ void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Optio
 // Declares the options for the forced command of a key, which no configuration file can set.
 void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--restricted", options.outright.restricted,
-                 "refuse all that the peer asks for in its own command, but to serve a session");
+                 "accept only a session or an action in the client's command");
     app.add_flag("--allow-remove", options.outright.allow_remove,
-                 "let a peer that came by a forced command delete pools");
+                 "let a client with a forced command delete pools");
     app.add_flag("--allow-admin", options.outright.allow_admin,
-                 "let a peer that came by a forced command see and end sessions, and create pools");
+                 "let a client with a forced command list and end sessions, and create pools");
     app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only");
     app.add_flag(wire::offer_option, options.outright.offers,
-                 "the client knows more than protocol 0.1; librpmem adds it with "
+                 "the client knows more than protocol 0.1; librpmem adds this with "
                  "RPMEM_OFFER=option");
 }
 
@@ -242,7 +240,7 @@ Result<Layer> read_files(const Options& options, const Environment& environment)
 ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings) {
     std::string text = describe(layer);
     for (const std::string& warning : warnings)
-        text += "# wrong: " + printable(warning) + "\n";
+        text += "# invalid: " + printable(warning) + "\n";
     constexpr mode_t others_read = 0044;
     if ((configuration_of(layer, {}).part_mode & others_read) != 0)
         text += "# warning: part-mode lets other users read new parts, so they can also lock them "
@@ -291,7 +289,7 @@ Environment process_environment(std::string version) {
 Result<CommandLine> parse_command_line(int argc, const char* const argv[],
                                        const Environment& environment) {
     if (argc < 1) // execve(2) allows it, but CLI11 does not
-        return invalid("command line: it is empty, not even the program's name is there");
+        return invalid("command line: it is empty, without even a program name");
     Options options;
     CLI::App app(description);
     declare(app, options, environment.version);
@@ -304,7 +302,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
     } catch (const CLI::Error& error) {
         return invalid("command line: {}; see rpmemd --help", error.what());
     } catch (const std::logic_error&) { // from std::stoll() within CLI11
-        return invalid("command line: what follows the \"=\" of a switch is neither yes nor no");
+        return invalid("command line: the value of a switch is neither yes nor no");
     }
     return configure(options, environment);
 }

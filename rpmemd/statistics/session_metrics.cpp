@@ -61,7 +61,7 @@ Labels labels_of_session(const SessionTotals& totals) {
 }
 
 constexpr statistics::Metric<SessionTotals> session_metrics[] = {
-    {"rpmemd_session_start_time_seconds", "gauge", "When the session began, since 1970.",
+    {"rpmemd_session_start_time_seconds", "gauge", "Start of the session, since 1970.",
      [](const SessionTotals& session) { return session.facts.began; }},
     {"rpmemd_session_pool_size_bytes", "gauge", "Size of the pool.",
      [](const SessionTotals& session) { return session.facts.pool_size; }},
@@ -70,9 +70,9 @@ constexpr statistics::Metric<SessionTotals> session_metrics[] = {
     {"rpmemd_session_ended_lanes_total", "counter", "Lanes that have ended, for any reason.",
      [](const SessionTotals& session) { return session.ended_lanes; }},
     {"rpmemd_session_failures_total", "counter",
-     "Lanes on which the medium failed or the initiator broke the rules.",
+     "Lanes on which the medium failed or the initiator violated the protocol.",
      [](const SessionTotals& session) { return session.failures; }},
-    {"rpmemd_session_acknowledgements_total", "counter", "Acknowledgements that were sent.",
+    {"rpmemd_session_acknowledgements_total", "counter", "Acknowledgements sent.",
      [](const SessionTotals& session) { return session.acknowledgements; }},
 };
 
@@ -83,7 +83,7 @@ void tell_requests(Exposition& exposition, const SessionTotals& totals) {
             exposition.sample(with(labels_of_session(totals), "request", request_names[kind]),
                               totals.requests[kind].*of);
     };
-    tell("rpmemd_session_requests_total", "Requests that came on the lanes.",
+    tell("rpmemd_session_requests_total", "Requests received on the lanes.",
          &RequestTotals::requests);
     tell("rpmemd_session_request_bytes_total", "Bytes of the ranges of requests.",
          &RequestTotals::bytes);
@@ -98,7 +98,7 @@ void tell_medium(Exposition& exposition, const SessionTotals& totals, double nan
     for (std::size_t call = 0; call < medium_call_names.size(); ++call)
         exposition.sample(labels(call), totals.medium[call].bytes);
     exposition.family("rpmemd_session_durable_duration_seconds", "histogram",
-                      "How long it took to make a range durable.");
+                      "Time to make a range durable.");
     for (std::size_t call = 0; call < medium_call_names.size(); ++call)
         exposition.histogram(labels(call), totals.medium[call], nanoseconds_of_tick);
 }

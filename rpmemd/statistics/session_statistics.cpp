@@ -92,7 +92,7 @@ void SessionStatistics::run(const SessionFacts& facts,
 }
 
 void SessionStatistics::warn(const std::string& why) {
-    log_.warning("stats-dir: {}; there are no statistics of this session", why);
+    log_.warning("stats-dir: {}; this session has no statistics", why);
 }
 
 } // namespace rpmem::target

@@ -259,7 +259,8 @@ TEST_F(Confinement, LandlockHoldsByItself) {
     EXPECT_EQ(try_to_leave(), "read" + refused + "write" + refused + "make" + refused + "list" +
                                   refused + "remove" + refused + "remove_at" + refused + "end\n");
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    EXPECT_TRUE(logged("info: not all is confined: the kernel takes no list of system calls"));
+    EXPECT_TRUE(
+        logged("info: not all is confined: the kernel does not accept the filter of system calls"));
 }
 
 TEST_F(Confinement, AKernelWithoutLandlockServesAndTheLogSaysSo) {

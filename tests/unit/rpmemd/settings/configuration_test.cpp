@@ -190,7 +190,7 @@ TEST(ConfigurationFile, HomeMakesAValueTooLong) {
     EXPECT_TRUE(parse(describe(*fits)));
     EXPECT_TRUE(test::failed(
         complete({{"poolset-dir", {"$HOME/" + beyond + "xxx", "file:1"}}}, "/home/abcdef"), EINVAL,
-        "in the place of $HOME"));
+        "after $HOME is replaced"));
 }
 
 // Found by the fuzz target configuration_file: the daemon tells such errors to terminals, too.

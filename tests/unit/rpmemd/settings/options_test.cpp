@@ -269,7 +269,7 @@ TEST_F(Options, CheckConfigTellsEverySettingAndWhereItComesFrom) {
     ASSERT_TRUE(result) << result.error().text;
     checked = std::get<ExitRequest>(*result);
     EXPECT_NE(checked.status, 0);
-    EXPECT_TRUE(test::contains(checked.text, "# wrong: RPMEM_ODP=perhaps"));
+    EXPECT_TRUE(test::contains(checked.text, "# invalid: RPMEM_ODP=perhaps"));
     write("user.conf", "poolset-dir = here\n");
     EXPECT_EQ(refused({"--check-config"}, user.native() + ", line 1: "), EINVAL);
 }
