@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon's output on the out-of-band channel, from any thread: one message at a time.
+// The output of the daemon on the control channel. Thread-safe: each message is sent as a whole.
 #pragma once
 
 #include "common/base/deadline.hpp"
@@ -18,10 +18,11 @@ class ControlOutput {
 public:
     explicit ControlOutput(int fd) : fd_(fd) {}
 
-    // Sends all of MESSAGE. After a failure it sends nothing more, as that message has no end.
+    // Sends all of MESSAGE. After a failure nothing more can be sent, because that message may be
+    // incomplete.
     Result<> send(std::span<const std::byte> message, const Deadline& deadline);
-    // MESSAGE is short. False: it was left out, as somebody else is speaking, or the peer does not
-    // listen at the moment. Does not wait.
+    // Sends MESSAGE, which has at most PIPE_BUF bytes, unless that would block. Returns false if it
+    // was not sent, because another thread is sending or the peer is not reading.
     bool send_if_there_is_room(std::span<const std::byte> message);
 
 private:
@@ -30,11 +31,11 @@ private:
     bool broken_ = false;
 };
 
-// A thread that tells the initiator every INTERVAL that this process lives, whatever it does
-// meanwhile. It ends with this object.
+// A thread that sends heartbeats to the initiator, whatever the other threads do. The destructor
+// ends it.
 class Heartbeat {
 public:
-    // OUTPUT outlives it.
+    // OUTPUT must outlive it.
     [[nodiscard]] static Result<Heartbeat> start(ControlOutput& output,
                                                  std::chrono::milliseconds interval);
     Heartbeat(Heartbeat&&) = default;
@@ -44,7 +45,7 @@ private:
     Heartbeat(Event stop, std::thread thread)
         : stop_(std::move(stop)), thread_(std::move(thread)) {}
 
-    Event stop_; // moves with its descriptor, which the thread knows
+    Event stop_; // the thread uses its descriptor, which a move does not change
     std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One session: the control loop between the out-of-band channel, the pool and the lanes.
+// The control loop of a session, which serves the requests on the control channel.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -12,15 +12,17 @@ namespace rpmem::target {
 struct Channel {
     int input;
     int output;
-    int error; // text for the peer's user; ssh carries it to the initiator
+    int error; // error texts for the user; ssh sends them to the initiator
     SessionAddresses addresses;
 };
 
-// The first and the third field of SSH_CONNECTION, as far as they are addresses.
+// Returns the first and the third field of SSH_CONNECTION. A field that is not a numeric address
+// becomes empty.
 SessionAddresses addresses_of(const char* ssh_connection);
 
 // Serves requests until the session ends. Returns the exit status: 0 after CLOSE or a refused
-// request, 1 after anything that is not in the protocol, the end of the input included.
+// LOGIN, CREATE, OPEN or CLOSE, and 1 after any other end, such as a malformed request, the end of
+// the input, a signal or a failure of the medium.
 int serve_session(const Configuration& configuration, const Channel& channel,
                   HandshakeResult handshake, Log& log);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first words of a session: a bare status for peers of protocol 0.1, a hello for newer ones.
+// The handshake of the control channel: only a status for peers of protocol 0.1, and a hello for
+// newer ones.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -14,42 +15,43 @@
 
 namespace rpmem::target {
 
-// Most bytes of data in one message, of whatever protocol.
+// Maximum payload of a message that a peer may request.
 inline constexpr std::uint32_t max_inline_bytes = 512 * 1024;
 
-// Of a session.
-inline constexpr std::uint32_t max_lanes = 1024;
+inline constexpr std::uint32_t max_lanes = 1024; // of a session
 
-// The capabilities that this node offers to clients. They are found without libfabric, which takes
-// a while to load, and may know better.
+// The capabilities that this node offers to clients. They are determined without libfabric, which
+// is slow to load. libfabric may still refuse what is offered here.
 struct NodeCapabilities {
     std::uint32_t providers = 0;        // see wire::Hello
-    std::string why_not_verbs;          // empty: it is offered
+    std::string why_not_verbs;          // empty if verbs is offered
     std::uint64_t conditions = 0;       // see wire::all_conditions
-    bool tls = false;                   // lanes may use it
-    bool requires_hello = false;        // peers of protocol 0.1 are refused
+    bool tls = false;                   // lanes may use TLS
+    bool requires_hello = false;        // refuse peers of protocol 0.1
     std::vector<HostAddress> addresses; // see wire::Hello
 };
 
-// The address where ssh has arrived (empty: not known), and behind it those of the configuration.
+// Returns OF_SSH, the local address of the ssh connection, unless it is empty, and then the
+// addresses of the configuration.
 std::vector<std::string> arrival_addresses(const std::string& of_ssh,
                                            const std::vector<std::string>& configured);
 
-// ADDRESSES: those at which lanes may arrive; any that is no number is passed over. DEVICE as in
-// Configuration.
+// ADDRESSES are the addresses to which lanes may connect. Those that are not numeric are ignored
+// for the hello. DEVICE is the setting device.
 NodeCapabilities find_capabilities(const std::vector<std::string>& addresses,
                                    const std::string& device);
-// Takes out what CONFIGURATION forbids, and adds the conditions that it makes.
+// Removes the capabilities that CONFIGURATION forbids, and adds the conditions that it imposes.
 void limit(NodeCapabilities& capabilities, const Configuration& configuration);
 
-// The outcome of the first words.
 struct HandshakeResult {
     wire::Agreement agreement;
-    std::optional<transport::ControlTranscript> transcript; // if lane frames were agreed on
+    std::optional<transport::ControlTranscript> transcript; // set if both ends use lane frames
 };
 
-// VALUE: that of RPMEMD_OFFER, or null. Writes the status or the hello, with OFFER, to OUTPUT;
-// reads the answer to a hello from INPUT. EPROTO: the peer speaks protocol 0.1, and may not.
+// VALUE is that of RPMEMD_OFFER, or null. If it is wire::offer_value, writes a hello to OUTPUT and
+// reads the answer from INPUT. Otherwise writes only the status. Fails with EPROTO if the peer uses
+// protocol 0.1 and CAPABILITIES do not allow it, and like read_fully(), write_fully() and the
+// functions that decode the answer.
 Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities& capabilities,
                                        int input, int output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log, for handlers of signals.
+// The log for signal handlers.
 #pragma once
 
 #include "rpmemd/confinement/seccomp.hpp"
@@ -7,8 +7,8 @@
 
 namespace rpmem::target {
 
-// A descriptor of our own: the logger and syslog(3) take locks, which a handler may not. PRIORITY:
-// as syslog(3) has it. The file is -1 if there is none.
+// Opens a further descriptor of the log. A signal handler cannot use Log or syslog(3), because they
+// take locks. PRIORITY is that of syslog(3). On failure the descriptor is empty.
 [[nodiscard]] RefusalLog open_log_channel(const Configuration& configuration, int priority);
 
 } // namespace rpmem::target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The name of an initiator, from LOGIN.
+// The identity of an initiator in LOGIN.
 #pragma once
 
 #include "common/transport/proof.hpp"
@@ -11,11 +11,13 @@
 
 namespace rpmem::target {
 
-// Up to its NULs, for people.
+// Returns FIELD up to its first NUL for display: converted by printable(), and at most
+// max_record_text bytes.
 [[nodiscard]] std::string text_of(std::span<const char> field);
 
-// Of the session whose generation is 0: both ends derive the key of that one, and its initiator
-// shows the key later.
+// Returns the hash of the takeover key. Both ends derive the key in the session of generation 0. In
+// later generations the initiator presents it in REQUEST. Fails with EBADMSG if a request of
+// generation 0 has a key, or a later one has none.
 [[nodiscard]] Result<Owner> owner_of(const wire::LoginRequest& request,
                                      const transport::ControlTranscript& transcript);
 

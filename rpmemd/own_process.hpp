@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rights that the process gives up before it does anything else.
+// Restrictions of the own process, applied before anything else.
 #pragma once
 
 #include "common/base/result.hpp"
 
 namespace rpmem::target {
 
-// No more rights by execve(2); no core file, which would hold data of the pool and the secrets of
-// the session; no other process of the same user looks into this one. A sanitizer looks into its
-// own process from outside, so that this last step is left out where there is one.
+// Forbids new privileges by execve(2), core files, and access by other processes of the same user.
+// A core file would contain data of the pool and the secrets of the session. A sanitizer traces its
+// own process, so with one the access stays allowed.
 void give_up_privileges();
 
-// Starts the program anew without the variables that a peer may have sent (AcceptEnv of
-// sshd_config(5)): libraries have read some of them before main(). Returns if there are none, or
-// with the reason why that failed.
+// Executes the program again without the variables that a client may have sent (AcceptEnv of
+// sshd_config(5)), because libraries have read some of them before main(). Returns if there are no
+// such variables, or on failure.
 [[nodiscard]] Result<> forget_environment(char* const argv[]);
 
 } // namespace rpmem::target

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long nothing has come from the peer while the daemon was listening. Time in which the daemon
-// did something else, or did not run at all, does not count: the peer may have spoken meanwhile.
+// The timeout for messages of the peer. Only the time counts during which the daemon waits for
+// them. While it is busy or suspended, the peer may have sent messages that were not read yet.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@ public:
 
     explicit PeerSilence(Time limit) : limit_(limit) {}
 
-    // How long to listen next.
+    // Returns the timeout for the next wait.
     [[nodiscard]] Time next_wait() const {
-        constexpr int shares = 4; // a machine that was asleep counts as one of them
+        // Several waits, because a suspended machine makes one of them time out.
+        constexpr int shares = 4;
         return std::min(limit_ / shares, limit_ - silent_);
     }
-    // It was to be listened for WANTED, and it took TOOK.
+    // A wait with the timeout WANTED has ended after TOOK without a message.
     void waited(Time wanted, Time took) { silent_ += std::min(wanted, took); }
     void heard() { silent_ = Time(0); }
 

@@ -8,7 +8,7 @@
 
 namespace rpmem::target {
 
-// The report, in JSON. ADDRESS: to listen on; empty: not known.
+// Returns the report as JSON. ADDRESS is the address to listen on, or empty if it is unknown.
 [[nodiscard]] std::string probe(const Configuration& configuration, const std::string& address,
                                 const std::string& version);
 

@@ -9,7 +9,7 @@
 
 namespace rpmem::target {
 
-// The checks that CREATE and OPEN have in common.
+// The fields that CREATE and OPEN have in common.
 using PoolRequest = wire::OpenRequest;
 
 inline constexpr const char* danger_of_sockets =

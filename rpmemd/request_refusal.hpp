@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From an error of ours to the status that the peer understands.
+// Refusals of requests: the status for the response, and how it follows from an error.
 #pragma once
 
 #include "common/base/result.hpp"
@@ -38,7 +38,7 @@ inline wire::Status status_of(const Error& error) {
     }
 }
 
-// A request that is not granted: the status in the response, and the reason as a text.
+// The status in the response, and the error text.
 struct Refusal {
     wire::Status status;
     std::string reason;

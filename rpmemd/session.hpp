@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session has at most one pool, and the lanes that lead to it. Session::become() changes the
-// state of the pool:
-//   none    -> opened   open() has it; nothing removes it but close(true)
-//   none    -> created  create() has made it; it is removed again if its lanes never come up
-//   opened  -> closed   close(), or it cannot be served
+// A session, which has at most one pool and its lanes. States of the pool:
+//   none    -> opened   open(); only close(true) removes the pool
+//   none    -> created  create(); the destructor removes the pool if its lanes never connected
+//   opened  -> closed   close(), the destructor, or the pool cannot be served
 //   created -> closed   likewise
 #pragma once
 
@@ -32,15 +31,15 @@
 
 namespace rpmem::target {
 
-// The addresses of the connection, from sshd (SSH_CONNECTION, see ssh(1)); empty: not known.
+// The addresses of the ssh connection, from SSH_CONNECTION, see ssh(1). Empty if unknown.
 struct SessionAddresses {
-    std::string own; // on which the client arrived
+    std::string own; // the local address
     std::string client;
 };
 
 class Session {
 public:
-    // PEER_GONE: the channel has ended, so that nobody waits for what is being done.
+    // PEER_GONE returns whether the control channel has ended, so that nobody waits for a response.
     Session(const Configuration& configuration, const SessionAddresses& addresses,
             HandshakeResult handshake, std::function<bool()> peer_gone,
             SessionStatistics& statistics, Log& log)
@@ -55,37 +54,40 @@ public:
 
     [[nodiscard]] bool has_pool() const { return pool_.has_value(); }
     [[nodiscard]] LaneServer* lanes() const { return lanes_.get(); }
-    // When the peer must have connected all lanes; far away otherwise.
+    // Returns the time that is left for the peer to connect its first lanes, or INT_MAX if nothing
+    // is awaited.
     [[nodiscard]] int milliseconds_to_connect() const;
     [[nodiscard]] std::chrono::milliseconds accept_timeout() const {
         return configuration_.accept_timeout;
     }
     [[nodiscard]] const rpmem_pool_attr& attributes() const { return pool_->attributes(); }
 
-    // Why the session must end now, if the medium of its pool has failed; there when
-    // LaneServer::failure() tells of it, and when a request is refused for it.
+    // Returns the failure of the medium, after which the session must end. It is set before
+    // LaneServer::failure() reports it, and before a request is refused for it.
     [[nodiscard]] std::optional<MediumFailure> medium_failure() const {
         return pool_ ? pool_->medium_failure() : failures_.failure();
     }
-    // Readable when the file of a part has been changed by other means than its mapping; -1: there
-    // is no such thing.
+    // The descriptor is readable after the file of a part was changed other than through its
+    // mapping. It is -1 if the system has no inotify instance left.
     [[nodiscard]] int change_fd() const { return changes_.get(); }
+    // Checks whether parts were truncated or removed, see Medium::look_at_files().
     void look_at_parts() const;
 
-    // Before create() and open(), if it was agreed on; once.
+    // Call it once before create() and open(), if both ends support LOGIN.
     Granted<> log_in(const wire::LoginRequest& request);
-    // Each returns the in-band attributes, or why the request is refused; then nothing is left.
+    // Return the in-band attributes, or why the request is refused. A refused request changes no
+    // pool.
     Granted<wire::InBandAttributes> create(const wire::CreateRequest& asked);
     Granted<wire::InBandAttributes> open(const PoolRequest& request);
-    // Once one of them is about to be answered: lanes prove that they know REQUEST and RESPONSE, as
-    // they cross the channel.
+    // Call it before the response to CREATE or OPEN is sent. The handshake of the lanes covers the
+    // bytes of REQUEST and RESPONSE.
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
     Granted<> set_attributes(const rpmem_pool_attr& attributes);
     Granted<> close(bool remove);
 
-    // Something was heard of the initiator.
+    // A message from the initiator has arrived.
     void seen() { registration_.seen(); }
-    // Notices for the initiator since the last ones.
+    // Returns the notices for the initiator since the last call.
     [[nodiscard]] std::vector<std::string> take_notices() { return registration_.take_notices(); }
 
 private:
@@ -101,7 +103,7 @@ private:
     Granted<wire::InBandAttributes> take_up(Result<Pool> pool, State state,
                                             const PoolRequest& request);
     Granted<wire::InBandAttributes> serve(const PoolRequest& request);
-    // IN_ORDER: by CLOSE.
+    // IN_ORDER states that CLOSE ends the session.
     Result<> end_pool(bool remove, bool in_order);
     void guard_memory();
     [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
@@ -122,13 +124,13 @@ private:
     SessionStatistics& statistics_;
     Log& log_;
     std::optional<Pool> pool_;
-    FailureLatch failures_;             // while there is no pool
-    std::unique_ptr<LaneServer> lanes_; // uses the pool's memory: goes first
+    FailureLatch failures_;             // failures of the medium while there is no pool
+    std::unique_ptr<LaneServer> lanes_; // uses the memory of the pool, so it is destroyed first
     std::optional<FaultGuard> fault_guard_;
     UniqueFd changes_; // inotify(7)
     State state_ = State::none;
     std::uint64_t generation_ = 0; // see wire::LoginRequest
-    std::string initiator_;        // its host, or its address
+    std::string initiator_;        // host name or address
     Registration registration_;
     std::optional<Deadline> connect_deadline_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the configuration of the daemon to what the store of pools is told.
+// The options of the pool store, from the configuration of the daemon.
 #pragma once
 
 #include "rpmemd/pools/store.hpp"
