@@ -15,7 +15,8 @@
 namespace rpmem::target {
 namespace {
 
-// The number of bytes written; -1 and errno. A pipe that is ready takes as much without a wait.
+// Writes without blocking. Returns the number of bytes written, or -1 with errno. A pipe that is
+// ready accepts PIPE_BUF bytes at once.
 ssize_t write_at_once(int fd, std::span<const std::byte> message) {
     static_assert(PIPE_BUF >= 512);
     pollfd entry = {fd, POLLOUT, 0};
@@ -43,7 +44,7 @@ bool ControlOutput::send_if_there_is_room(std::span<const std::byte> message) {
     if (!lock || broken_)
         return false;
     const ssize_t sent = write_at_once(fd_, message);
-    // Half of it: no system does so with a few bytes, and the peer could not make sense of more.
+    // No system sends a part of a short message. If one did, the peer could not resynchronise.
     broken_ = sent > 0 && static_cast<std::size_t>(sent) < message.size();
     return sent > 0 && !broken_;
 }

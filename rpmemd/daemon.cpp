@@ -21,13 +21,13 @@
 namespace rpmem::target {
 namespace {
 
-// A peer that has begun a message must end it within this time.
+// Timeout for the rest of a message after its first byte, and for sending a response.
 constexpr std::chrono::seconds message_time(30);
 
-// One that has logged in must ask for a pool within this time. It looks for an RDMA device before.
+// Timeout for the first request for a pool. The client may have to find an RDMA device first.
 constexpr std::chrono::minutes pool_time(2);
 
-// The writer of FD has gone; data that it wrote before may still be there.
+// Returns whether the other end of FD was closed. Data may still be unread.
 bool has_hung_up(int fd) {
     pollfd entry = {fd, POLLRDHUP, 0};
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -80,21 +80,21 @@ private:
     Outcome handle(const wire::HeartbeatRequest& request);
 
     const Channel& channel_;
-    bool knows_medium_failure_; // the peer, see common/wire/medium_failure.hpp
+    bool knows_medium_failure_; // the peer does, see common/wire/medium_failure.hpp
     Log& log_;
     UniqueFd signals_;
     ControlOutput output_;
     bool resumes_; // see wire::Agreement::resume
     PeerSilence silence_;
-    PeerSilence first_silence_{pool_time}; // while there is no pool, when nobody sends heartbeats
-    wire::Bytes request_;                  // the one being handled, as it came
+    PeerSilence first_silence_{pool_time}; // while there is no pool and there are no heartbeats
+    wire::Bytes request_;                  // the bytes of the current request
     SessionStatistics statistics_;
     Session session_;
     std::optional<Heartbeat> heartbeat_;
     bool peer_reads_errors_ = true;
 };
 
-// SIGTERM and the like end the session as the end of the channel does.
+// Blocks the signals that end the session, and returns a descriptor that reports them.
 Result<UniqueFd> take_over_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -124,7 +124,8 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
     const auto began = Deadline::Clock::now();
     LaneServer* const lanes = session_.lanes();
     auto limit = std::chrono::milliseconds(session_.milliseconds_to_connect());
-    // While the first lane is connected, accept-timeout counts: the initiator registers its memory.
+    // Until the first lane is connected only accept-timeout counts, because the initiator registers
+    // its memory.
     const bool listens = resumes_ && (!session_.has_pool() || (lanes && lanes->ready()));
     PeerSilence& silence = session_.has_pool() ? silence_ : first_silence_;
     if (listens)
@@ -148,16 +149,16 @@ Outcome ControlLoop::wait_and_handle() {
     if (LaneServer* const lanes = session_.lanes()) {
         fds[2] = {lanes->failure_fd(), POLLIN, 0};
         fds[3] = {lanes->events_fd(), POLLIN, 0};
-        fds[4] = {session_.change_fd(), POLLIN, 0}; // poll(2) passes over -1
+        fds[4] = {session_.change_fd(), POLLIN, 0}; // poll(2) ignores -1
         used = fds;
     }
     if (const auto waited = wait(used); !waited)
         return end_badly(waited.error().text);
     if (fds[1].revents != 0)
         return end_by_signal();
-    // A user has 128 inotify instances by default. A session without looks at each heartbeat.
+    // A user has only 128 inotify instances by default. Without one, check in each round.
     const bool parts_changed = session_.change_fd() < 0 || fds[4].revents != 0;
-    // The lanes first: the daemon sees a lane's end that came before CLOSE before it sees CLOSE.
+    // Handle the lanes first, so that a lane that ended before CLOSE is noticed before CLOSE.
     if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
     if (first_silence_.is_over())
@@ -274,7 +275,7 @@ Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Byt
     if (const Outcome outcome = answer(response, Outcome::go_on);
         outcome != Outcome::go_on || !resumes_)
         return outcome;
-    // Not before the session is confined, which no thread may escape.
+    // The session is confined by now. A thread that started earlier would not be.
     auto heartbeat = Heartbeat::start(output_, wire::heartbeat_interval);
     if (!heartbeat)
         return end_badly(heartbeat.error().text);
@@ -307,7 +308,7 @@ Outcome ControlLoop::handle(const wire::LoginRequest& request) {
     return answer(wire::encode(wire::LoginResponse{wire::Status::success}), Outcome::go_on);
 }
 
-// A HEARTBEAT carries no data: it only has to come.
+// The arrival of a HEARTBEAT is all that matters, and wait() has noted it.
 Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
     return resumes_ ? Outcome::go_on
                     : end_badly("malformed request: HEARTBEAT came, and was not agreed on");
@@ -334,7 +335,7 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
     return next;
 }
 
-// The last message may take the place of a response. A peer that does not know it has the text.
+// The message may replace a response. A peer that does not know it still gets the text.
 Outcome ControlLoop::end_for(const MediumFailure& failure) {
     log_.error("the session ends: {}", failure.text);
     if (knows_medium_failure_)
@@ -347,7 +348,8 @@ Outcome ControlLoop::end_for(const MediumFailure& failure) {
     return Outcome::ended_badly;
 }
 
-// The text first: an initiator whose lane ends looks there for the reason.
+// Sends the text before the lanes end, because an initiator that loses a lane looks there for the
+// reason.
 Outcome ControlLoop::end_badly(const std::string& text) {
     log_.error("{}", text);
     tell(text);
@@ -361,7 +363,8 @@ void ControlLoop::end_lanes(const std::string& text) {
 }
 
 void ControlLoop::tell(const std::string& text) {
-    // The log has it too: a peer that does not listen loses nothing else, and delays us once only.
+    // After a failure no more texts are sent, so that a peer that does not read them delays the
+    // daemon only once. The log has them, too.
     if (!peer_reads_errors_)
         return;
     const std::string line = printable("rpmemd: " + text) + "\n";
@@ -370,7 +373,8 @@ void ControlLoop::tell(const std::string& text) {
                              .has_value();
 }
 
-// TEXT if it is an address. No name is looked up for what sshd, or whoever started us, says.
+// Returns TEXT if it is a numeric address, and an empty text otherwise. Does not resolve names,
+// because anybody may have set the variable.
 std::string numeric(const std::string& text) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;

@@ -46,8 +46,8 @@ Result<wire::Bytes> read_answer(int input, const Deadline& deadline) {
     return bytes;
 }
 
-// The reason why no lane can arrive by verbs at any of ADDRESSES: that of the first. Empty: one
-// may.
+// Returns why no lane can connect over verbs to any of ADDRESSES, which is the reason for the first
+// one. Returns an empty text if a lane may connect.
 std::string why_not_verbs(const std::vector<std::string>& addresses, const std::string& device) {
     const auto facts = fabric::look_around({"device", device});
     if (!facts)

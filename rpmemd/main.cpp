@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rpmemd: started by ssh on the target; see rpmemd(1).
+// The program rpmemd, which ssh starts on the target; see rpmemd(1).
 #include "common/base/io.hpp"
 #include "common/base/program_output.hpp"
 #include "common/base/version.hpp"
@@ -35,7 +35,7 @@ namespace {
 using namespace rpmem;
 
 constexpr std::chrono::seconds write_time(10);
-constexpr std::chrono::seconds document_time(60); // megabytes, over a slow link
+constexpr std::chrono::seconds document_time(60); // for megabytes over a slow link
 
 void say(const std::string& text) {
     const std::string line = printable("rpmemd: " + text) + "\n";
@@ -53,8 +53,8 @@ Log open_log(const target::Configuration& configuration) {
     auto log = Log::to_file(configuration.log_file, configuration.log_level);
     if (log)
         return std::move(*log);
-    // A daemon that cannot log still serves. Ssh takes its standard error to the client, which
-    // would tell it as the reason of a failure that may come later and have another one.
+    // A daemon that cannot open its log still serves. The error does not go to standard error,
+    // because the client would report it as the reason of any later failure.
     Log instead = Log::to_syslog("rpmemd", configuration.log_level);
     instead.error("{}; the log goes to syslog", log.error().text);
     return instead;
@@ -73,7 +73,7 @@ int remove(const target::Configuration& configuration, Log& log) {
         log.error("{}", removed.error().text);
         say(removed.error().text);
     }
-    // The exit status says the same; it arrives late where the login left something running.
+    // The exit status says the same, but ssh delays it while a process of the login still runs.
     const std::string answer = wire::encode_removal(status);
     if (::isatty(STDOUT_FILENO) == 0)
         static_cast<void>(
@@ -81,7 +81,8 @@ int remove(const target::Configuration& configuration, Log& log) {
     return status;
 }
 
-// A lane takes several descriptors. The call that lacks one reports it.
+// Raises the limit of descriptors, because a lane uses several. An error is ignored: the call that
+// runs out of descriptors reports it.
 void allow_many_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -90,7 +91,7 @@ void allow_many_descriptors() {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-// OFFERED: the client knows the hello.
+// OFFERED states that the client knows the hello, even without the variable.
 int serve(const target::Configuration& configuration, bool offered, Log& log) {
     allow_many_descriptors();
     const auto addresses = target::addresses_of(std::getenv("SSH_CONNECTION"));
@@ -111,8 +112,8 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
     return target::serve_session(configuration, channel, std::move(*handshake), log);
 }
 
-// Whether the command line, which could not be read, was not one for a session: then the exit
-// status is the answer, and nobody reads a status word.
+// Returns whether an invalid command line was not meant for a session. Then the exit status is the
+// answer, and nobody reads a status on standard output.
 bool asks_for_no_session(int argc, const char* const argv[]) {
     return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
         return argument == "-r" || argument.starts_with("--remove") || argument == "--probe" ||
@@ -123,7 +124,8 @@ bool asks_for_no_session(int argc, const char* const argv[]) {
     });
 }
 
-// A session or a removal: either way somebody is told, by the status word or the exit status.
+// Reports ERROR by the status on standard output, which a client of a session reads, and by the
+// exit status, which other clients read.
 int refuse(const target::Configuration& configuration, const Error& error) {
     open_log(configuration).error("{}", error.text);
     say(error.text);
@@ -132,8 +134,7 @@ int refuse(const target::Configuration& configuration, const Error& error) {
     return error.code;
 }
 
-// Prints what was asked for in place of a session. A full disk or a reader that has gone is a
-// failure.
+// Prints the result of what replaced the session. Returns an errno value if it cannot be written.
 int print_document(const std::string& text, int status) {
     const auto written =
         write_fully(STDOUT_FILENO, std::as_bytes(std::span(text)), Deadline(document_time));
@@ -162,7 +163,7 @@ int run(int argc, char* argv[]) {
         say(parsed.error().text);
         if (asks_for_no_session(argc, argv))
             return parsed.error().code;
-        // Ssh has started a session, as far as we know: somebody waits for the status.
+        // The command line may have been meant for a session, so a client may wait for the status.
         send_status(parsed.error().code);
         return EXIT_FAILURE;
     }
@@ -193,7 +194,7 @@ int run(int argc, char* argv[]) {
 
 int main(int argc, char* argv[]) {
     ignore_signals_of_writes();
-    // A umask may keep this user itself from files that were made: parts could never be opened.
+    // The umask must not take rights from this user itself, who could never open new parts then.
     static_cast<void>(::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO)));
     try {
         const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {
@@ -208,7 +209,7 @@ int main(int argc, char* argv[]) {
         return run(argc, argv);
     } catch (const std::bad_alloc&) {
         say("this process has no memory left; does a limit (ulimit -v) bound it?");
-        return ENOMEM; // an errno, as remove() has it
+        return ENOMEM; // an errno value, like those of remove()
     } catch (const std::exception& exception) {
         say(exception.what());
         return EXIT_FAILURE;

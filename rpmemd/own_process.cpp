@@ -16,7 +16,7 @@
 namespace rpmem::target {
 namespace {
 
-// sshd(8) sets these itself, after what a peer sends.
+// sshd(8) sets these itself, and overrides what a client sends.
 constexpr std::array<std::string_view, 2> kept = {"SSH_CONNECTION", "SSH_ORIGINAL_COMMAND"};
 
 bool is_kept(std::string_view assignment) {
@@ -28,7 +28,7 @@ bool is_kept(std::string_view assignment) {
 } // namespace
 
 void give_up_privileges() {
-    // None of these fails on a kernel that rpmemd runs on; the daemon serves without them, too.
+    // These calls do not fail on supported kernels, and the daemon also works without them.
     static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     constexpr rlimit none{};
     static_cast<void>(::setrlimit(RLIMIT_CORE, &none));

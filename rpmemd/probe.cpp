@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::array known = {wire::Provider::verbs, wire::Provider::tcp, wire::Provider::sockets};
 
-// Empty: pool set files can be read there.
+// Returns why pool set files in DIRECTORY cannot be read, or an empty text.
 std::string problem_of(const std::filesystem::path& directory) {
     std::error_code error;
     if (!std::filesystem::is_directory(directory, error))
@@ -35,7 +35,7 @@ std::string problem_of(const std::filesystem::path& directory) {
     return {};
 }
 
-// Empty: it lasts, as far as its file system tells.
+// Returns why the medium may lose data, or an empty text if the type of its file system is durable.
 std::string medium_text(const std::filesystem::path& directory) {
     const MediumName medium = medium_of(directory.native());
     return medium.kind == MediumKind::lasting ? ""

@@ -22,7 +22,7 @@
 namespace rpmem::target {
 namespace {
 
-// Over tcp the target's own processor stores what comes, and can as well flush it.
+// Over TCP the target's processor stores the data, so it can flush them, too.
 bool has_appliance_method(wire::Provider provider) { return provider != wire::Provider::tcp; }
 
 constexpr const char* cannot_confine =
@@ -33,10 +33,10 @@ constexpr const char* cannot_confine =
 Session::~Session() {
     if (!pool_)
         return;
-    // The initiator has gone without CLOSE and never had its lanes: its rpmem_create() has failed.
+    // The session ends without CLOSE. If the lanes never connected, rpmem_create() has failed.
     const bool remove = state_ == State::created && !(lanes_ && lanes_->ready());
     if (!lanes_ || !lanes_->was_reached())
-        registration_.give_back(); // while nobody else can have the pool
+        registration_.give_back(); // while the pool is still locked
     if (const auto done = end_pool(remove, false); !done)
         log_.error("{}", done.error().text);
     if (remove)
@@ -62,7 +62,7 @@ Granted<> Session::check(const PoolRequest& request) const {
     if (agreement_.resume && !registration_.has_entered())
         return refuse(wire::Status::bad_protocol, "LOGIN must come before CREATE and OPEN");
     RPMEM_TRY(check_request(request, agreement_, configuration_));
-    // It has a later session, maybe, whose pool this one would take.
+    // The initiator may have a later session already, which this one would keep from the pool.
     if (agreement_.resume && peer_gone_())
         return refuse(wire::Status::fatal, "the initiator has gone meanwhile");
     if (arrival_addresses(own_address_, configuration_.addresses).empty())
@@ -127,7 +127,7 @@ Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
                    State::opened, request);
 }
 
-// An initiator without LOGIN is written down as well: it may have the pool that others want.
+// Registers an initiator without LOGIN, too, because others may want to know who has the pool.
 Granted<> Session::enter_unnamed() {
     return registration_.has_entered() ? Granted<>() : enter(Owner{}, {});
 }
@@ -148,7 +148,8 @@ Granted<> Session::write_down(const PoolRequest& request) {
     return written ? Granted<>() : refuse(written.error());
 }
 
-// A pool that cannot be served is left as if it had not been asked for.
+// Registers and serves POOL. On failure undoes everything: a created pool is removed again, and the
+// record of the pool is restored.
 Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
                                                  const PoolRequest& request) {
     if (!pool)
@@ -165,7 +166,8 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     return served;
 }
 
-// Adds to ERROR who has the pool, or that it is not what this initiator had.
+// Adds to ERROR which session has the pool. Changes the code to ESTALE if an initiator that resumes
+// a session cannot get its pool back.
 Error Session::explain(Error error, const PoolRequest& request) const {
     bool is_stale = error.code == EINVAL;
     if (error.code == EBUSY) {
@@ -179,7 +181,7 @@ Error Session::explain(Error error, const PoolRequest& request) const {
     return error;
 }
 
-// The lanes use the pool: they go first.
+// Ends the lanes before the pool, because they use its memory.
 Result<> Session::end_pool(bool remove, bool in_order) {
     lanes_.reset();
     fault_guard_.reset();
@@ -203,7 +205,8 @@ PoolAccess Session::access() const {
 }
 
 wire::PersistMethod Session::persist_method(wire::Provider provider) const {
-    // Without its own CPU at work the target can only promise durability for persistent memory.
+    // With the appliance method the target's processor does nothing, so only persistent memory is
+    // durable.
     return configuration_.persist_apm && has_appliance_method(provider) && lanes_->is_direct() &&
                    (pool_->is_pmem() || !configuration_.persist_general)
                ? wire::PersistMethod::appliance
@@ -263,7 +266,7 @@ Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     }
     lanes_ = std::move(*lanes);
     connect_deadline_.emplace(configuration_.accept_timeout);
-    guard_memory(); // behind libfabric, whose libraries may have handlers of their own
+    guard_memory(); // after libfabric, whose libraries may install signal handlers of their own
     RPMEM_TRY(confine(request.provider));
     statistics_.start(
         {.pool_set = request.pool_set, .initiator = initiator_, .pool_size = pool_->size()},
@@ -301,24 +304,25 @@ void Session::guard_memory() {
     auto [file, prefix] = open_log_channel(configuration_, LOG_ERR);
     FaultChannels channels{STDERR_FILENO, STDOUT_FILENO, std::move(file), std::move(prefix)};
     if (agreement_.medium_failure) {
-        constexpr std::uint64_t page = 4096; // or more
+        constexpr std::uint64_t page = 4096; // the minimum of all architectures
         channels.message = [](const PartInMemory& part, FaultCause cause) {
             return wire::encode(
                 wire::MediumFailure{part.path, 0, page, errno_of(cause), describe(cause)});
         };
         channels.place_of_offset = wire::place_of_offset_in_medium_failure;
     }
-    fault_guard_.reset(); // there is one at a time
+    fault_guard_.reset(); // only one may exist
     fault_guard_.emplace(pool_->medium().parts(), std::move(channels));
-    // The kernel tells nobody of a fault when it copies from the pool for libfabric.
+    // The kernel sends no signal when it copies from the pool for libfabric, so watch the files.
     changes_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     for (const PartInMemory& part : pool_->medium().parts())
-        // A link that comes or goes is a change of the file's attributes.
+        // IN_ATTRIB reports a change of the number of links, as when the file is removed.
         static_cast<void>(
             ::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY | IN_ATTRIB));
 }
 
-// Behind all that opens something, and before a worker starts its thread: see docs/confinement.md.
+// Runs after everything that opens files, and before a worker starts its thread: see
+// docs/confinement.md.
 Granted<> Session::confine(wire::Provider provider) {
     if (configuration_.confine == Confine::never || provider != wire::Provider::tcp)
         return {};
@@ -366,12 +370,12 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method) co
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
-    // A refused request changes no record.
+    // Check first, so that a refused request does not change the record.
     if (const auto may = pool_->may_set(attributes); !may)
         return refuse(may.error());
     registration_.before_change();
     const auto set = pool_->set_attributes(attributes);
-    // After a failure only the next open can tell which headers are on the medium.
+    // After a failure of the medium, only the next open can find out which headers the pool has.
     if (!pool_->medium_failure())
         registration_.after_change(pool_->lasting_headers());
     return set ? Granted<>() : refuse(set.error());
