@@ -33,7 +33,7 @@ ssize_t write_at_once(int fd, std::span<const std::byte> message) {
 Result<> ControlOutput::send(std::span<const std::byte> message, const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
     if (broken_)
-        return fail(ErrorClass::link_lost, EPIPE, "the channel has failed before");
+        return fail(ErrorClass::link_lost, EPIPE, "an earlier message could not be sent");
     auto sent = write_fully(fd_, message, deadline);
     broken_ = !sent;
     return sent;

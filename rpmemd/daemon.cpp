@@ -103,7 +103,7 @@ Result<UniqueFd> take_over_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot make a signalfd");
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot create a signalfd");
     return fd;
 }
 
@@ -162,11 +162,10 @@ Outcome ControlLoop::wait_and_handle() {
     if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
     if (first_silence_.is_over())
-        return end_badly("the initiator does not ask for a pool: the session ends");
+        return end_badly("the initiator has not requested a pool in time: the session ends");
     if (silence_.is_over())
         return end_badly(
-            fmt::format("nothing was heard of the initiator for {} ms (peer-timeout): the session "
-                        "ends",
+            fmt::format("no message from the initiator for {} ms (peer-timeout): the session ends",
                         silence_.limit().count()));
     return fds[0].revents != 0 ? handle_input() : Outcome::go_on;
 }
@@ -176,7 +175,7 @@ Outcome ControlLoop::end_by_signal() {
     signal.ssi_signo = SIGTERM;
     [[maybe_unused]] const ssize_t got = ::read(signals_.get(), &signal, sizeof(signal));
     const std::string text = fmt::format(
-        "the session is ended by a signal, SIG{}, of process {} and user {}",
+        "the session is ended by a signal, SIG{}, from process {} of user {}",
         ::sigabbrev_np(static_cast<int>(signal.ssi_signo)), signal.ssi_pid, signal.ssi_uid);
     log_.notice("{}", text);
     tell(text);
@@ -234,7 +233,7 @@ Outcome ControlLoop::handle_input() {
     if (!body_got || *body_got != body.size())
         return refuse_malformed(
             header, Error{EBADMSG, ErrorClass::link_lost,
-                          fmt::format("a request of {} bytes was announced, and {} came",
+                          fmt::format("a request of {} bytes was announced, but only {} arrived",
                                       decoded->size, header.size() + body_got.value_or(0))});
     const auto request = wire::decode_request(*decoded, body);
     if (!request)
@@ -311,7 +310,7 @@ Outcome ControlLoop::handle(const wire::LoginRequest& request) {
 // The arrival of a HEARTBEAT is all that matters, and wait() has noted it.
 Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
     return resumes_ ? Outcome::go_on
-                    : end_badly("malformed request: HEARTBEAT came, and was not agreed on");
+                    : end_badly("malformed request: HEARTBEAT was sent without agreement");
 }
 
 Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
@@ -329,7 +328,7 @@ Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
             message = joined(message, wire::encode_notice(notice));
     message = joined(message, response);
     if (const auto sent = output_.send(message, Deadline(message_time)); !sent) {
-        log_.error("cannot answer: {}", sent.error().text);
+        log_.error("cannot send a response: {}", sent.error().text);
         return Outcome::ended_badly;
     }
     return next;

@@ -47,8 +47,8 @@ Result<> forget_environment(char* const argv[]) {
     left.push_back(nullptr);
     ::execve("/proc/self/exe", argv, left.data());
     return fail_errno(ErrorClass::resource_limit, errno,
-                      "cannot start again without the environment of the peer (--restricted needs "
-                      "/proc)");
+                      "cannot execute rpmemd again without the client's environment (--restricted "
+                      "needs /proc)");
 }
 
 } // namespace rpmem::target

@@ -25,10 +25,10 @@ constexpr std::array known = {wire::Provider::verbs, wire::Provider::tcp, wire::
 std::string problem_of(const std::filesystem::path& directory) {
     std::error_code error;
     if (!std::filesystem::is_directory(directory, error))
-        return fmt::format("the pool set directory {} {}; make it, or name another one "
+        return fmt::format("the pool set directory {} {}; create it, or name another one "
                            "(poolset-dir)",
                            directory.native(),
-                           error ? "cannot be used: " + error.message() : "is no directory");
+                           error ? "cannot be used: " + error.message() : "is not a directory");
     if (::access(directory.c_str(), R_OK | X_OK) != 0)
         return fmt::format("the pool set directory {} cannot be read: {}", directory.native(),
                            std::strerror(errno));
@@ -73,8 +73,8 @@ std::string probe(const Configuration& configuration, const std::string& address
         {"first_port", configuration.first_port},
         {"last_port", configuration.last_port},
         {"address", address},
-        {"problem", address.empty() ? "SSH_CONNECTION is not set on the target, or its third field "
-                                      "is no address: rpmemd does not know where to listen"
+        {"problem", address.empty() ? "the address to listen on is unknown: SSH_CONNECTION is not "
+                                      "set on the target, or its third field is not an address"
                                     : ""}};
     return node.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

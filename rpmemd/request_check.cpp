@@ -24,8 +24,8 @@ Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreeme
         if (sockets_allowed)
             return {};
         return refuse(wire::Status::provider_not_supported,
-                      fmt::format("the provider sockets is switched off: {}; if no stranger "
-                                  "reaches this machine, set \"sockets = yes\" in "
+                      fmt::format("the provider sockets is switched off: {}; if only trusted hosts "
+                                  "reach this machine, set \"sockets = yes\" in "
                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
                                   danger_of_sockets));
     case wire::Provider::tcp:
@@ -46,7 +46,7 @@ Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreeme
 Granted<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
                         const Configuration& configuration) {
     if (request.lanes == 0)
-        return refuse(wire::Status::bad_lanes, "0 lanes were asked for; at least 1 is needed");
+        return refuse(wire::Status::bad_lanes, "0 lanes were requested; the minimum is 1");
     RPMEM_TRY(check_provider(request.provider, agreement, configuration.sockets));
     if (configuration.tls == UseTls::require &&
         (request.provider != wire::Provider::tcp || !agreement.tls))
@@ -55,7 +55,7 @@ Granted<> check_request(const PoolRequest& request, const wire::Agreement& agree
                       "the initiator, and let tcp serve");
     if (request.inline_size > max_inline_bytes)
         return refuse(wire::Status::bad_protocol,
-                      fmt::format("messages of {} bytes of inline data were asked for; the limit "
+                      fmt::format("messages of {} bytes of inline data were requested; the limit "
                                   "is {}",
                                   request.inline_size, max_inline_bytes));
     return {};

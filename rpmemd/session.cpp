@@ -40,7 +40,7 @@ Session::~Session() {
     if (const auto done = end_pool(remove, false); !done)
         log_.error("{}", done.error().text);
     if (remove)
-        log_.notice("removed the pool: this session created it, and its lanes never came up");
+        log_.notice("removed the pool: this session created it, and its lanes never connected");
 }
 
 int Session::milliseconds_to_connect() const {
@@ -64,12 +64,12 @@ Granted<> Session::check(const PoolRequest& request) const {
     RPMEM_TRY(check_request(request, agreement_, configuration_));
     // The initiator may have a later session already, which this one would keep from the pool.
     if (agreement_.resume && peer_gone_())
-        return refuse(wire::Status::fatal, "the initiator has gone meanwhile");
+        return refuse(wire::Status::fatal, "the initiator has disconnected");
     if (arrival_addresses(own_address_, configuration_.addresses).empty())
         return refuse(wire::Status::fatal_connection,
-                      "SSH_CONNECTION is not set, or its third field is no address, as where sshd "
-                      "does not listen itself: the address to listen on is not known; name it in "
-                      "the setting address of rpmemd.conf, or in --address");
+                      "the address to listen on is unknown: SSH_CONNECTION is not set or its third "
+                      "field is not an address, as when sshd does not listen itself; set it with "
+                      "the setting address in rpmemd.conf, or with --address");
     return check_confinement(request.provider);
 }
 
@@ -78,8 +78,8 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
         return {};
     const std::string why = provider == wire::Provider::tcp
                                 ? why_not_confined()
-                                : "its lanes go through libfabric, which uses devices and files "
-                                  "as it likes; confine = auto lets it be";
+                                : "its lanes use libfabric, which needs devices and files at any "
+                                  "time; confine = auto allows that";
     if (why.empty())
         return {};
     return refuse(wire::Status::fatal, cannot_confine + why);
@@ -88,7 +88,7 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
 Granted<> Session::log_in(const wire::LoginRequest& request) {
     if (!agreement_.resume || !transcript_ || registration_.has_entered())
         return refuse(wire::Status::bad_protocol,
-                      "LOGIN came twice, behind CREATE or OPEN, or was not agreed on");
+                      "LOGIN was sent twice, after CREATE or OPEN, or without agreement");
     auto owner = owner_of(request, *transcript_);
     if (!owner)
         return refuse(owner.error());
@@ -113,7 +113,7 @@ Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked
     RPMEM_TRY(check(request));
     if (configuration_.read_only)
         return refuse(wire::Status::no_access,
-                      "this session may only read (read-only), and not create a pool");
+                      "this session may only read (read-only), so it cannot create a pool");
     RPMEM_TRY(enter_unnamed());
     return take_up(
         create_pool(store_options(), request.pool_set, request.pool_size, asked.attributes, log_),
@@ -252,12 +252,12 @@ Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     if (!configuration_.persist_general && !has_appliance_method(request.provider))
         return refuse(wire::Status::fatal,
                       "the configuration allows only the appliance method (persist-general = no), "
-                      "which there is not over tcp");
+                      "which does not exist over tcp");
     if (!configuration_.direct_access && !agreement_.lane_frames)
         return refuse(
             wire::Status::fatal,
             "the configuration allows no direct access to pools (direct-access = no), and "
-            "this client, of protocol 0.1, knows no other way");
+            "this client of protocol 0.1 supports no other access");
     auto lanes = start_lanes(request);
     if (!lanes) {
         const bool missing = lanes.error().code == ENODATA;
@@ -369,7 +369,7 @@ void Session::log_policy(wire::Provider provider, wire::PersistMethod method) co
 
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
-        return refuse(wire::Status::bad_protocol, "SET_ATTR came before a pool was opened");
+        return refuse(wire::Status::bad_protocol, "SET_ATTR was sent before a pool was open");
     // Check first, so that a refused request does not change the record.
     if (const auto may = pool_->may_set(attributes); !may)
         return refuse(may.error());
@@ -383,7 +383,7 @@ Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
 
 Granted<> Session::close(bool remove) {
     if (!pool_)
-        return refuse(wire::Status::fatal, "CLOSE came before a pool was opened");
+        return refuse(wire::Status::fatal, "CLOSE was sent before a pool was open");
     const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
     const Result<> done = end_pool(remove && !forbidden, true);
     if (const auto failure = pool_->medium_failure())
@@ -393,9 +393,9 @@ Granted<> Session::close(bool remove) {
         return refuse(done.error());
     if (forbidden)
         return refuse(wire::Status::no_access,
-                      "the pool was closed and not deleted: this key may not delete pools that it "
-                      "has not made (--allow-remove in the command of its line in "
-                      "authorized_keys lets it)");
+                      "the pool was closed but not deleted: this key may not delete pools that it "
+                      "has not created (--allow-remove in the command of its line in "
+                      "authorized_keys allows that)");
     return {};
 }
 

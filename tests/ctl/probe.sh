@@ -139,7 +139,7 @@ daemon_fails() {
     RPMEM_CMD="$daemon --poolset-dir $dir/missing" probe 1 "$RPMEM_TEST_TARGET"
     says "the pool set directory $dir/missing" 'poolset-dir'
     RPMEM_CMD="$daemon --poolset-dir /etc/passwd" probe 1 "$RPMEM_TEST_TARGET"
-    says '/etc/passwd is no directory'
+    says '/etc/passwd is not a directory'
     RPMEM_CMD="env -u SSH_CONNECTION $daemon --poolset-dir $dir" probe 1 "$RPMEM_TEST_TARGET"
     says 'SSH_CONNECTION is not set'
     RPMEM_CMD='exec cat >/dev/null #' RPMEM_CONNECT_TIMEOUT=1000 probe 1 "$RPMEM_TEST_TARGET"

@@ -248,7 +248,7 @@ TEST_F(Takeover, LoginComesOnceAndFirst) {
     }
     Peer peer(directory_, {}, {}, all & ~wire::capability_resume);
     EXPECT_TRUE(peer.control.beat());
-    peer.expect_end("HEARTBEAT came, and was not agreed on");
+    peer.expect_end("HEARTBEAT was sent without agreement");
 }
 
 TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
@@ -338,7 +338,7 @@ TEST_F(Takeover, ASilentInitiatorLosesThePoolAndABeatingOneDoesNot) {
     silent.take_pool();
     const RawLane silent_lane = silent.lane();
     const auto began = std::chrono::steady_clock::now();
-    silent.expect_end("nothing was heard of the initiator for 4000 ms (peer-timeout)");
+    silent.expect_end("no message from the initiator for 4000 ms (peer-timeout)");
     const auto took = std::chrono::steady_clock::now() - began;
     EXPECT_GT(took, std::chrono::milliseconds(3500));
     EXPECT_EQ(directory_.locked_part(), "");

@@ -24,9 +24,9 @@ protected:
             else if (length < wire::request_header_size)
                 expect_refusal(end, type, Status::bad_protocol, 1, "ended within the header");
             else
-                expect_refusal(
-                    end, type, Status::bad_protocol, 1,
-                    fmt::format("{} bytes was announced, and {} came", message.size(), length));
+                expect_refusal(end, type, Status::bad_protocol, 1,
+                               fmt::format("{} bytes was announced, but only {} arrived",
+                                           message.size(), length));
             if (HasFailure()) // one is enough to look at
                 return;
         }

@@ -101,7 +101,7 @@ TEST_F(RemoteEndings, ADaemonThatIsTerminatedSaysSo) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (rpmem_persist(pool, 4096, 64, 0, 0) == 0 && std::chrono::steady_clock::now() < deadline)
         std::this_thread::yield();
-    expect_text(ECONNRESET, {"lost", "ended by a signal, SIGTERM, of process"}, {"by hand"});
+    expect_text(ECONNRESET, {"lost", "ended by a signal, SIGTERM, from process"}, {"by hand"});
     EXPECT_EQ(rpmem_close(pool), -1);
 }
 
