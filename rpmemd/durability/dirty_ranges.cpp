@@ -11,7 +11,7 @@
 namespace rpmem::target {
 namespace {
 
-// Smaller pieces are in the cache when they are flushed, and may be wanted there.
+// Smaller pieces are copied through the cache, from which they may be read again.
 constexpr std::size_t min_streamed_size = 1024;
 
 } // namespace

@@ -24,14 +24,14 @@ namespace {
 
 using signal_safe::put;
 
-// A reader of standard error who is alive has taken what is in the pipe by then.
+// Timeout for writing to a full pipe. A reader that still runs empties it within this time.
 constexpr int timeout_ms = 500;
 constexpr std::size_t max_digits = 20;
-constexpr std::size_t max_stamp = 128; // bytes of time, process and level
+constexpr std::size_t max_stamp = 128; // size of time, process and level
 
 constexpr int faults[] = {SIGBUS, SIGSEGV};
 
-// All that follows is called in the handler: it may use nothing that allocates or locks.
+// The following three functions run in the handler, so they must not allocate or lock.
 
 std::string_view to_text(std::uint64_t number, std::array<char, max_digits>& digits) {
     std::size_t first = digits.size();
@@ -42,14 +42,15 @@ std::string_view to_text(std::uint64_t number, std::array<char, max_digits>& dig
     return {digits.data() + first, digits.size() - first};
 }
 
-// DIGITS digits of NUMBER, behind TEXT, which has room.
+// Appends NUMBER with at least DIGITS digits to TEXT, which has reserved enough memory.
 void append_number(std::string& text, std::uint64_t number, std::size_t digits) {
     std::array<char, max_digits> buffer{};
     const std::string_view all = to_text(number, buffer);
     text.append(digits > all.size() ? digits - all.size() : 0, '0').append(all);
 }
 
-// As the lines of a log file begin: "2026-01-31 12:00:00.000 [4711] error: ". UTC_OFFSET: seconds.
+// Appends the beginning of a line of a log file: "2026-01-31 12:00:00.000 [4711] error: ".
+// UTC_OFFSET is in seconds.
 void append_stamp(std::string& text, long utc_offset) {
     struct timespec now {};
     ::clock_gettime(CLOCK_REALTIME, &now);
@@ -72,7 +73,7 @@ void append_stamp(std::string& text, long utc_offset) {
     append(::getpid(), 1, "] error: ");
 }
 
-// localtime(3) takes locks: it is called before there is a fault.
+// Runs before a fault, because localtime_r(3) takes locks.
 long utc_offset_now() {
     const std::time_t now = std::time(nullptr);
     std::tm fields{};
@@ -95,16 +96,16 @@ const char* describe(FaultCause cause) {
 
 int errno_of(FaultCause cause) { return cause == FaultCause::no_space ? ENOSPC : EIO; }
 
-// The facts that are known before there is a fault in a part.
+// The texts for a fault in a part, prepared because the handler cannot allocate.
 struct FaultGuard::Record {
     struct Cause {
-        std::string after;                      // the offset
-        mutable std::vector<std::byte> message; // the offset is added
+        std::string after;                      // the text after the offset
+        mutable std::vector<std::byte> message; // the handler writes the offset into it
     };
     PartInMemory part;
-    std::string before; // the offset
+    std::string before; // the text before the offset
     std::array<Cause, all_fault_causes.size()> causes;
-    mutable std::string text; // room for all of it
+    mutable std::string text; // has reserved memory for the whole line
 };
 
 struct FaultGuard::Records {
@@ -116,7 +117,8 @@ struct FaultGuard::Records {
 
 namespace {
 
-// Of a fault that is beyond neither the file nor its blocks, only the medium can be the cause.
+// A fault within a file without holes can only be caused by the medium. In a file with a hole,
+// wherever it is, the fault is attributed to a full file system.
 FaultCause cause_of(const PartInMemory& part, std::uint64_t offset) {
     constexpr std::uint64_t block = 512; // of st_blocks, see stat(3type)
     struct stat status {};
@@ -129,7 +131,7 @@ FaultCause cause_of(const PartInMemory& part, std::uint64_t offset) {
     return has_holes ? FaultCause::no_space : FaultCause::bad_block;
 }
 
-// In one piece: the thread of the heartbeats writes there, too.
+// Writes the message with one call, because the thread of the heartbeats writes there, too.
 void put_message(const FaultChannels& channels, std::span<std::byte> message,
                  std::uint64_t offset) {
     if (message.size() < channels.place_of_offset + sizeof(offset))
@@ -188,7 +190,7 @@ void FaultGuard::handle(int number, void* information, void*) {
     const auto& what = *static_cast<const siginfo_t*>(information);
     const auto place = reinterpret_cast<std::uintptr_t>(what.si_addr);
     const auto* const records = static_cast<const Records*>(active.load());
-    const bool is_fault = what.si_code > 0; // and not sent by somebody
+    const bool is_fault = what.si_code > 0; // otherwise kill(2) or the like sent the signal
     if (records != nullptr && is_fault)
         for (const Record& record : records->parts) {
             const auto begin = reinterpret_cast<std::uintptr_t>(record.part.begin);
@@ -199,18 +201,18 @@ void FaultGuard::handle(int number, void* information, void*) {
     action.sa_handler = SIG_DFL;
     ::sigaction(number, &action, nullptr);
     if (!is_fault)
-        static_cast<void>(::raise(number)); // a fault comes again by itself
+        static_cast<void>(::raise(number)); // after a fault the instruction fails again
 }
 
 void FaultGuard::end_process(const Records& records, const Record& record, std::uint64_t offset) {
     while (is_ending.exchange(true))
-        ::pause(); // another thread is about to end the process
+        ::pause(); // another thread is ending the process
     std::array<char, max_digits> digits{};
     const std::string_view number = to_text(offset, digits);
-    // The room is there: nothing is allocated.
+    // The constructor has reserved the memory, so nothing is allocated.
     std::string& text = record.text;
     text.append(records.channels.log_prefix);
-    if (text.empty()) // a file; syslog adds these by itself
+    if (text.empty()) // a log file; syslogd adds the time itself
         append_stamp(text, records.utc_offset);
     const std::size_t prefix = text.size();
     const Record::Cause& cause =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fault in the memory of the pool: its file was truncated, its disk is full, or a block is bad.
-// The kernel tells of it by SIGBUS or SIGSEGV in the thread that reads or writes. Nothing can be
-// made good then, and no destructor may mark the pool as closed: the process says why, and ends.
+// Handles faults in the memory of the pool: a file was truncated, a disk is full, or a block is
+// bad. The kernel sends SIGBUS or SIGSEGV to the thread that accesses the memory. The pool cannot
+// be used any more, and no destructor may mark it as closed. So the handler reports the cause and
+// ends the process.
 #pragma once
 
 #include "common/base/unique_fd.hpp"
@@ -20,30 +21,31 @@ struct PartInMemory {
     std::string path;
     const std::byte* begin;
     std::size_t size;
-    std::uint64_t offset; // of BEGIN in the file
-    int fd = -1;          // of the file
+    std::uint64_t offset; // offset of BEGIN in the file
+    int fd = -1;
 };
 
-// The causes of a fault, as far as the file's size and its blocks tell them.
+// The probable cause of a fault, derived from the size of the file and its number of blocks.
 enum class FaultCause { truncated, no_space, bad_block };
 inline constexpr std::array<FaultCause, 3> all_fault_causes{
     FaultCause::truncated, FaultCause::no_space, FaultCause::bad_block};
 [[nodiscard]] const char* describe(FaultCause cause);
 [[nodiscard]] int errno_of(FaultCause cause);
 
-// The files for the record of a fault. All descriptors are open before.
+// Where a fault is reported. The handler cannot open files, so all descriptors are open already.
 struct FaultChannels {
-    int error = -1;  // the text
-    int output = -1; // the message for the peer
-    UniqueFd log;    // the text again, behind LOG_PREFIX
-    std::string log_prefix;
-    // Returns the message for the peer, to which the handler adds the offset; null: none.
+    int error = -1;         // gets the error text
+    int output = -1;        // gets the message for the peer
+    UniqueFd log;           // gets the error text, too, after LOG_PREFIX
+    std::string log_prefix; // if empty, the line begins like those of a log file
+    // Returns the message for the peer, into which the handler writes the offset. Null for no
+    // message.
     std::function<std::vector<std::byte>(const PartInMemory& part, FaultCause cause)> message{};
-    std::size_t place_of_offset = 0; // in the message: 8 bytes, big-endian
+    std::size_t place_of_offset = 0; // position of the offset in the message: 8 bytes, big-endian
 };
 
-// While it lives, faults in PARTS end the process in this way, with exit status 1; all others have
-// the default action. There may be one at a time.
+// While this object exists, a fault in PARTS ends the process with exit status 1. Any other fault
+// has the default action. Only one such object may exist at a time.
 class FaultGuard {
 public:
     FaultGuard(std::vector<PartInMemory> parts, FaultChannels channels);

@@ -16,10 +16,10 @@
 namespace rpmem::target {
 namespace {
 
-// libpmem2 returns negative errno values, or codes of its own, which are below this.
+// libpmem2 returns negative errno values, or codes of its own, which are at most this.
 constexpr int last_own_code = -100000;
 
-constexpr std::uintptr_t page_size = 4096; // or more
+constexpr std::uintptr_t page_size = 4096; // the minimum of all architectures
 
 int errno_of(int code) { return code > last_own_code ? -code : EIO; }
 
@@ -28,15 +28,15 @@ Failure medium_failure(int code, const std::string& path) {
                 "cannot prepare deep flushes of part {}: {}", path, pmem2_errormsg());
 }
 
-// The device has no deeper flush, or only root may ask for it.
+// Returns whether CODE means that the device has no deeper flush, or that this user may not request
+// it.
 bool nothing_deeper(int code) {
     return code == PMEM2_E_NOSUPP || code == PMEM2_E_DAX_REGION_NOT_FOUND || code == -EACCES ||
            code == -EPERM || code == -ENOENT || code == -EROFS;
 }
 
-// A store by the processor to every page, which changes nothing. An RDMA device that writes into
-// pinned pages of a file does not tell the kernel that they have changed, and msync(2) skips pages
-// that it takes for unchanged.
+// Stores to every page without changing it. An RDMA device writes to pinned pages of a file without
+// the kernel noticing, and msync(2) skips pages that the kernel considers clean.
 void mark_changed(std::byte* address, std::size_t size) {
     std::byte* const begin = address - reinterpret_cast<std::uintptr_t>(address) % page_size;
     std::byte* const end = address + size;
@@ -60,7 +60,7 @@ Medium::~Medium() = default;
 Medium::Medium(Medium&&) noexcept = default;
 
 Medium& Medium::operator=(Medium&& other) noexcept {
-    ranges_ = std::move(other.ranges_); // those before refer to the latch before
+    ranges_ = std::move(other.ranges_); // before the latch, to which the old ranges refer
     latch_ = std::move(other.latch_);
     all_pmem_ = other.all_pmem_;
     return *this;
@@ -78,9 +78,9 @@ Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::s
                 fd,      path,           std::make_unique<OverlappingSyncs>(*latch_, path),
                 is_pmem, had_name,       deep_flush,
                 nullptr, nullptr};
-    // For each deep flush of a Device DAX, libpmem2 looks for the region in all of /sys/bus/nd.
+    // A Device DAX does not use libpmem2, which searches all of /sys/bus/nd for each deep flush.
     if (is_pmem && !deep_flush) {
-        // libpmem knows no mappings but its own.
+        // libpmem2 must know the mapping, which it did not create.
         pmem2_source* source = nullptr;
         if (const int code = pmem2_source_from_fd(&source, fd); code != 0)
             return medium_failure(code, path);
@@ -146,7 +146,7 @@ int Medium::persist(std::byte* address, std::size_t size) const {
     }
     return for_each_share(address, size,
                           [](const Range& range, std::byte* from, std::size_t length) {
-                              // A part that is Device DAX does not take msync(2).
+                              // msync(2) does not support a part on Device DAX.
                               if (!range.is_pmem)
                                   return range.syncs->run(range.offset_of(from), length,
                                                           [&] { return sync_pages(from, length); });
@@ -161,7 +161,7 @@ int Medium::deep_persist(std::byte* address, std::size_t size) const {
             return range.syncs->run(range.offset_of(from), length, [&] {
                 if (!range.is_pmem)
                     return sync_pages(from, length);
-                pmem_persist(from, length); // a deep flush may begin where the caches end
+                pmem_persist(from, length); // a deep flush need not flush the processor caches
                 if (range.deep_flush)
                     return deep_flush(*range.deep_flush);
                 const int code = pmem2_deep_flush(range.map.get(), from, length);

@@ -31,9 +31,9 @@ public:
     Medium(Medium&&) noexcept;
     Medium& operator=(Medium&&) noexcept;
 
-    // The file FD is mapped at [ADDRESS, ADDRESS + SIZE), right after those added before, from
-    // OFFSET on; it must stay open. PATH is for messages. DEEP_FLUSH: of a Device DAX, what
-    // open_deep_flush() returned for it.
+    // Adds a part: the file FD, mapped from OFFSET on at [ADDRESS, ADDRESS + SIZE), which follows
+    // the parts that were added before. FD must stay open. PATH is for error texts. DEEP_FLUSH is
+    // what open_deep_flush() returned for a Device DAX.
     Result<> add(int fd, const std::string& path, std::byte* address, std::size_t size,
                  bool is_pmem, std::uint64_t offset = 0,
                  std::optional<int> deep_flush = std::nullopt);
@@ -68,14 +68,14 @@ private:
     struct Range {
         std::byte* begin;
         std::byte* end;
-        std::uint64_t offset; // of BEGIN in the file
+        std::uint64_t offset; // offset of BEGIN in the file
         int fd;
         std::string path;
         std::unique_ptr<OverlappingSyncs> syncs;
         bool is_pmem;
-        bool had_name; // when it was added: O_TMPFILE and memfd_create(2) make files without one
+        bool had_name; // files of O_TMPFILE and memfd_create(2) never have one
         std::optional<int> deep_flush;
-        std::unique_ptr<pmem2_source, DeleteSource> source; // these two only for files on pmem
+        std::unique_ptr<pmem2_source, DeleteSource> source; // this and map: only for files on pmem
         std::unique_ptr<pmem2_map, DeleteMap> map;
         [[nodiscard]] std::uint64_t offset_of(const std::byte* place) const {
             return offset + static_cast<std::uint64_t>(place - begin);
@@ -85,8 +85,8 @@ private:
     template <typename Persist>
     int for_each_share(std::byte* address, std::size_t size, Persist persist) const;
 
-    std::unique_ptr<FailureLatch> latch_; // the records of syncs refer to it
-    std::vector<Range> ranges_;           // by address
+    std::unique_ptr<FailureLatch> latch_; // a pointer, because ranges_ refer to it
+    std::vector<Range> ranges_;           // sorted by address
     bool all_pmem_ = true;
 };
 

@@ -15,11 +15,11 @@
 namespace rpmem::target {
 namespace {
 
-// A sync that has not returned after this time counts as failed: nobody can tell what it would say.
-// Disks retry for some minutes before they give up.
+// A sync that has not returned after this time counts as failed, because its result is unknown.
+// Disks may retry for several minutes.
 constexpr std::chrono::minutes max_sync(10);
 
-// Sleeps while WORD is VALUE, until it is woken, but not for long: the caller looks around.
+// Sleeps while WORD is VALUE, for at most 1 s. Then the caller checks its other conditions.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
     constexpr timespec time{1, 0};
     static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &time, nullptr, 0));
@@ -29,11 +29,12 @@ bool is_under_way(std::uint32_t number) { return number % 2 == 1; }
 
 } // namespace
 
-// All of these operations have one order (memory_order_seq_cst), which the kernel's test of the
-// file's error is part of: a sync that gets "no error" after another took it sees that one's slot.
+// All atomic operations here are memory_order_seq_cst, and the kernel's check of the file's error
+// is ordered with them. So a sync that gets no error, because another sync received it, sees the
+// slot of that one.
 OverlappingSyncs::Slot& OverlappingSyncs::enter() {
     static std::atomic<std::size_t> threads = 0;
-    thread_local const std::size_t first = threads++ % max_at_a_time; // usually nobody else's
+    thread_local const std::size_t first = threads++ % max_at_a_time; // usually free
     under_way_.fetch_add(1);
     for (std::size_t i = first;; i = (i + 1) % max_at_a_time) {
         Slot& slot = slots_[i];
@@ -41,7 +42,7 @@ OverlappingSyncs::Slot& OverlappingSyncs::enter() {
         if (!is_under_way(number) && slot.number.compare_exchange_strong(number, number + 1))
             return slot;
         if (i == (first + max_at_a_time - 1) % max_at_a_time && is_under_way(number)) {
-            // All are taken.
+            // All slots are in use.
             slot.waiters.fetch_add(1);
             sleep_while(slot.number, number);
             slot.waiters.fetch_sub(1);
@@ -56,7 +57,7 @@ bool OverlappingSyncs::leave(Slot& slot) {
     return under_way_.fetch_sub(1) > 1;
 }
 
-// Each slot is looked at once: a sync that begins later does not overlap ours.
+// Waits for each slot once, because a sync that begins later does not overlap this one.
 void OverlappingSyncs::wait_for_others(std::uint64_t offset, std::uint64_t length) {
     const Deadline deadline(max_sync);
     for (Slot& slot : slots_) {
