@@ -16,7 +16,7 @@ Result<PoolRecord> follow(const std::optional<PoolRecord>& last, PoolRecord next
     next.behind_since = last->behind_since;
     if (!goes_on && !last->closed && next.behind_since == 0)
         next.behind_since = last->since;
-    // The claim began with its first session, not with the one that was resumed.
+    // The claim began with the session of generation 0, which this one resumes.
     if (goes_on)
         next.since = last->since;
     return next;

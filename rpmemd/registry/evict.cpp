@@ -13,7 +13,7 @@
 namespace rpmem::target {
 namespace {
 
-// Between two tries: an initiator needs longer to log in again.
+// Pause between two attempts. An initiator needs longer to log in again.
 constexpr std::chrono::milliseconds pause_between_tries(20);
 
 bool is_owners(StateFile& file, const Owner& owner) {
@@ -21,7 +21,8 @@ bool is_owners(StateFile& file, const Owner& owner) {
     return record && *record && (*record)->owner == owner;
 }
 
-// A record that nobody owns lets nobody go on. ENOENT: somebody has removed it meanwhile.
+// Clears the owner of a record in state-dir, so that no session can resume it. Fails with ENOENT if
+// the record was removed meanwhile.
 Result<> void_record(const StateDirectory& directory, const std::string& name, const Owner& owner) {
     RPMEM_ASSIGN(auto file, open_pool_file(directory, name));
     RPMEM_ASSIGN(auto record, file.read<PoolRecord>());
@@ -43,7 +44,7 @@ Result<> void_records(const StateDirectory& directory, const Owner& owner) {
     return {};
 }
 
-// The claim in the attribute of PART; nothing if it is not OWNER's.
+// Returns the record in the attribute of PART, or nothing if OWNER does not own it.
 Result<std::optional<PoolRecord>> claim_in(const PartFile& part, const Owner& owner) {
     const auto value = PoolAttribute(part).read();
     if (!value && value.error().code == ENOTSUP)
@@ -57,8 +58,9 @@ Result<std::optional<PoolRecord>> claim_in(const PartFile& part, const Owner& ow
     return std::optional(std::move(*record));
 }
 
-// The session has told the path of the part, and could name any: only a claim of its owner is
-// changed. EBUSY: another session of the initiator has the pool again.
+// Clears the owner in the attribute of the first part. The session has written the path of the part
+// into its record and may be compromised, so only a record with its owner is changed. Fails with
+// EBUSY if another session of the initiator has the pool again.
 Result<> void_attribute(const LiveSession& session, mode_t part_mode) {
     if (session.record.part.empty())
         return {};
@@ -82,7 +84,7 @@ Result<> void_attribute(const LiveSession& session, mode_t part_mode) {
     return {};
 }
 
-// Returns whether there was any.
+// Ends the daemons of the session and of all others with its owner. Returns whether there were any.
 Result<bool> end_all(const StateDirectory& directory, const LiveSession& session, const Log& log) {
     bool ended = false;
     for (const LiveSession& each : live_sessions(directory, log)) {
@@ -107,7 +109,8 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
         return fail(ErrorClass::caller_fault, ENOENT, "there is no session {}",
                     printable(id.substr(0, max_record_text)));
     const Owner& owner = found->record.owner;
-    // The initiator may log in again as soon as its daemon has ended, and then has the record.
+    // The initiator may log in again as soon as its daemon has ended, and then its record is
+    // locked. So repeat this until no session came back before the owner was cleared.
     for (const Deadline deadline(within); !deadline.passed();
          std::this_thread::sleep_for(pause_between_tries)) {
         RPMEM_TRY(end_all(directory, *found, log));
@@ -124,8 +127,8 @@ Result<LiveSession> evict(const StateDirectory& directory, std::string_view id, 
             return std::move(*found);
     }
     return fail(ErrorClass::resource_limit, EBUSY,
-                "session {} was ended, and within {} ms its initiator came back again and again, "
-                "or another process kept its pool or the record of it locked; try again",
+                "session {} was ended, but for {} ms its initiator reconnected repeatedly, or "
+                "another process kept its pool or the record of it locked; try again",
                 found->id, within.count());
 }
 

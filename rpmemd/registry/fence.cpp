@@ -28,8 +28,8 @@ Result<> fence(const StateDirectory& directory, const StateFile& file,
     const UniqueFd open(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
     if (!open)
         return errno == ESRCH ? Result<>() : cannot_end(*pid, errno);
-    // After the opening: if the process still holds the lock, the descriptor refers to it, and not
-    // to another one that has got its number.
+    // Check again after opening. If the process still holds the lock, the descriptor refers to it,
+    // and not to another process that has got its number.
     RPMEM_ASSIGN(const auto still, exclusive_holder(file.fd(), directory.fd()));
     if (still != pid)
         return {};
@@ -39,9 +39,9 @@ Result<> fence(const StateDirectory& directory, const StateFile& file,
     if (ended)
         return {};
     return fail(ErrorClass::resource_limit, EBUSY,
-                "process {}, which serves the earlier session, was killed and has not ended within "
-                "{} ms: it waits in the kernel, as for a medium that hangs; until it ends, nobody "
-                "else can have its pool",
+                "process {}, which serves the earlier session, was killed but has not exited "
+                "within {} ms: it waits in the kernel, for example for an unresponsive medium; its "
+                "pool cannot be opened until it exits",
                 *pid, within.count());
 }
 

@@ -19,8 +19,8 @@ struct Lock {
     std::uint64_t inode = 0;
 };
 
-// "12: FLOCK  ADVISORY  WRITE 708 08:01:7602 0 EOF", see proc(5). A process that waits for a lock
-// has "->" in front of the kind.
+// Parses a line such as "12: FLOCK  ADVISORY  WRITE 708 08:01:7602 0 EOF", see proc(5). Returns
+// nothing for a process that waits for a lock, which has "->" before the kind.
 std::optional<Lock> parse(const std::string& line) {
     std::istringstream fields(line);
     std::string number;
@@ -38,8 +38,9 @@ std::optional<Lock> parse(const std::string& line) {
     return digits >> lock.inode ? std::optional(lock) : std::nullopt;
 }
 
-// The device as /proc/locks names it, which is not that of stat(2) on Btrfs: a lock on the
-// directory shows it. Empty if it cannot be found.
+// Returns the device of the file system as /proc/locks names it, or an empty text. On Btrfs it
+// differs from st_dev of stat(2), so the function locks the directory and reads the line of that
+// lock.
 std::string device_of(int directory) {
     if (::flock(directory, LOCK_SH | LOCK_NB) != 0)
         return {};

@@ -14,7 +14,7 @@ namespace rpmem::target {
 namespace {
 
 constexpr std::string_view pool_prefix = "pool-";
-constexpr std::size_t bytes_of_name = 16; // of the digest
+constexpr std::size_t bytes_of_name = 16; // bytes of the digest in a name
 constexpr std::chrono::seconds lock_time(1);
 constexpr std::chrono::milliseconds pause(5);
 
@@ -23,7 +23,7 @@ bool is_old(const StateFile& file) {
            std::chrono::duration_cast<std::chrono::seconds>(closed_record_life).count();
 }
 
-// Only for as long as it takes to look.
+// Locks the file only for a moment.
 void remove_if_old(const StateDirectory& directory, const std::string& name) {
     auto file = StateFile::open(directory, name);
     if (!file || !is_old(*file) || !file->lock() || !is_old(*file))
@@ -65,7 +65,7 @@ Result<StateFile> open_pool_file(const StateDirectory& directory, const std::str
 Result<StateFile> make_pool_file(const StateDirectory& directory, const std::string& name) {
     RPMEM_ASSIGN(auto file, StateFile::make(directory, name));
     RPMEM_TRY(directory.sync());
-    // It is not old: nobody removes it.
+    // Another daemon may have locked it already. None removes it, because it is not old.
     if (!file.lock())
         return open_pool_file(directory, name);
     return file;

@@ -36,7 +36,7 @@ Result<std::optional<PoolRecord>> PoolRecordPlace::read() {
 Result<std::optional<PoolRecord>> PoolRecordPlace::read_file() {
     if (!directory_)
         return fail(ErrorClass::resource_limit, EACCES,
-                    "the record of the pool belongs into state-dir, which cannot be used: the file "
+                    "the record of the pool must be in state-dir, which cannot be used: the file "
                     "system of part {} has no user attributes",
                     attribute_.part().path().native());
     RPMEM_ASSIGN(const std::string name, pool_file_name(first_part_));

@@ -15,12 +15,12 @@ namespace {
 using nlohmann::json;
 using transport::Digest;
 
-// The format number. A later one is not read; one that only gets more fields keeps it, if nothing
-// is wrong with losing them.
+// The format number. A record with a greater number is refused. New fields do not need a new number
+// if an older version may drop them.
 constexpr std::uint64_t format_of(const SessionRecord&) { return 2; }
 constexpr std::uint64_t format_of(const PoolRecord&) { return 2; }
 constexpr std::size_t checksum_length = 2 * transport::digest_size; // in hexadecimal digits
-constexpr std::size_t text_start = checksum_length + 1;             // behind the blank
+constexpr std::size_t text_start = checksum_length + 1;             // after the blank
 
 std::string hex_of(std::span<const std::byte> bytes) {
     std::string text;
@@ -37,7 +37,7 @@ std::optional<unsigned> digit_of(char character) {
     return std::nullopt;
 }
 
-// False unless TEXT has exactly the digits of BYTES.
+// Returns false unless TEXT has exactly two digits for each of BYTES.
 bool decode_hex(std::string_view text, std::span<std::byte> bytes) {
     if (text.size() != 2 * bytes.size())
         return false;
@@ -51,11 +51,11 @@ bool decode_hex(std::string_view text, std::span<std::byte> bytes) {
     return true;
 }
 
-// Both directions have one list of fields: see describe().
+// Encodes a record. describe() has the list of fields for Writer and Reader.
 class Writer {
 public:
     Writer() = default;
-    // Behind it the destructor of json allocates nothing, which it otherwise does.
+    // The destructor of json allocates memory unless the object is empty.
     ~Writer() { object_.clear(); }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -68,7 +68,7 @@ public:
         object_[name] = hex_of(value);
     }
     void path(const char* name, std::string& value) {
-        object_[name] = hex_of(transport::bytes_of(value)); // it need not be text
+        object_[name] = hex_of(transport::bytes_of(value)); // it need not be valid UTF-8
     }
     void field(const char* name, std::string& value) {
         object_[name] = printable(value).substr(0, max_record_text);
@@ -79,12 +79,12 @@ private:
     json object_ = json::object();
 };
 
-// A file may hold anything. Fields that nobody knows are passed over.
+// Decodes a record. Accepts any bytes. Ignores unknown fields.
 class Reader {
 public:
     explicit Reader(std::string_view text)
         : object_(json::parse(text, nullptr, /*allow_exceptions=*/false)) {}
-    ~Reader() { object_.clear(); } // as Writer's
+    ~Reader() { object_.clear(); } // like that of Writer
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
@@ -93,7 +93,7 @@ public:
             value = found->get<std::uint64_t>();
     }
     void field(const char* name, std::int64_t& value) {
-        std::uint64_t seconds = 0; // none is before the epoch
+        std::uint64_t seconds = 0; // times before the epoch do not occur
         field(name, seconds);
         good_ &= seconds <= std::numeric_limits<std::int64_t>::max();
         value = static_cast<std::int64_t>(seconds);
@@ -125,7 +125,7 @@ public:
 
 private:
     const json* find(const char* name, bool (json::*is_type)() const noexcept) {
-        const auto found = object_.find(name); // of no object: end()
+        const auto found = object_.find(name); // returns end() if the text is no object
         good_ &= found != object_.end() && ((*found).*is_type)();
         return good_ ? &*found : nullptr;
     }
@@ -217,12 +217,12 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     if (reader.good() && format > format_of(found.record))
         return fail(
             ErrorClass::caller_fault, ENOTSUP,
-            "a record of format {}, and this rpmemd knows formats up to {}; use the version "
+            "a record of format {}, but this rpmemd knows formats only up to {}; use the version "
             "that has written it, or a later one",
             format, format_of(found.record));
     reader.field("sequence", found.sequence);
     describe(reader, found.record);
-    // There is one more: that of the next record.
+    // The greatest sequence is invalid, because the next record could not have a greater one.
     if (!reader.good() || format != format_of(found.record) ||
         found.sequence == std::numeric_limits<std::uint64_t>::max())
         return damaged("a record with invalid fields");

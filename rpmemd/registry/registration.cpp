@@ -69,12 +69,12 @@ Result<> Registration::end_earlier() const {
             continue;
         if (other.generation > identity_.generation)
             return fail(ErrorClass::target_refused, EBUSY,
-                        "session {} of this initiator is there already, and this one is only {}",
+                        "a newer session (generation {}) exists; this one is generation {}",
                         other.generation, identity_.generation);
         earlier.push_back(session);
     }
     for (const LiveSession& other : earlier) {
-        log_.notice("ends process {}, which serves session {} of this initiator", other.pid,
+        log_.notice("ending process {}, which serves generation {} of this initiator", other.pid,
                     other.record.generation);
         RPMEM_TRY(end_daemon(*directory_, other));
     }
@@ -90,7 +90,7 @@ Result<> Registration::enter(SessionIdentity identity) {
         directory_ = std::move(*directory);
     else if (takes_over)
         return fail(ErrorClass::target_refused, EACCES,
-                    "an earlier session cannot be taken up, as state-dir cannot be used: {}",
+                    "an earlier session cannot be resumed, because state-dir cannot be used: {}",
                     directory.error().text);
     if (directory_) {
         remove_old_pool_files(*directory_);
@@ -102,8 +102,8 @@ Result<> Registration::enter(SessionIdentity identity) {
     if (written)
         become(State::listed);
     else
-        warn(fmt::format("after the loss of this session it cannot be taken up again, as state-dir "
-                         "cannot be used: {}",
+        warn(fmt::format("this session cannot be resumed after a loss, because state-dir cannot be "
+                         "used: {}",
                          written.error().text));
     return {};
 }
@@ -165,7 +165,7 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
                          pool_name_, describe_time(record->behind_since), how_to_renew));
 }
 
-// Without a claim that is durable with the pool, another writer could go unnoticed.
+// The claim must be durable with the pool. Otherwise another writer could remain unnoticed.
 Result<> Registration::claim(bool goes_on, bool created) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
     if (goes_on)
@@ -186,7 +186,8 @@ Result<> Registration::take_up(const PoolUse& use) {
         look();
     } else {
         auto claimed = claim(goes_on, use.created);
-        if (!claimed && claimed.error().code == ENOTSUP) { // a file system that says so only now
+        // Some file systems report only for a write that they do not support attributes.
+        if (!claimed && claimed.error().code == ENOTSUP) {
             RPMEM_ASSIGN(pool_, claim_of(use));
             claimed = claim(goes_on, use.created);
         }
@@ -203,7 +204,8 @@ Result<> Registration::take_up(const PoolUse& use) {
     return {};
 }
 
-// A session that only reads changes nothing, and needs no record.
+// Reads the record for warnings. A session that only reads does not need a record, so an error is
+// only logged.
 void Registration::look() {
     auto found = place_->read();
     place_.reset();
@@ -221,17 +223,17 @@ void Registration::list(const PoolUse& use) {
     session_.pool_set_key = key.value_or(Digest{});
     if (session_file_)
         if (const auto written = session_file_->write(session_); !written)
-            log_.warning("others will not know who has the pool: {}", written.error().text);
+            log_.warning("other sessions cannot learn who has the pool: {}", written.error().text);
 }
 
 void Registration::save() {
     if (state_ != State::holding || !place_)
         return;
     if (const auto written = place_->write(pool_); !written)
-        log_.warning("the record of the pool stays as it was: {}", written.error().text);
+        log_.warning("the record of the pool was not updated: {}", written.error().text);
 }
 
-// Then the record is unlocked, so that the next session of the pool need not wait for it.
+// Also unlocks the record, so that the next session of the pool need not wait for it.
 void Registration::save_last() {
     save();
     become(State::closed);

@@ -31,7 +31,7 @@ bool remove_if_ended(const StateDirectory& directory, const std::string& name,
                      const StateFile& file) {
     if (!file.is_unlocked())
         return false;
-    // With its lock held nobody else makes, keeps or removes a session of this name.
+    // While this process holds the shared lock, no session with this name can start or be served.
     if (file.is_at(directory, name))
         static_cast<void>(::unlinkat(directory.fd(), name.c_str(), 0));
     return true;
@@ -42,15 +42,15 @@ std::optional<LiveSession> look_at(const StateDirectory& directory, const std::s
     auto file = StateFile::open(directory, name);
     if (!file) {
         if (file.error().code != ENOENT)
-            log.error("the file of a session is passed over: {}", file.error().text);
+            log.error("ignoring the file of a session: {}", file.error().text);
         return std::nullopt;
     }
     if (remove_if_ended(directory, name, *file))
         return std::nullopt;
     auto record = file->read<SessionRecord>();
     if (!record)
-        log.error("the file of a session is passed over: {}", record.error().text);
-    if (!record || !*record) // or it is being made
+        log.error("ignoring the file of a session: {}", record.error().text);
+    if (!record || !*record) // without a record, the file is just being created
         return std::nullopt;
     const auto holder = exclusive_holder(file->fd(), directory.fd());
     return LiveSession{.id = name.substr(session_prefix.size()),
@@ -65,13 +65,14 @@ Result<StateFile> make_session_file(const StateDirectory& directory, const Sessi
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
         RPMEM_ASSIGN(const std::string name, new_name());
         RPMEM_ASSIGN(auto file, StateFile::make(directory, name));
-        // Before it was locked, another daemon may have taken it for one that was left.
+        // Before the file was locked, another daemon may have removed it as that of an ended
+        // session.
         if (!file.lock() || !file.is_at(directory, name))
             continue;
         RPMEM_TRY(file.write(record));
         return file;
     }
-    return fail(ErrorClass::resource_limit, EAGAIN, "cannot keep a file in {}",
+    return fail(ErrorClass::resource_limit, EAGAIN, "cannot lock a new file in {}",
                 directory.path_of(""));
 }
 

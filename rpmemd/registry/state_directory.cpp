@@ -17,8 +17,8 @@ namespace {
 
 constexpr mode_t own_directory = 0700;
 
-// Of the default, $HOME/.local/state/rpmemd, those below the home directory. A user whose home
-// directory does not exist, as /nonexistent of nobody, gets none from rpmemd.
+// Maximum number of directories to create: those of the default $HOME/.local/state/rpmemd below the
+// home directory. The home directory itself is not created, for example /nonexistent of nobody.
 constexpr std::ptrdiff_t max_made = 3;
 
 struct Close {
@@ -29,17 +29,17 @@ Result<ResolvedPath> find_or_make(const std::filesystem::path& path) {
     RPMEM_ASSIGN(auto place, find_place(path));
     if (place.status)
         return place;
-    // Another daemon may make it at this moment.
+    // Another daemon may create it at the same time.
     if (::mkdirat(place.entry.directory.get(), place.entry.name.c_str(), own_directory) != 0 &&
         errno != EEXIST)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {}",
                           path.native());
-    // The records in it are of no use if the directory is gone after a loss of power.
+    // Otherwise a power failure could remove the directory with its records.
     RPMEM_TRY(sync_directory(place.entry, path));
     return find_place(path);
 }
 
-// Looks before anything is made.
+// Checks the limit before any directory is created.
 Result<> check_makable(const std::filesystem::path& path) {
     std::filesystem::path existing = path;
     std::error_code unknown;
@@ -50,8 +50,8 @@ Result<> check_makable(const std::filesystem::path& path) {
     if (missing <= max_made)
         return {};
     return fail(ErrorClass::caller_fault, ENOENT,
-                "state-dir {} lacks {} directories below {}, and rpmemd makes {} at most, and no "
-                "home directory; make them, or set state-dir to another path",
+                "state-dir {} lacks {} directories below {}; rpmemd creates at most {}, and no "
+                "home directory; create them, or set state-dir to another path",
                 path.native(), missing, existing.native(), max_made);
 }
 
@@ -96,7 +96,7 @@ std::vector<std::string> StateDirectory::names(std::string_view prefix) const {
     const std::unique_ptr<DIR, Close> listing(again ? ::fdopendir(again.get()) : nullptr);
     if (!listing)
         return found;
-    static_cast<void>(again.release()); // the listing has it
+    static_cast<void>(again.release()); // the listing owns it
     while (const dirent* entry = ::readdir(listing.get())) {
         if (found.size() == max_listed)
             break;
@@ -107,7 +107,7 @@ std::vector<std::string> StateDirectory::names(std::string_view prefix) const {
 }
 
 Result<> StateDirectory::sync() const {
-    // EINVAL: a file system without such a thing.
+    // Some file systems cannot sync directories and report EINVAL.
     if (::fsync(fd()) != 0 && errno != EINVAL)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make directory {} durable",
                           path_.native());

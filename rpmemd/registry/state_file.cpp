@@ -48,7 +48,7 @@ Result<StateFile> StateFile::make(const StateDirectory& directory, const std::st
 
 Result<StateFile> StateFile::open(const StateDirectory& directory, const std::string& name) {
     UniqueFd fd(::openat(directory.fd(), name.c_str(), O_RDWR | flags));
-    if (!fd && errno != ENOENT) // a file that cannot be written may be readable
+    if (!fd && errno != ENOENT) // a file may be readable even if it cannot be written
         fd.reset(::openat(directory.fd(), name.c_str(), O_RDONLY | flags));
     StateFile file(std::move(fd), directory.path_of(name));
     if (!file.fd_)
@@ -59,7 +59,7 @@ Result<StateFile> StateFile::open(const StateDirectory& directory, const std::st
 
 bool StateFile::lock() const { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0; }
 
-// Shared, so that whoever looks never appears as the holder: see fence().
+// Takes a shared lock, so that this process never appears as the holder: see fence().
 bool StateFile::is_unlocked() const { return ::flock(fd_.get(), LOCK_SH | LOCK_NB) == 0; }
 
 bool StateFile::is_at(const StateDirectory& directory, const std::string& name) const {

@@ -134,7 +134,7 @@ TEST_F(Takeover, AGenerationThatIsOverIsNotTakenUp) {
     third.take_pool(3, key);
     Peer second(directory_);
     EXPECT_EQ(second.control.log_in(2, key), Status::busy);
-    second.expect_end("session 3 of this initiator is there already");
+    second.expect_end("a newer session (generation 3) exists");
     third.expect_close();
     Peer late(directory_);
     EXPECT_EQ(late.control.log_in(2, key), Status::success);
@@ -262,7 +262,7 @@ TEST_F(Takeover, WithoutAStateDirectoryThereIsOneSession) {
         EXPECT_TRUE(first.lane().persist(place, 64, std::byte{7}));
         Peer second(directory_, {"--state-dir", state});
         EXPECT_EQ(second.control.log_in(1, first.control.takeover_key()), Status::no_access);
-        second.expect_end("cannot be taken up, as state-dir cannot be used");
+        second.expect_end("cannot be resumed, because state-dir cannot be used");
         first.expect_close();
     }
 }
