@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function for each verb of run_action(), and what they have in common.
+// The functions for the verbs of run_action(), and what they share.
 #pragma once
 
 #include "common/base/log.hpp"
@@ -19,30 +19,32 @@
 
 namespace rpmem::target {
 
-// The state of the target that an action works on.
+// The state of the target, shared by all actions.
 struct ActionContext {
     StoreOptions store;
     std::filesystem::path state_dir;
-    std::optional<StateDirectory> state; // nothing: it cannot be used
-    std::string state_problem;           // why not
-    std::vector<LiveSession> sessions;   // as the action begins
-    bool shows_sessions;                 // to the one who asks; false: only that a pool is in use
+    std::optional<StateDirectory> state; // nothing if state-dir cannot be used
+    std::string state_problem;           // why state-dir cannot be used
+    std::vector<LiveSession> sessions;   // the sessions at the start of the action
+    bool shows_sessions; // the client may learn who has a pool, not only that it is in use
     Log log;
 };
 
-// Those that have the pool set NAME.
+// Returns the sessions that have the pool set NAME.
 [[nodiscard]] std::vector<LiveSession> sessions_of(const ActionContext& context,
                                                    const std::string& name);
 
-// What a document shows of SESSIONS.
+// Returns SESSIONS for a document, or an empty array if the client may not see them.
 [[nodiscard]] nlohmann::json shown(const ActionContext& context,
                                    const std::vector<LiveSession>& sessions);
 
-// "used by SESSION, since ..." behind the text of an EBUSY, if it is known.
+// Adds the sessions that have the pool set NAME to the text of an EBUSY or EAGAIN, if the client
+// may see them. The code of both becomes EBUSY.
 [[nodiscard]] Failure with_holder(const ActionContext& context, const std::string& name,
                                   Error error);
 
-// See record_members.cpp. IN_USE: a daemon has the pool.
+// Returns the members of a document that come from the record of the pool, see record_members.cpp.
+// IN_USE states that a daemon has the pool.
 [[nodiscard]] nlohmann::json record_members(const ActionContext& context, const PoolFacts& pool,
                                             bool in_use);
 

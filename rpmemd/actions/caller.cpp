@@ -17,7 +17,7 @@
 namespace rpmem::target {
 namespace {
 
-// Input has ended. Bytes that come are dropped: the action has read what it wants.
+// Returns whether the input has ended. Drops input, because the action has read all that it needs.
 bool has_ended(int in) {
     std::array<char, 512> dropped;
     pollfd input{.fd = in, .events = POLLIN, .revents = 0};
@@ -44,7 +44,7 @@ class Lines {
 public:
     Lines(int fd, const Deadline& deadline) : fd_(fd), deadline_(deadline) {}
 
-    // Nothing: the input has ended.
+    // Returns the next line, or nothing if the input has ended or the line is too long.
     Result<std::optional<std::string>> next() {
         for (auto end = buffer_.find('\n', at_); end == std::string::npos;
              end = buffer_.find('\n', at_)) {
@@ -53,7 +53,7 @@ public:
             RPMEM_ASSIGN(const bool readable, wait_readable(fd_, deadline_));
             if (!readable)
                 return fail(ErrorClass::link_lost, ETIMEDOUT,
-                            "the client did not send all ranges to leave out in time");
+                            "the client did not send all excluded ranges in time");
             std::array<char, 65536> more;
             const ssize_t got = ::read(fd_, more.data(), more.size());
             if (got == 0 || buffer_.size() > more.size())
@@ -85,14 +85,14 @@ Result<std::vector<ExceptRange>> read_except(int in, std::chrono::milliseconds w
     while (true) {
         RPMEM_ASSIGN(const auto line, lines.next());
         if (!line)
-            return invalid("the ranges to leave out end without an empty line");
+            return invalid("the excluded ranges end without an empty line");
         if (line->empty())
             return ranges;
         const auto range = range_in(*line);
         if (!range || (!ranges.empty() && range->begin < ranges.back().end) ||
             ranges.size() == max_except_ranges)
-            return invalid("range {} to leave out is invalid: expected \"OFFSET LENGTH\", "
-                           "ascending, at most {}",
+            return invalid("excluded range {} is invalid: expected \"OFFSET LENGTH\", ascending, "
+                           "at most {}",
                            ranges.size() + 1, max_except_ranges);
         ranges.push_back(*range);
     }

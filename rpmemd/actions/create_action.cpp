@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// create: the pool set file, and the pool that it describes.
+// The action create writes a pool set file, and creates its pool.
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
@@ -16,22 +16,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view signature = "RPMEMCTL"; // of pools that no other program has made
+constexpr std::string_view signature = "RPMEMCTL"; // signature of pools from this action
 
 std::string part_line(const ActionRequest& request, const std::string& path, std::size_t index,
                       std::size_t count) {
-    if (path.starts_with("/dev/dax")) // a Device DAX has the size that it has
+    if (path.starts_with("/dev/dax")) // the size of a Device DAX cannot be chosen
         return fmt::format("AUTO {}\n", path);
     const std::uint64_t share = request.size / count + (request.size % count != 0 ? 1 : 0);
     std::uint64_t size = std::max<std::uint64_t>(share, RPMEM_MIN_PART);
     size += layout_page - 1 - (size - 1) % layout_page;
     if (index > 0 && !request.no_headers)
-        size += layout_page; // for its header
+        size += layout_page; // for the header, which is not part of the pool
     return fmt::format("{} {}\n", size, path);
 }
 
 Result<std::string> pool_set_text(const ActionContext& context, const ActionRequest& request) {
-    constexpr std::uint64_t largest = std::uint64_t{1} << 62; // the sums stay in 64 bits
+    constexpr std::uint64_t largest = std::uint64_t{1} << 62; // so that sums fit into 64 bits
     if (request.size > largest)
         return invalid("--size {}: too large", request.size);
     const std::vector<std::string> parts = parts_of(request, context.store.poolset_dir);
@@ -45,8 +45,8 @@ Result<std::string> pool_set_text(const ActionContext& context, const ActionRequ
         std::ranges::equal(parsed.parts, parts, {}, &PoolSetPart::path,
                            [](const std::string& path) { return std::filesystem::path(path); });
     if (!same)
-        return invalid("a path of a part cannot be written in a pool set file; it is absolute, and "
-                       "has no blank at its end and no control character");
+        return invalid("a path of a part cannot be written into a pool set file; it must be "
+                       "absolute, without a blank at its end and without control characters");
     return text;
 }
 
@@ -60,7 +60,7 @@ rpmem_pool_attr attributes_for(const ActionRequest& request) {
     const Uuid set = random_uuid();
     const Uuid own = random_uuid();
     std::ranges::copy(set, attributes.poolset_uuid);
-    // A replica alone is its own neighbour.
+    // A single replica is its own neighbour.
     for (auto* uuid : {&attributes.uuid, &attributes.next_uuid, &attributes.prev_uuid})
         std::ranges::copy(own, *uuid);
     return attributes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// digest: the digests of a pool, which rpmemctl verify, push and pull compare instead of its data.
+// The action digest computes digests of a pool, which rpmemctl verify, push and pull compare
+// instead of the data.
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/caller.hpp"
@@ -18,7 +19,7 @@
 #include <new>
 #include <string_view>
 
-// Built for this processor by the compiler; without the library.
+// Compiles the functions into this file, so that the library is not needed.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -28,10 +29,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
-constexpr std::uint64_t default_count = 16384; // of a large pool: the chunks grow
-constexpr std::uint64_t max_chunks = 65536;    // the document stays below 4 MiB
+constexpr std::uint64_t default_count = 16384; // maximum for the default chunk, which may grow
+constexpr std::uint64_t max_chunks = 65536;    // keeps the document below 4 MiB
 
-constexpr std::uint64_t piece = std::uint64_t{4} << 20; // between two looks at who waits
+constexpr std::uint64_t piece = std::uint64_t{4} << 20; // bytes between two checks for a writer
 
 class Digest {
 public:
@@ -43,7 +44,7 @@ public:
     void add(std::span<const std::byte> data) {
         XXH3_128bits_update(state_.get(), data.data(), data.size());
     }
-    // In the order of its digits, most significant first.
+    // Returns hexadecimal digits, the most significant first.
     [[nodiscard]] std::string text() const {
         XXH128_canonical_t canonical;
         XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
@@ -68,7 +69,7 @@ Result<std::uint64_t> choose_chunk(std::uint64_t wanted, std::uint64_t length) {
     return wanted;
 }
 
-// The digests of a pool that is open, in ascending order.
+// Computes the digests of ranges of an open pool, which must be ascending.
 class PoolDigester {
 public:
     PoolDigester(const Pool& pool, std::vector<ExceptRange> except, const Caller& caller)
@@ -105,15 +106,15 @@ private:
     [[nodiscard]] Result<> check_who_waits() const {
         if (caller_.is_gone())
             return fail(ErrorClass::link_lost, ECANCELED,
-                        "reading the pool was cut off: the client has gone");
+                        "reading the pool was interrupted: the client has disconnected");
         if (reading_.is_wanted())
             return fail(ErrorClass::target_refused, EBUSY,
-                        "reading the pool was cut off: a program wants to write to it; try again "
-                        "when the program has ended");
+                        "reading the pool was interrupted: a program wants to write to it; try "
+                        "again when the program has ended");
         return {};
     }
 
-    // Most holes of a sparse pool are whole chunks.
+    // Caches the digest, because most holes of a sparse pool are whole chunks.
     const std::string& digest_of_zeros(std::uint64_t size) {
         if (size == zeros_size_ && !zeros_digest_.empty())
             return zeros_digest_;
@@ -130,12 +131,12 @@ private:
     PoolReading reading_;
     std::vector<ExceptRange> except_;
     const Caller& caller_;
-    std::size_t next_ = 0; // of except_: the first that is not behind
+    std::size_t next_ = 0; // index in except_ of the first range that is not before the position
     std::uint64_t zeros_size_ = 0;
     std::string zeros_digest_;
 };
 
-// The digest is a session that only reads: others see who has the pool, and can evict it.
+// Registers the action as a session that only reads, so that others see it and can evict it.
 Result<Registration> register_reading(const ActionContext& context, const std::string& name,
                                       const Pool& pool) {
     Registration registration(context.state_dir, true, context.log);
@@ -170,10 +171,10 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(const auto registration, register_reading(context, request.name, *pool));
     const std::uint64_t length = request.length == 0 ? pool->size() : request.length;
     if (length > pool->size())
-        return fail(ErrorClass::caller_fault, EFBIG, "{} bytes are wanted, the pool has {}", length,
-                    pool->size());
+        return fail(ErrorClass::caller_fault, EFBIG, "{} bytes were requested, the pool has {}",
+                    length, pool->size());
     RPMEM_ASSIGN(const auto chunk, choose_chunk(request.chunk, length));
-    // The first page of a pool with headers is the target's own.
+    // The first page of a pool with headers is the target's own header.
     const std::uint64_t first = pool->has_headers() ? header_size : 0;
     PoolDigester digester(*pool, std::move(except), caller);
     json digests = json::array();

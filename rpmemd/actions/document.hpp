@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what the rooms of the daemon know to members of a JSON document.
+// Converts records and facts to members of a JSON document.
 #pragma once
 
 #include "rpmemd/pools/examine_pool.hpp"
@@ -13,7 +13,7 @@
 
 namespace rpmem::target {
 
-// Of all documents. One that only gets more members keeps it.
+// The format number of all documents. Additional members do not change it.
 inline constexpr int document_format = 1;
 
 [[nodiscard]] std::string hex_of(std::span<const std::byte> bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// list, info and check: reports on pools, which change nothing.
+// The actions list, info and check, which report on pools and change nothing.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
@@ -20,15 +20,15 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The pool set directory may be a home directory: how many of its files are looked at, how deep,
-// and how many pool sets are listed.
+// Limits for the search, because the pool set directory may be a home directory: files, depth of
+// subdirectories, and pool sets.
 constexpr std::size_t max_examined = 65536;
 constexpr int deepest = 3;
 constexpr std::size_t max_listed = 4096;
 
 struct FoundNames {
     std::vector<std::string> names; // relative to the directory
-    bool all = true;
+    bool all = true;                // the search was complete
 };
 
 bool may_be_pool_set(const fs::directory_entry& entry) {
@@ -59,7 +59,7 @@ FoundNames find_names(const fs::path& directory) {
         if (may_be_pool_set(*entry))
             found.names.push_back(entry->path().lexically_relative(directory).native());
     }
-    found.all = found.all && !error; // a directory could not be read to its end
+    found.all = found.all && !error; // an error means that a directory was not read to its end
     std::ranges::sort(found.names);
     return found;
 }
@@ -68,12 +68,12 @@ bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions) 
     return !sessions.empty() || std::ranges::any_of(pool.parts, &PartFacts::locked);
 }
 
-// In one word, the worst first. RECORD: see record_members().
+// Returns the state of a pool. The first one that applies wins. RECORD is from record_members().
 const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sessions,
                      const json& record) {
     const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
     if (std::ranges::all_of(pool.parts, is_missing))
-        return "absent"; // also a directory without files
+        return "absent"; // also for directories without part files
     if (is_in_use(pool, sessions))
         return "in use";
     if (std::ranges::any_of(pool.parts, [](const auto& part) { return part.code != 0; }) ||
@@ -107,7 +107,7 @@ ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*reque
     std::error_code error;
     if (!fs::is_directory(directory, error))
         return fail(ErrorClass::caller_fault, ENOENT,
-                    "the pool set directory {} is not there; make it, or name another one "
+                    "the pool set directory {} does not exist; create it, or name another one "
                     "(poolset-dir)",
                     directory.native());
     const FoundNames found = find_names(directory);
@@ -159,7 +159,7 @@ ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
                    {"size", pool ? pool->size() : 0},
                    {"headers", name_of(facts.headers)},
                    {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)}};
-    // It could be opened, so no session that may write has it.
+    // If the pool could be opened, no session that may write has it.
     report.update(record_members(context, facts, !pool));
     return report;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The members of a document that the record of a pool answers: its identity, its last writer, and
+// The members of a document that come from the record of a pool: its identity, its last writer, and
 // whether it may be behind.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
@@ -37,7 +37,7 @@ Result<std::optional<PoolRecord>> record_of(const ActionContext& context, const 
     return std::optional(std::move(record));
 }
 
-// A claim that is neither closed nor held by a daemon has left the pool as it is.
+// If a claim was not closed and no daemon holds it, the pool may be behind since its start.
 json behind_since(const PoolRecord& record, bool in_use) {
     if (record.behind_since != 0)
         return record.behind_since;

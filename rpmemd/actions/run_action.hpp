@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instead of serving a session, rpmemd does one action for rpmemctl(1), and answers it with one
-// JSON document. rpmemctl(1) has the members of the documents.
+// Runs an action for rpmemctl(1) instead of a session. The result is a JSON document, whose members
+// are documented in rpmemctl(1).
 #pragma once
 
 #include "common/base/log.hpp"
@@ -11,11 +11,11 @@
 namespace rpmem::target {
 
 struct ActionOutcome {
-    std::string document; // JSON, and a line's end
-    int status = 0;       // 0, or an errno value: then the document has "error"
+    std::string document; // JSON with a newline at the end
+    int status = 0;       // 0, or an errno value if the document has the member "error"
 };
 
-// CONFIGURATION.action is there.
+// CONFIGURATION.action must be set.
 [[nodiscard]] ActionOutcome run_action(const Configuration& configuration, Log& log);
 
 } // namespace rpmem::target

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 Failure no_state(const ActionContext& context) {
     return fail(ErrorClass::caller_fault, EACCES,
-                "the sessions are not known, as state-dir cannot be used: {}",
+                "the sessions are unknown, because state-dir cannot be used: {}",
                 context.state_problem);
 }
 
