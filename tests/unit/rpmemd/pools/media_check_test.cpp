@@ -121,7 +121,8 @@ protected:
 
 TEST_F(PmemDeepFlush, WithoutTheRightToItIsWarnedOfOnce) {
     ASSERT_TRUE(succeeded(as_user([&] { return create(); })));
-    EXPECT_EQ(count_in_log("may not request deep flushes of the persistent memory"), forced ? 1U : 0U);
+    EXPECT_EQ(count_in_log("may not request deep flushes of the persistent memory"),
+              forced ? 1U : 0U);
     EXPECT_EQ(count_in_log(fmt::format(": chown 4242 {}", (region / "deep_flush").native())),
               forced && getuid() == 0 ? 1U : 0U);
 }
