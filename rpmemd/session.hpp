@@ -68,7 +68,7 @@ public:
         return pool_ ? pool_->medium_failure() : failures_.failure();
     }
     // The descriptor is readable after the file of a part was changed other than through its
-    // mapping. It is -1 if the system has no inotify instance left.
+    // mapping. It is -1 before a pool is open, and if there is no inotify instance left.
     [[nodiscard]] int change_fd() const { return changes_.get(); }
     // Checks whether parts were truncated or removed, see Medium::look_at_files().
     void look_at_parts() const;
