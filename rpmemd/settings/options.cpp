@@ -130,7 +130,7 @@ void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Optio
 // Declares the options for the forced command of a key, which no configuration file can set.
 void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--restricted", options.outright.restricted,
-                 "accept only a session or an action in the client's command");
+                 "refuse client commands other than a session, --probe, --remove or an action");
     app.add_flag("--allow-remove", options.outright.allow_remove,
                  "let a client with a forced command delete pools");
     app.add_flag("--allow-admin", options.outright.allow_admin,
