@@ -297,7 +297,7 @@ using ConfinementOfSockets = Confinement;
 TEST_F(ConfinementOfSockets, LanesThroughLibfabricAreRefusedOrServedWithoutIt) {
     set_ways("", "--confine yes");
     EXPECT_EQ(create(local, 1), nullptr);
-    EXPECT_NE(std::strstr(rpmem_errormsg(), "go through libfabric"), nullptr) << rpmem_errormsg();
+    EXPECT_NE(std::strstr(rpmem_errormsg(), "use libfabric"), nullptr) << rpmem_errormsg();
     set_ways("", "");
     RPMEMpool* const pool = serving();
     EXPECT_TRUE(succeeded(rpmem_close(pool)));

@@ -47,7 +47,7 @@ TEST(HeaderCopy, OfAsManyHeadersAsNoPoolHasIsRefused) {
     auto bytes = encode(copy_of(1));
     for (const std::uint32_t count : {0U, 1025U, ~0U}) {
         std::memcpy(bytes.data() + 8, &count, sizeof(count));
-        EXPECT_TRUE(failed(decode_header_copy(bytes), EINVAL, "cut off")) << count;
+        EXPECT_TRUE(failed(decode_header_copy(bytes), EINVAL, "is truncated")) << count;
     }
 }
 
@@ -105,7 +105,7 @@ TEST_F(HeaderCopyInFile, HasItsSpaceBeforeItIsNeeded) {
 
 TEST_F(HeaderCopyInFile, WhatIsNoCopyIsRefused) {
     write_file(file_, "something else, as long as what stands in front of a copy");
-    EXPECT_TRUE(failed(value_of(open(1)).load(), EINVAL, "not of this version"));
+    EXPECT_TRUE(failed(value_of(open(1)).load(), EINVAL, "of another version"));
     fs::remove(file_);
     fs::create_symlink(root / "elsewhere", file_);
     EXPECT_TRUE(failed(open(), ELOOP));

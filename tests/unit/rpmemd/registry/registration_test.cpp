@@ -218,7 +218,7 @@ TEST_P(RegistrationTest, AnEarlierGenerationDoesNotComeBehindALaterOne) {
     std::optional<Registration> fifth;
     ASSERT_TRUE(succeeded(attempt(alice, 6, use_).took_up));
     fifth.swap(last_); // is there still
-    EXPECT_TRUE(failed(attempt(alice, 5, use_).entered, EBUSY, "session 6"));
+    EXPECT_TRUE(failed(attempt(alice, 5, use_).entered, EBUSY, "generation 6"));
     EXPECT_TRUE(succeeded(attempt(bob, 1, use_).entered)) << "another initiator's are its own";
 }
 
