@@ -124,8 +124,7 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
     const auto began = Deadline::Clock::now();
     LaneServer* const lanes = session_.lanes();
     auto limit = std::chrono::milliseconds(session_.milliseconds_to_connect());
-    // Until the first lane is connected only accept-timeout counts, because the initiator registers
-    // its memory.
+    // Before the first lane only accept-timeout counts, because the initiator registers its memory.
     const bool listens = resumes_ && (!session_.has_pool() || (lanes && lanes->ready()));
     PeerSilence& silence = session_.has_pool() ? silence_ : first_silence_;
     if (listens)
@@ -347,8 +346,7 @@ Outcome ControlLoop::end_for(const MediumFailure& failure) {
     return Outcome::ended_badly;
 }
 
-// Sends the text before the lanes end, because an initiator that loses a lane looks there for the
-// reason.
+// Sends the text first, because an initiator that loses a lane looks there for the reason.
 Outcome ControlLoop::end_badly(const std::string& text) {
     log_.error("{}", text);
     tell(text);
@@ -372,8 +370,7 @@ void ControlLoop::tell(const std::string& text) {
                              .has_value();
 }
 
-// Returns TEXT if it is a numeric address, and an empty text otherwise. Does not resolve names,
-// because anybody may have set the variable.
+// Returns TEXT if it is a numeric address. Resolves no names: anybody may have set the variable.
 std::string numeric(const std::string& text) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;

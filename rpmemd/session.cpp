@@ -166,8 +166,7 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     return served;
 }
 
-// Adds to ERROR which session has the pool. Changes the code to ESTALE if an initiator that resumes
-// a session cannot get its pool back.
+// Adds which session has the pool. A session that resumes and cannot get its pool gets ESTALE.
 Error Session::explain(Error error, const PoolRequest& request) const {
     bool is_stale = error.code == EINVAL;
     if (error.code == EBUSY) {
@@ -205,8 +204,7 @@ PoolAccess Session::access() const {
 }
 
 wire::PersistMethod Session::persist_method(wire::Provider provider) const {
-    // With the appliance method the target's processor does nothing, so only persistent memory is
-    // durable.
+    // With the appliance method no processor flushes, so only persistent memory is durable.
     return configuration_.persist_apm && has_appliance_method(provider) && lanes_->is_direct() &&
                    (pool_->is_pmem() || !configuration_.persist_general)
                ? wire::PersistMethod::appliance

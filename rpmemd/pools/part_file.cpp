@@ -31,8 +31,7 @@ namespace {
 
 constexpr int open_flags = O_NOCTTY | O_NONBLOCK;
 
-// A Device DAX cannot be read or written, only mapped. The length of a mapping must be a multiple
-// of its alignment.
+// A Device DAX can only be mapped. The length must be a multiple of its alignment.
 Result<MappedMemory> map_header(const PartFile& part) {
     const auto length = std::max<std::size_t>(part.alignment(), header_size);
     void* address = mmap(nullptr, length, part.protection(), MAP_SHARED, part.fd(), 0);
@@ -53,8 +52,7 @@ Result<> write_mapped(const PartFile& part, const PoolHeader& header, const Mapp
     return {};
 }
 
-// Calls TRANSFER with the number of transferred bytes until a whole header page is transferred.
-// Returns an errno value, and ENODATA at the end of the file.
+// Calls TRANSFER(done bytes) for a whole header page. Returns ENODATA at the end of the file.
 template <typename Transfer>
 int transfer_header(Transfer transfer) {
     std::size_t done = 0;
@@ -84,8 +82,7 @@ std::uint64_t space_taken(int fd) {
     return fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * block : 0;
 }
 
-// Allocates in steps, so that it can be cancelled. On a file system without fallocate(2), every
-// block is written, which can take minutes.
+// Checks CANCELLED after each step: without fallocate(2), writing all blocks can take minutes.
 int allocate_space(int fd, std::uint64_t size, const Cancelled& cancelled) {
     constexpr std::uint64_t step = 64 << 20;
     int code = 0;
@@ -146,8 +143,7 @@ Failure wrong_kind(const std::filesystem::path& path) {
     return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
 
-// Checked before the file is opened, because opening a device can have effects. Opening a watchdog
-// starts it, for example.
+// Call it before the file is opened: opening a device can have effects, as it starts a watchdog.
 bool is_usable_kind(const struct stat& status) {
     if (!S_ISCHR(status.st_mode))
         return S_ISREG(status.st_mode);
@@ -158,8 +154,7 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
-// Locks the file. Retries briefly, because examine_pool() holds locks for a moment. Returns false
-// and sets errno on failure.
+// Retries, because examine_pool() holds locks for a moment. Returns false with errno on failure.
 bool lock_soon(int fd, int how) {
     constexpr int tries = 5;
     constexpr std::chrono::milliseconds pause(2);
@@ -171,8 +166,7 @@ bool lock_soon(int fd, int how) {
     return true;
 }
 
-// Opens the file. EWOULDBLOCK means that a reader has a lease (see reading.hpp). The kernel has
-// notified it, so wait until it closes the pool.
+// EWOULDBLOCK means that a reader has a lease (see reading.hpp) and was notified. Waits for it.
 UniqueFd open_soon(const ResolvedPath& place, int flags) {
     constexpr std::chrono::seconds give_way_time(5); // to finish one range, from a slow disk
     constexpr std::chrono::milliseconds pause(5);
@@ -218,8 +212,7 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     RPMEM_ASSIGN(const auto place, place_of("make", path));
     const int directory = place.named().directory.get();
     const char* const name = place.named().name.c_str();
-    // Before the file exists, so that nothing can throw between openat() and the guard.
-    PartFile part(UniqueFd(), path);
+    PartFile part(UniqueFd(), path); // nothing may throw between openat() and the guard
     part.fd_.reset(
         openat(directory, name, open_flags | O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, rules.mode));
     if (!part.fd_)
@@ -337,8 +330,7 @@ Result<> PartFile::write_header(const PoolHeader& header, OverlappingSyncs* sync
 bool PartFile::drop_cache() const {
     if (is_device_dax())
         return true;
-    // Dirty pages cannot be dropped, so write them first. An error does not matter, because these
-    // pages were not acknowledged.
+    // Dirty pages cannot be dropped, so write them. They were not acknowledged, so ignore an error.
     static_cast<void>(sync_file_range(fd(), 0, 0,
                                       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                                           SYNC_FILE_RANGE_WAIT_AFTER));
