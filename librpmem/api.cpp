@@ -343,7 +343,7 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
                 invalid("the target and the pool set name must not be NULL or empty").value());
         if ((flags & ~known) != 0)
             return report("rpmem_remove",
-                          invalid("rpmem_remove: flags {:#x} are not known; {:#x} are",
+                          invalid("rpmem_remove: flags {:#x} are not all supported; {:#x} are",
                                   static_cast<unsigned>(flags), static_cast<unsigned>(known))
                               .value());
         const std::string name = fmt::format("{}:{}", target, pool_set);

@@ -21,7 +21,7 @@ constexpr const char* no_appliance_over_tcp =
     "the target allows the appliance method (persist-apm), but this session uses the general "
     "purpose method: over tcp there is no other";
 
-// FIELD must contain zeros. TEXT is cut so that the last one remains.
+// Copies TEXT to FIELD, which must contain zeros. Truncates it so that FIELD ends with a NUL.
 template <std::size_t Size>
 void put(std::string_view text, std::array<char, Size>& field) {
     std::ranges::copy(text.substr(0, Size - 1), field.begin());
@@ -71,8 +71,8 @@ Result<> Association::start_session() {
     return {};
 }
 
-// Sends LOGIN, if the target supports it. A session that finds the pool in use reports the names of
-// the host and the user.
+// Sends LOGIN, if the target supports it. It names this host and this user, so that the target can
+// report them to another initiator that finds the pool in use.
 Result<> Association::introduce(std::uint64_t generation, const transport::Secret* takeover) {
     if (!can_resume())
         return {};

@@ -41,8 +41,8 @@ struct AssociationFacts {
     std::vector<std::string> notes;    // about registered memory; logged at level info
     std::vector<std::string> warnings; // logged at level warning
     std::vector<std::string> notices;  // from the target; logged at level error, the default level
-    std::string description;           // provider and device, and why it is not RDMA
-    bool misses_device = false;        // RPMEM_DEVICE is set, but the lanes do not use RDMA
+    std::string description;           // provider, device, and why the lanes do not use RDMA
+    bool misses_device = false;        // lanes do not use RDMA, although RPMEM_DEVICE asks for it
 };
 
 // The default values are those of a first session.
@@ -91,7 +91,7 @@ public:
     [[nodiscard]] Monitor& monitor() { return *monitor_; } // only after connect()
     [[nodiscard]] LazyLanes& lanes() { return *lanes_; }   // only after connect()
     // ERROR is the failure to connect a lane. Returns the reason of the loss if the session is
-    // lost. Waits for explanation_time() if ERROR may be the first sign of a loss.
+    // lost. Waits for it for at most explanation_time() if ERROR may be the first sign of a loss.
     [[nodiscard]] std::optional<Error> loss_behind(const Error& error);
     // Ends the lanes and asks the target to close the pool. No lane may be used afterwards.
     Result<> close();
@@ -107,7 +107,7 @@ private:
     Association(const PoolArguments& arguments, const Settings& settings,
                 std::optional<Deadline> deadline)
         : arguments_(arguments), settings_(settings), deadline_(deadline) {}
-    // Returns the time until the deadline, at least 1 ms.
+    // Returns the time until the deadline, at least 1 ms. Without a deadline it is unlimited.
     [[nodiscard]] std::chrono::milliseconds rest() const;
     [[nodiscard]] std::chrono::milliseconds login_time() const {
         return std::min(settings_.connect_timeout, rest());

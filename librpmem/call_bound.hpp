@@ -16,7 +16,7 @@ namespace rpmem::initiator {
 
 struct CallTimes {
     std::chrono::milliseconds reconnecting; // RPMEM_RECONNECT_TIMEOUT or that of rpmem_close()
-    std::chrono::milliseconds one_try;      // maximum of an attempt, up to the first ack
+    std::chrono::milliseconds one_try;      // maximum time of an attempt, up to the first ack
     std::chrono::milliseconds first_pause;  // RPMEM_RECONNECT_DELAY
 };
 

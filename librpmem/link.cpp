@@ -44,8 +44,8 @@ milliseconds with_jitter(milliseconds pause) {
 }
 
 // Whether another attempt may succeed. A failed medium and an internal error are permanent. So are
-// refusals of the target that concern identity or rights: another session has had the pool since,
-// or no key of the user is accepted. Other errors may pass. A target that has just started may lack
+// refusals with ESTALE, EACCES or EPERM: another session has had the pool since, the target offers
+// fewer lanes, or it denies access. Other errors may pass. A target that has just started may lack
 // mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out of descriptors
 // (EMFILE) for a moment.
 bool may_try_again(const Error& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects the loss of a session and its reason. A lane over tcp notices its own end, so the calls
-// of the application check the session. Over libfabric a thread waits for the end of the channel or
-// of a lane. Monitor::become() changes the state of the session:
+// Detects the loss of a session and its reason. Over tcp this needs no thread: a lane notices its
+// own end, and the calls of the application check the session. Over libfabric a thread waits for
+// the end of the channel or of a lane. Monitor::become() changes the state of the session:
 //
 //   connected -> lost       the channel or a lane has ended, or declare_lost() was called
 //   connected -> inherited  this process is a child of the process that opened the pool

@@ -169,7 +169,7 @@ Result<> Pool::flush(std::size_t offset, std::size_t length, unsigned lane, unsi
 Result<> Pool::drain(unsigned lane, unsigned flags) {
     if (flags != 0)
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "rpmem_drain: flags {:#x} are not known; 0 is the only value", flags);
+                    "rpmem_drain: flags {:#x} are not supported; use 0", flags);
     if (lane >= lane_count_)
         return bad_lane("rpmem_drain", lane);
     return counted(CallKind::drain, lane, 0, [&] {
@@ -268,7 +268,7 @@ Failure Pool::bad_range(const char* call, std::size_t offset, std::size_t length
                         unsigned flags) const {
     if ((flags & ~RPMEM_PERSIST_RELAXED) != 0)
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "{}: flags {:#x} are not known; 0 and 1 (relaxed) are", call, flags);
+                    "{}: flags {:#x} are not supported; use 0 or 1 (relaxed)", call, flags);
     if (lane >= lane_count_)
         return bad_lane(call, lane);
     if (first_writable_ == nothing_writable)

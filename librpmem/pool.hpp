@@ -76,7 +76,7 @@ public:
 private:
     // One thread at a time uses a slot.
     struct LaneSlot {
-        FrameLane* lane = nullptr;  // null before the first use and after a loss
+        FrameLane* lane = nullptr;  // null before the first use and after leave()
         Monitor* monitor = nullptr; // of the association
         std::shared_ptr<Association> association;
         std::vector<PoolRange> unconfirmed; // ranges that lost associations did not acknowledge

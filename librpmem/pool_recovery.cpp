@@ -196,7 +196,8 @@ Error Pool::unreadable(std::vector<PoolRange>& ranges) const {
             which.empty() ? "memory of the application that the call uses cannot be accessed; is "
                             "the buffer mapped?"
                           : which + " cannot be read by this process; are they mapped, and with "
-                                    "PROT_READ? They were not sent, and are not sent again"};
+                                    "PROT_READ? They may be missing from the replica, and are not "
+                                    "sent again"};
 }
 
 } // namespace rpmem::initiator

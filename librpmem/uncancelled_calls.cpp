@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The system calls of the fast paths without cancellation points. The linker option --wrap makes
-// librpmem.so call these functions instead of those of the C library. Those are cancellation
-// points, and in a program with threads that alone costs more instructions than these functions.
+// The system calls of the fast paths, without cancellation points. The linker option --wrap makes
+// librpmem.so call these functions instead of those of the C library, which are cancellation
+// points. In a program with threads, a cancellation point alone costs more instructions than one of
+// these functions.
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

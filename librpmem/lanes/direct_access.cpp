@@ -93,7 +93,8 @@ int FrameLane::confirm_writes() {
     return 0;
 }
 
-// The device of the target does not wait until the target has copied the data of frames.
+// The device of the target does not wait until the target has copied the data of earlier frames, so
+// this function does.
 int FrameLane::read_directly(std::byte* destination, std::size_t offset, std::size_t length) {
     if (const int code = let_data_arrive())
         return code;

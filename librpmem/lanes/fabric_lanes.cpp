@@ -19,8 +19,9 @@ std::size_t queue_size_of(const Settings& settings) {
     return std::max<std::size_t>(settings.work_queue_size, min_queue_size);
 }
 
-// Over sockets the library of 1.12.1 writes longer strict ranges by RDMA, because its daemon must
-// answer each message before the next is sent.
+// Relaxed ranges are written by RDMA. Over sockets so are strict ranges that do not fit into one
+// message, as by the library of 1.12.1, because its daemon must answer each message before the next
+// is sent.
 DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
     DirectRanges ranges{.relaxed = 0};
     if (provider == fabric::ProviderKind::sockets)

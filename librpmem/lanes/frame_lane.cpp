@@ -57,7 +57,8 @@ void FrameLane::add_unconfirmed(std::vector<PoolRange>& ranges) const {
     });
 }
 
-// The target receives everything that was flushed, then a bye and the end of the connection.
+// Sends what was held back, then a bye. Does not wait, so bytes that the network does not accept at
+// once are lost.
 FrameLane::~FrameLane() { connection_->close(); }
 
 int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
@@ -96,7 +97,7 @@ RPMEM_NO_CANARY int FrameLane::persist(std::size_t offset, std::size_t length, b
 
 int FrameLane::deep_persist(std::size_t offset, std::size_t length) {
     constexpr std::uint8_t flags = wire::frame_flag::answer_wanted | wire::frame_flag::deep;
-    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // length of one frame
+    constexpr std::size_t most = UINT32_MAX / whole_word * whole_word; // maximum of a frame
     const int sent = goes_directly(length, false) ? write_directly(offset, length, 0)
                                                   : send(offset, length, 0, More::follows);
     if (sent != 0)
@@ -152,7 +153,8 @@ int FrameLane::send_pieces(std::size_t offset, std::size_t length, std::uint8_t 
     if (type == FrameType::write)
         last_data_ = header.number;
     const std::span<const std::byte> piece(pool_ + offset, wire::payload_of(header));
-    // If the connection has ended, make_progress() returns why after the received frames.
+    // If the connection has ended, make_progress() first processes the frames that have arrived,
+    // and then returns the reason.
     while (connection_->post(header, piece, more) != PostResult::yes)
         if (const int code = make_progress())
             return code;

@@ -32,7 +32,7 @@ struct PoolRange {
     bool operator==(const PoolRange&) const = default;
 };
 
-// Longer ranges than these are written directly, without the target's processor, if the target
+// Ranges longer than these are written directly, without the target's processor, if the target
 // allows direct access.
 struct DirectRanges {
     std::size_t relaxed = std::size_t{4} * 1024;

@@ -63,7 +63,7 @@ protected:
     virtual Result<std::unique_ptr<FrameLane>> connect(unsigned index,
                                                        std::chrono::milliseconds time) = 0;
     void put(unsigned index, std::unique_ptr<FrameLane> lane);
-    // Destroys the lanes. Called by a destructor whose members the lanes use.
+    // Destroys the lanes. A derived class whose members the lanes use calls it in its destructor.
     void end_all() { slots_.reset(); }
 
     LanesRequest request_;
@@ -71,7 +71,7 @@ protected:
 
 private:
     struct Slot {
-        std::mutex connecting; // never locked for a connected lane
+        std::mutex connecting; // use_lane() does not lock it once the lane is connected
         std::unique_ptr<FrameLane> lane;
         std::atomic<FrameLane*> ready = nullptr;
     };

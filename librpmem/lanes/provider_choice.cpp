@@ -20,7 +20,8 @@ namespace {
 
 using fabric::ProviderKind;
 
-// Set in children made by fork(2), because a device that the parent has opened works only there.
+// Set in children made by fork(2), because a device that the parent has opened works only in the
+// parent.
 std::atomic<bool> devices_are_the_parents = false;
 
 void remember_in_children() {
@@ -185,7 +186,7 @@ Result<ProviderChoice> choose_provider(RdmaFound rdma, const std::string& host,
         return ProviderChoice{
             wire::Provider::verbs, std::move(rdma.provider), {}, std::move(rdma.notes)};
     else if (rdma.provider)
-        rdma.why_not = "the target does not offer verbs (rpmemctl probe tells why)";
+        rdma.why_not = "the target does not offer verbs (rpmemctl probe shows why)";
     std::vector<std::string> reasons{rdma.why_not, why_not_tcp(target, settings)};
     if (reasons.back().empty())
         return ProviderChoice{.provider = wire::Provider::tcp,

@@ -57,6 +57,7 @@ public:
     void start_thread();
     // Waits for the end of the search. Without start_thread() the first call runs it.
     const Result<RdmaFound>& found();
+    // Like found(), but moves the result to the caller. Call it last, and once.
     Result<RdmaFound> take();
 
 private:

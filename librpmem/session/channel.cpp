@@ -125,7 +125,7 @@ void Channel::collect_error_text() {
     }
 }
 
-// The first lines of rpmemd name the cause. Of other programs, the last lines do.
+// rpmemd names the cause in its first lines. Other programs name it in their last lines.
 std::string Channel::error_text() const {
     std::vector<std::string> lines = lines_by_importance(error_text_);
     std::size_t size = 0;

@@ -26,7 +26,7 @@ public:
             numbers_.push_back(*address);
         addresses_.push_back({std::move(host), number, std::move(source), std::move(why_not)});
     }
-    // Call it if the login has connected to NUMBER without a jump host.
+    // Call it if the login may have connected to NUMBER without a jump host.
     void note_way(const std::string& number) {
         const auto address = parse_address(number);
         went_on_this_machine_ |= address && reach_of(*address) == Reach::same_machine;
@@ -126,7 +126,7 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
                          (reach == Reach::same_machine && collection.went_on_this_machine());
         std::string why_not;
         if (!may)
-            why_not = "it is of a loopback device or of one link, and ssh did not go there";
+            why_not = "it is a loopback or link-local address, and ssh did not connect to it";
         else if (!arrival.uses_told) // a hostile target could have this machine connect anywhere
             why_not = "RPMEM_TOLD_ADDRESSES=1 allows the addresses that a target names";
         if (reach != Reach::nowhere)

@@ -13,7 +13,7 @@ bool is_plain(char c) {
 
 } // namespace
 
-// Names that need no quotes are sent without, like in 1.12.1.
+// Names that need no quotes are sent without quotes, as by PMDK 1.12.1.
 std::string quoted_word(std::string_view word) {
     if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain))
         return std::string(word);

@@ -67,7 +67,7 @@ Result<> run_removal(const Target& target, const std::string& command, const Set
                               channel->error_text()));
     if (status.signal == 0 && status.code == 0)
         return {};
-    // A status of the shell is not an errno value. It becomes ECONNRESET, like in rpmem_create().
+    // A status of the shell is not an errno value. It becomes ECONNRESET, as in rpmem_create().
     if (status.signal == 0 && status.code > 0 && status.code < first_of_shell)
         return refused(target, status.code, *channel);
     return fail(ErrorClass::link_lost, ECONNRESET, "{}",

@@ -142,7 +142,7 @@ Failure Session::ended_early(std::string_view when) {
 Failure Session::timed_out(std::string_view when, const Limit& limit, std::string_view hint) {
     channel_->collect_error_text();
     const std::string why = limit.time < limit.max
-                                ? "that is the limit of one attempt to reconnect"
+                                ? "that is the limit while reconnecting"
                                 : fmt::format("{} sets the limit", limit.setting);
     return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
                 with_text(fmt::format("waited {} ms {} on {}; {}{}", limit.time.count(), when,
@@ -298,7 +298,7 @@ void Session::undo_create() noexcept try {
     if (channel_->send(wire::encode(wire::CloseRequest{true}), deadline))
         static_cast<void>(channel_->finish(deadline));
 } catch (...) {
-    // The caller reports why create() has failed. The daemon notices the end of the channel.
+    // The caller reports why rpmem_create() has failed. The daemon notices the end of the channel.
 }
 
 int Session::error_fd() {

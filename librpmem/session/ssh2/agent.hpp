@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client of ssh-agent(1), see draft-miller-ssh-agent. That of libssh2 waits without a bound, and
-// asks for RSA signatures that servers do not accept any more.
+// A client of ssh-agent(1), see draft-miller-ssh-agent. The client in libssh2 waits without a
+// bound, and requests RSA signatures that servers do not accept any more.
 #pragma once
 
 #include "common/base/deadline.hpp"

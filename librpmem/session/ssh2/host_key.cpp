@@ -70,7 +70,7 @@ Result<HostIdentity> HostIdentity::look_up(const std::string& host, std::uint16_
             without_port.push_back(std::move(key));
     }
     identity.files_ = fmt::format("{}", fmt::join(names, " and "));
-    // Like in ssh(1), the keys of port 22 are also valid for another port that has none.
+    // As in ssh(1), the keys of port 22 are also valid for another port that has none.
     if (identity.known_.empty())
         identity.known_ = std::move(without_port);
     return identity;
@@ -94,7 +94,7 @@ Result<> HostIdentity::check(const Ssh2Session& session) const {
     int type = 0;
     const char* raw = ::libssh2_session_hostkey(session.get(), &size, &type);
     if (!raw)
-        return fail(ErrorClass::link_lost, ECONNRESET, "the ssh server of {} has shown no host key",
+        return fail(ErrorClass::link_lost, ECONNRESET, "the ssh server of {} has sent no host key",
                     host_);
     const std::span key(reinterpret_cast<const unsigned char*>(raw), size);
     const std::string text = to_base64(key);
@@ -105,7 +105,7 @@ Result<> HostIdentity::check(const Ssh2Session& session) const {
         if (known.revoked)
             return fail(ErrorClass::caller_fault, EACCES,
                         "the ssh host key of {} port {} is revoked by line {} of {}: do not trust "
-                        "that host before its administrator has told why",
+                        "that host until its administrator has explained why",
                         host_, port_, known.line, known.file);
         is_known = true;
     }

@@ -90,7 +90,8 @@ public:
     Result<> run();
 
 private:
-    // The functions return whether the login is complete. They fail if it cannot continue.
+    // Those that return Result<bool> return whether the login is complete. They fail if it cannot
+    // continue.
     Result<bool> try_all();
     Result<bool> try_agent(const std::string& socket);
     Result<bool> try_file(const std::string& path);

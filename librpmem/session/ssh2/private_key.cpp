@@ -39,7 +39,8 @@ constexpr std::string_view openssh_end = "-----END OPENSSH PRIVATE KEY-----";
 
 Failure passphrase_needed() {
     return fail(ErrorClass::caller_fault, EACCES,
-                "it is protected by a passphrase: add it to ssh-agent with ssh-add");
+                "it is protected by a passphrase: add it to ssh-agent with ssh-add, and do not set "
+                "RPMEM_SSH_KEY");
 }
 
 Failure signs_with_sha1() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads private key files, see ssh-keygen(1). PROTOCOL.key of OpenSSH defines its format.
+// Reads private key files: PEM, and the format of ssh-keygen(1), which PROTOCOL.key of OpenSSH
+// defines.
 #pragma once
 
 #include "common/base/freed_by.hpp"
@@ -29,9 +30,9 @@ private:
     std::unique_ptr<EVP_PKEY, FreedBy<::EVP_PKEY_free>> key_;
 };
 
-// CONTENT is that of a key file. Returns null if the key has another type. Fails with EACCES if it
-// has a passphrase, which nobody can enter, or is a DSA key. Fails with EINVAL if CONTENT is not a
-// private key.
+// CONTENT is the content of a key file. Returns null if the key has another type. Fails with EACCES
+// if it has a passphrase, which nobody can enter, or is a DSA key. Fails with EINVAL if CONTENT is
+// not a private key.
 Result<std::unique_ptr<RsaKey>> read_rsa_key(std::string_view content);
 
 // Returns the public key in a file that ssh-keygen has written, as a line of authorized_keys.

@@ -140,7 +140,7 @@ int Relay::step(std::size_t number) {
 bool Relay::has_received_more() {
     unsigned long queued = 0;
     static_cast<void>(::libssh2_channel_window_read_ex(channel_, &queued, nullptr));
-    // An unchanged rest belongs to a stream that nobody reads.
+    // An unchanged number of bytes belongs to a stream that no step reads.
     const bool is_other = std::exchange(queued_, queued) != queued;
     if (queued > 0 && is_other && output_.buffer.empty() && error_.buffer.empty())
         return true;

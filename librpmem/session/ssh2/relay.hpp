@@ -44,7 +44,7 @@ public:
 private:
     enum class State { talking, silent, ended, closed };
 
-    // Bytes in transit. They are wiped when they were sent, because the secret of the session is
+    // Bytes in transit. They are wiped after they were sent, because the secret of the session is
     // among them.
     struct Buffer {
         std::array<char, 16384> bytes;

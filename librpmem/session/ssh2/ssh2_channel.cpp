@@ -25,7 +25,7 @@ constexpr unsigned window_size = 1U << 18;
 // Runs a relay in a thread of its own.
 class RelayBackend final : public ChannelBackend {
 public:
-    // The other arguments are those of Relay.
+    // STOP ends the relay when it is raised. The other arguments are those of Relay.
     RelayBackend(std::unique_ptr<Ssh2Session> session, LIBSSH2_CHANNEL* channel, Relay::Ends ends,
                  Event stop)
         : stop_(std::move(stop)), relay_(std::move(session), channel, std::move(ends)),

@@ -14,11 +14,11 @@
 namespace rpmem::initiator::ssh2 {
 namespace {
 
+using namespace std::string_view_literals;
+
 // The algorithms that are used: the defaults of ssh(1) of OpenSSH 9.2, as far as libssh2 supports
 // them. Signatures with SHA-1 (ssh-rsa, ssh-dss), CBC, and key exchanges of group 1 or with SHA-1
 // are never used.
-using namespace std::string_view_literals;
-
 constexpr std::array key_exchanges = {
     "curve25519-sha256"sv,
     "curve25519-sha256@libssh.org"sv,

@@ -45,7 +45,8 @@ public:
         input_deadline_ = deadline;
         while (true) {
             const int status = operation();
-            // If the server sends without end, libssh2 does not report that it waits.
+            // A server that sends without end keeps libssh2 from returning LIBSSH2_ERROR_EAGAIN.
+            // Then receive() fails after the deadline, and libssh2 returns another error.
             if (deadline.passed() && status != 0)
                 return too_late();
             if (status != LIBSSH2_ERROR_EAGAIN) {
