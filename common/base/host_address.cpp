@@ -152,7 +152,7 @@ Result<std::vector<std::string>> resolve(const std::string& host, std::chrono::m
             addresses.emplace_back(text.data());
     }
     if (addresses.empty())
-        return invalid("no address that can be used");
+        return invalid("no usable address");
     return addresses;
 }
 

@@ -84,7 +84,8 @@ Result<> write_fully(int fd, std::span<const std::byte> data, const Deadline& de
         if (errno == EINTR)
             continue;
         if (errno != EAGAIN)
-            return fail_errno(ErrorClass::link_lost, errno, "cannot write to the other end");
+            return fail_errno(ErrorClass::link_lost, errno, "cannot write {} bytes",
+                              data.size() - done);
         RPMEM_TRY(await_reader(fd, deadline));
     }
     return {};

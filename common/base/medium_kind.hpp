@@ -10,7 +10,7 @@
 namespace rpmem {
 
 enum class MediumKind {
-    lasting,   // durable, as far as the type of the file system tells
+    lasting,   // durable, as far as the type of the file system shows
     forgetful, // in memory: tmpfs, ramfs
     remote,    // a network or FUSE file system, whose server decides what is durable
 };

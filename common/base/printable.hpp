@@ -15,7 +15,8 @@ enum class Charset { ascii, utf8 };
 [[nodiscard]] Charset charset_of_locale();
 
 // Returns the length in bytes of the printable character at the beginning of TEXT. Returns 0 for a
-// malformed one and for a control character (C0, C1, or one that changes the writing direction).
+// malformed one, for a control character (C0 or C1), and for an invisible character, which may
+// change the writing direction or end the line.
 [[nodiscard]] std::size_t printable_prefix(std::string_view text, Charset charset);
 
 // Copies TEXT and a terminating NUL into PLACE. Each byte that is not printable is written as \xNN.

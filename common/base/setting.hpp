@@ -59,7 +59,7 @@ struct SettingValue {
 // 4096".
 [[nodiscard]] std::string complaint_about(const Setting& setting);
 
-// Returns "64 to 4096 bytes" or "yes or no"; empty for texts, paths and commands.
+// Returns "64 to 4096 bytes" or "no or yes"; empty for texts, paths and commands.
 [[nodiscard]] std::string allowed_values(const Setting& setting);
 
 // A setting, and the function that stores its value.

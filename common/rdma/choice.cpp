@@ -41,9 +41,9 @@ Result<std::vector<AllowedDevice>> parse_devices(std::string_view text) {
         const auto comma = rest.find(',');
         auto device = parse_device(trimmed(rest.substr(0, comma)));
         if (!device || devices.size() == max_devices)
-            return invalid("\"{}\" is not a list of devices; write NAME or NAME:PORT, several "
+            return invalid("\"{}\" is not a list of devices; write NAME or NAME:PORT, at most {} "
                            "separated by commas, as in mlx5_0:1,mlx5_1",
-                           text);
+                           text, max_devices);
         devices.push_back(std::move(*device));
         if (comma == std::string_view::npos)
             break;

@@ -136,7 +136,10 @@ Diagnosis diagnose_device(const Device& device, const RdmaFacts& facts) {
 Diagnosis diagnose_devices(const RdmaFacts& facts) {
     const Devices& devices = facts.devices;
     if (!facts.providers.empty() && excludes(facts.providers, "verbs"))
-        return found(Fault::excluded, "FI_PROVIDER={} keeps libfabric from it", facts.providers);
+        return found(Fault::excluded,
+                     "FI_PROVIDER={} keeps libfabric from its provider verbs: unset it, or add the "
+                     "name",
+                     facts.providers);
     if (!devices.has_subsystem)
         return found(Fault::no_subsystem,
                      "there is no RDMA device: the RDMA subsystem of the kernel is not loaded "

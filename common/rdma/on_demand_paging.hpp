@@ -26,7 +26,8 @@ Result<std::vector<PagingDevice>> paging_devices();
 PagingDevice paging_device(const std::string& name);
 
 // Returns why SIZE bytes at ADDRESS cannot be pinned, or an empty text. Checks the limit, and tries
-// the first page on DEVICE, which must have can_page. It does not pin the whole range.
+// to pin the first page with DEVICE. It does not pin the whole range. Returns an empty text as
+// well if DEVICE cannot be opened, because libfabric then reports that.
 std::string why_not_pinned(const PagingDevice& device, void* address, std::size_t size);
 
 // Evaluates the ODP capabilities of a device.

@@ -97,7 +97,7 @@ std::optional<FrameHeader> LaneEncoding::decode_request(std::span<const std::byt
                        .number = ++taken_};
 }
 
-// Checks only the lane, because the daemon of 1.12.1 never sets the flags of its responses.
+// Does not check the flags of a response, because the daemon of 1.12.1 never sets them.
 std::optional<FrameHeader> LaneEncoding::decode_response(std::span<const std::byte>& message,
                                                          std::uint64_t posted, std::string& why) {
     PersistResponse response{};

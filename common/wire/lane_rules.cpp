@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t last_errno = 4095;
 
-// Bounds the memory for unacknowledged frames, whatever the credits allow. So many of the smallest
+// Bounds the memory for unacknowledged frames, whatever the credits allow. 1024 of the smallest
 // frames use 2.25 MiB of credits.
 constexpr std::uint32_t max_frames = 1024;
 
@@ -57,8 +57,8 @@ bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const
         why = fmt::format("sent a frame of type {}, which an initiator does not send",
                           number_of(header.type));
     else if ((header.flags & ~known) != 0)
-        why = fmt::format("sent flags {:#x} in a frame of type {}", header.flags,
-                          number_of(header.type));
+        why = fmt::format("sent flags {:#x} in a frame of type {}, which may have {:#x}",
+                          header.flags, number_of(header.type), known);
     else if (header.type != FrameType::persist &&
              (header.length == 0 || header.length > terms_.credits.payload))
         why = fmt::format("sent a frame of type {} for {} bytes, where 1 to {} are allowed",
@@ -121,7 +121,7 @@ ResponseRules::ResponseRules(const LaneTerms& terms)
 
 bool ResponseRules::check_others(const FrameHeader& header, std::string& why) const {
     if (header.flags != 0) {
-        why = fmt::format("sent flags {:#x}", header.flags);
+        why = fmt::format("sent flags {:#x}, expected none", header.flags);
         return false;
     }
     switch (header.type) {
@@ -136,7 +136,8 @@ bool ResponseRules::check_others(const FrameHeader& header, std::string& why) co
         const std::uint64_t code = header.offset & 0xffffffff;
         if (header.length <= max_error_text && code > 0 && code <= last_errno)
             return true;
-        why = fmt::format("sent an error with code {} and {} bytes of text", code, header.length);
+        why = fmt::format("sent an error with code {} and {} bytes of text; limits: {} and {}",
+                          code, header.length, last_errno, max_error_text);
         return false;
     }
     default:
@@ -151,7 +152,8 @@ bool ResponseRules::check_data(const FrameHeader& header, std::string& why) cons
     if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
         header.length == oldest.length)
         return true;
-    why = fmt::format("sent {} bytes of offset {} for frame number {}, which nobody asked for",
+    why = fmt::format("sent {} bytes of offset {} for frame number {}, which is not the oldest "
+                      "read in progress, or has another range",
                       header.length, header.offset, header.number);
     return false;
 }

@@ -74,7 +74,7 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     RPMEM_ASSIGN(const auto size, decode_medium_failure_size(header));
     if (!announces_medium_failure(header) || message.size() != size)
         return malformed_medium_failure(
-            "its status or type is wrong, or it has {} bytes, and its size field is {}",
+            "it has {} bytes and its size field is {}, or its status or type is wrong",
             message.size(), size);
     ByteReader reader(message.subspan(response_header_size));
     MediumFailure failure;

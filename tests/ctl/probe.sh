@@ -173,12 +173,12 @@ exit 1
 END
     chmod +x "$dir/old"
     RPMEM_CMD=$dir/old probe 3 "$RPMEM_TEST_TARGET"
-    says 'is not known' 'rpmemd version 1.12.1 does not know --probe'
+    says 'is not known' 'rpmemd version 1.12.1 does not support --probe'
     RPMEM_CMD=$dir/old probe 3 "$RPMEM_TEST_TARGET" --json
     has /verdict/possible=null '/target/version="rpmemd version 1.12.1"'
     [ -z "${RPMEM_PEER_DIR:-}" ] || {
         RPMEM_CMD=$RPMEM_PEER_DIR/bin/rpmemd probe 3 "$RPMEM_TEST_TARGET"
-        says 'does not know --probe' 1.12.1
+        says 'does not support --probe' 1.12.1
     }
 }
 

@@ -219,7 +219,7 @@ private:
         const auto place = std::span(pool_).subspan(offset, header.size);
         if (mode == wire::PersistMode::inline_data) {
             if (header.size > data.size())
-                throw std::runtime_error("a message carries less than it says");
+                throw std::runtime_error("a message has less data than its header states");
             std::memcpy(place.data(), data.data(), place.size());
             std::memcpy(seen_.data() + offset, data.data(), place.size());
         }

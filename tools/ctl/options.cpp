@@ -24,9 +24,10 @@ struct Positional {
 constexpr std::array positionals = {
     Positional{"TARGET", "target", &Command::target, "[user@]host[:port]"},
     Positional{"SET", "set", &Command::pool_set, "pool set file, relative to poolset-dir"},
-    Positional{"SESSION", "session", &Command::session, "its number, see rpmemctl sessions"},
+    Positional{"SESSION", "session", &Command::session,
+               "number of the session, see rpmemctl sessions"},
     Positional{"PID|FILE", "whom", &Command::whom,
-               "of that process, or of those that have the file open; all without it"},
+               "a process, or a file that processes have open or mapped; default: all processes"},
     Positional{"FILE", "file", &Command::file, "image of the pool on this machine"},
 };
 
@@ -55,25 +56,25 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
             ->option_text("SIZE")
             ->required();
         app.add_option("--parts", command.parts,
-                       "paths of its parts on the target, which have equal shares")
+                       "paths of the parts on the target, which share SIZE equally")
             ->option_text("PATH...");
-        app.add_flag("--no-headers", command.no_headers, "OPTION NOHDRS");
+        app.add_flag("--no-headers", command.no_headers, "pool without headers (OPTION NOHDRS)");
         app.add_flag("--set-only", command.set_only, "write the pool set file, and create no pool");
     }
     if (verb == Verb::verify)
-        app.add_flag("--repair", command.repair, "move what differs to the pool");
+        app.add_flag("--repair", command.repair, "copy the differing chunks to the pool");
     if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
         app.add_flag("--force", command.force,
-                     "go on although FILE is another pool, or has another length");
+                     "continue although FILE is another pool or has another length");
     if (verb == Verb::push || verb == Verb::pull || verb == Verb::verify)
-        app.add_option("--lanes", command.lanes, "lanes at the same time, a thread for each")
+        app.add_option("--lanes", command.lanes, "number of lanes, each with a thread")
             ->check(CLI::Range(1, 64))
             ->option_text("N")
             ->capture_default_str();
     if (verb == Verb::status || verb == Verb::watch)
         app.add_flag("--all", command.all, "show the programs of other users, too");
     if (verb == Verb::watch)
-        app.add_option("--count", command.count, "views, one a second; without end without it")
+        app.add_option("--count", command.count, "number of views, one a second; default: no limit")
             ->option_text("N");
     if (verb == Verb::export_metrics) {
         app.add_option("--textfile", command.textfile,
@@ -81,7 +82,7 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
             ->option_text("DIR")
             ->required();
         app.add_option("--interval", command.interval,
-                       "seconds between two writes, 1 to 3600; once without it")
+                       "seconds between two writes, 1 to 3600; default: write once")
             ->check(CLI::Range(1, 3600))
             ->option_text("SECONDS");
         return;

@@ -41,7 +41,7 @@ RemoteAnswer ask_old_daemon(const initiator::Target& target, const std::string& 
     if (!help || (help->text + help->error_text).find("--probe") != std::string::npos)
         return none;
     return {RemoteAnswer::Kind::too_old, nullptr, text,
-            text + " does not know --probe: what the target has is not known"};
+            text + " does not support --probe, so the state of the target is not known"};
 }
 
 } // namespace

@@ -26,8 +26,8 @@ Result<Domain> open_domain(const Provider& provider);
 
 enum class Access {
     local,       // used by operations of this end
-    remote,      // also read and written by the peer
-    remote_read, // also read by the peer
+    remote,      // read and written by the peer, and sent from by this end
+    remote_read, // read by the peer, and sent from by this end
 };
 
 // Registered memory; empty where the provider needs no registration for local access.

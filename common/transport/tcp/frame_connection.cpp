@@ -29,7 +29,7 @@ iovec iovec_of(std::span<const std::byte> bytes) {
 
 // TCP_USER_TIMEOUT and keepalive use the same time.
 constexpr const char* no_acknowledgement =
-    "the peer's kernel acknowledged nothing for the time of RPMEM_PEER_TIMEOUT or peer-timeout";
+    "the peer's kernel acknowledged nothing within RPMEM_PEER_TIMEOUT (target: peer-timeout)";
 
 Fault fault_of(int code) {
     switch (code) {

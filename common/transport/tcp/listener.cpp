@@ -273,7 +273,7 @@ ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
     case TlsStep::done:
         stranger.enter(State::third);
         return stranger.proof->accept(random_, stranger.tls->exporter());
-    case TlsStep::wants_write: // a failure, because it fits into the buffer of a new socket
+    case TlsStep::wants_write: // a failure: a handshake fits into the send buffer of a new socket
     case TlsStep::failed:
         break;
     }

@@ -133,7 +133,7 @@ std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake
         return "the peer has a certificate instead of the PSK of this session";
     default:
         const char* const text = ::ERR_reason_error_string(code);
-        return text ? text : "OpenSSL does not say why";
+        return text ? text : "OpenSSL gave no reason";
     }
 }
 

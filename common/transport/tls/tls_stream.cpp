@@ -135,7 +135,7 @@ ByteView TlsStream::unsent() const {
     return {reinterpret_cast<const std::byte*>(place), static_cast<std::size_t>(size)};
 }
 
-// Returns whether a call of OpenSSL with this RESULT only needs more input.
+// Returns whether a call with this RESULT only needs more input, and the peer is within its limits.
 bool TlsStream::is_dry(int result) const {
     return messages_ <= max_messages &&
            ::SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ &&
@@ -207,7 +207,7 @@ std::size_t TlsStream::refill() {
         keep_received(static_cast<std::size_t>(got));
     else if (got == 0)
         end(ECONNRESET, state_ == State::handshake ? "the peer ended the connection"
-                                                   : "the end came without close_notify");
+                                                   : "the connection ended without close_notify");
     else if (got != -EAGAIN)
         end(static_cast<int>(-got), strerror(static_cast<int>(-got)));
     return got > 0 ? static_cast<std::size_t>(got) : 0;
@@ -386,9 +386,9 @@ void TlsStream::fail_tls() { end(EPROTO, why_it_failed()); }
 
 std::string TlsStream::why_it_failed() const {
     if (messages_ > max_messages)
-        return "the peer sent too many messages of TLS without data";
+        return fmt::format("the peer sent more than {} messages of TLS without data", max_messages);
     if (state_ == State::handshake && handshake_bytes_ == 0)
-        return "the peer's handshake has no end";
+        return fmt::format("the peer's TLS handshake exceeds {} bytes", max_handshake_bytes);
     return why_tls_failed(alert_, state_ == State::handshake);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replaces the functions that make data durable: pmem_persist, pmem_flush, pmem_drain, pmem_memcpy,
-// pmem_msync and pmem2_deep_flush of libpmem, and msync, fsync, fdatasync, posix_fadvise, pwrite,
-// flock and fsetxattr of the C library. It records each call, and can delay it or make it fail. A
-// range that a daemon forgets to make durable is still in the page cache, so only the recorder
-// reveals the mistake.
+// pmem_msync and pmem2_deep_flush of libpmem and libpmem2, and msync, fsync and fdatasync of the C
+// library. It also replaces posix_fadvise, pwrite, flock and fsetxattr, because tests check their
+// order or need their failure. It records each call, and can delay it or make it fail. A range that
+// a daemon forgets to make durable is still in the page cache, so only the recorder reveals the
+// mistake.
 //
 // It has two forms:
 //  1. Linked into a test: target_link_libraries(TEST PRIVATE rpmem_recorder). It replaces the calls

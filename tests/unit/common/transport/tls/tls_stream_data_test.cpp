@@ -137,7 +137,7 @@ TEST(TlsData, AnEndWithoutCloseNotifyIsALoss) {
     Buffer heard;
     EXPECT_EQ(receive_all(*ends.target, heard), ECONNRESET);
     EXPECT_EQ(heard.size(), 10U);
-    EXPECT_EQ(ends.target->reason(), "the end came without close_notify");
+    EXPECT_EQ(ends.target->reason(), "the connection ended without close_notify");
 }
 
 TEST(TlsData, ASendToAPeerThatHasGoneRaisesNoSignal) {

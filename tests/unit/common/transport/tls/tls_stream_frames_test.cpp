@@ -131,8 +131,8 @@ TEST_F(TlsFramesTest, ABareEndIsALoss) {
     target->expect_end(Fault::lost);
     const ConnectionFailure& failure = target->connection.failure();
     EXPECT_EQ(failure.code, ECONNRESET);
-    EXPECT_TRUE(
-        test::contains(failure.text, "lane 3: cannot receive: the end came without close_notify"));
+    EXPECT_TRUE(test::contains(
+        failure.text, "lane 3: cannot receive: the connection ended without close_notify"));
 }
 
 // A frame and falsified bytes come together: the frame is taken, and the rest is not slept upon.

@@ -257,7 +257,7 @@ TEST_F(TlsPeerTest, MessagesWithoutDataHaveAnEnd) {
     }
     EXPECT_EQ(code, EPROTO);
     EXPECT_EQ(sent, 33);
-    EXPECT_EQ(ours->reason(), "the peer sent too many messages of TLS without data");
+    EXPECT_EQ(ours->reason(), "the peer sent more than 32 messages of TLS without data");
 }
 
 // The same in one piece.
