@@ -324,8 +324,11 @@ void FabricConnection::take_frame(ByteView message, Receiver& receiver) {
     if (payload.size() != wire::payload_of(*header))
         return broken(fmt::format("sent a frame of {} bytes with {} bytes of payload",
                                   header->length, payload.size()));
-    if (!receiver.begin(*header, place, why) || (!place.empty() && place.size() != payload.size()))
+    if (!receiver.begin(*header, place, why))
         return broken(why);
+    if (!place.empty() && place.size() != payload.size())
+        return broken(
+            fmt::format("sent {} bytes of data, expected {}", payload.size(), place.size()));
     if (!place.empty())
         std::copy(payload.begin(), payload.end(), place.begin());
     else if (!payload.empty())

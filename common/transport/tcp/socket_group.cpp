@@ -25,7 +25,7 @@ Result<> SocketGroup::add(Connection& connection) {
     connection.receive_in({buffer_.get(), buffer_size_});
     members_.push_back({&connection, false});
     ready_.reserve(members_.size());
-    if (is_few())
+    if (is_few() && !epoll_) // once epoll_ exists, it has all members: the group may grow again
         return {};
     Result<> watched;
     if (!epoll_)

@@ -122,7 +122,9 @@ std::string why_tls_failed(std::optional<unsigned char> alert, bool in_handshake
                                ? "the peer did not accept the PSK of this session"
                                : "the peer ended it",
                            ::SSL_alert_desc_string_long(*alert));
-    const unsigned long code = ::ERR_peek_last_error();
+    // The first error is the cause. OpenSSL 3.2 and later add what it led to ("record layer
+    // failure").
+    const unsigned long code = ::ERR_peek_error();
     switch (ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0) {
     case SSL_R_BINDER_DOES_NOT_VERIFY:
         return "the peer's PSK was not accepted: it is not that of this session";

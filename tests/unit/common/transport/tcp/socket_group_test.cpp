@@ -172,6 +172,23 @@ TEST_P(SocketGroupTest, WaitsForRoom) {
     reader.join();
 }
 
+TEST_P(SocketGroupTest, WaitsForWhatWasAddedWhileTheGroupWasSmall) {
+    const std::size_t kept = std::min<std::size_t>(GetParam(), 2);
+    for (std::size_t i = kept; i < GetParam(); ++i)
+        group.remove(*connections[i]);
+    for (std::size_t i = kept; i < GetParam(); ++i)
+        ASSERT_TRUE(group.add(*connections[i]));
+    for (std::size_t i = kept; i < std::min<std::size_t>(GetParam(), 6); ++i) {
+        // It comes after the first round of the wait, which polls all connections.
+        std::thread later([this, i] {
+            std::this_thread::sleep_for(milliseconds(20));
+            say(i);
+        });
+        expect_received(i);
+        later.join();
+    }
+}
+
 TEST_P(SocketGroupTest, ForgetsWhatIsRemoved) {
     say(0);
     group.remove(*connections[0]);
