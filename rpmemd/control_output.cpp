@@ -15,8 +15,8 @@
 namespace rpmem::target {
 namespace {
 
-// Writes without blocking. Returns the number of bytes written, or -1 with errno. A pipe that is
-// ready accepts PIPE_BUF bytes at once.
+// Writes without blocking. Returns the number of bytes written, which is 0 if the call would block,
+// or -1 with errno. A pipe that is ready accepts PIPE_BUF bytes at once.
 ssize_t write_at_once(int fd, std::span<const std::byte> message) {
     static_assert(PIPE_BUF >= 512);
     pollfd entry = {fd, POLLOUT, 0};

@@ -22,7 +22,7 @@ public:
     // incomplete.
     Result<> send(std::span<const std::byte> message, const Deadline& deadline);
     // Sends MESSAGE, which has at most PIPE_BUF bytes, unless that would block. Returns false if it
-    // was not sent, because another thread is sending or the peer is not reading.
+    // was not sent: another thread is sending, the peer is not reading, or the channel has failed.
     bool send_if_there_is_room(std::span<const std::byte> message);
 
 private:

@@ -24,7 +24,7 @@ namespace {
 // Timeout for the rest of a message after its first byte, and for sending a response.
 constexpr std::chrono::seconds message_time(30);
 
-// Timeout for the first request for a pool. The client may have to find an RDMA device first.
+// Timeout for a message while there is no pool. The client may have to find an RDMA device first.
 constexpr std::chrono::minutes pool_time(2);
 
 // Returns whether the other end of FD was closed. Data may still be unread.
@@ -216,7 +216,7 @@ Outcome ControlLoop::handle_input() {
     if (!got || (*got != 0 && *got < header.size()))
         return refuse_malformed(std::span(header).first(got.value_or(0)),
                                 Error{EBADMSG, ErrorClass::link_lost,
-                                      "the input ended within the header of a request"});
+                                      "its header is incomplete: the input ended or stalled"});
     if (*got == 0) {
         const std::string text = "the channel was closed without CLOSE: the session ends";
         log_.notice("{}", text);

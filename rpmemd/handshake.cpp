@@ -46,8 +46,8 @@ Result<wire::Bytes> read_answer(int input, const Deadline& deadline) {
     return bytes;
 }
 
-// Returns why no lane can connect over verbs to any of ADDRESSES, which is the reason for the first
-// one. Returns an empty text if a lane may connect.
+// Returns why no lane can connect over verbs to the first of ADDRESSES, if none can connect to any
+// of them. Returns an empty text if a lane may connect.
 std::string why_not_verbs(const std::vector<std::string>& addresses, const std::string& device) {
     const auto facts = fabric::look_around({"device", device});
     if (!facts)
@@ -113,8 +113,8 @@ Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities
         RPMEM_TRY(write_fully(output, wire::encode_initial_status(EPROTO), deadline));
         return fail(ErrorClass::caller_fault, EPROTO,
                     "the client speaks protocol 0.1, which is refused here (require-hello, or tls "
-                    "= require): its library is 1.12.1's or older, or the login shell or a forced "
-                    "command has dropped the variable {}",
+                    "= require): its library is version 1.12.1 or older, or the login shell or a "
+                    "forced command has dropped the variable {}",
                     wire::offer_variable);
     }
     if (!offered) {

@@ -18,7 +18,7 @@ Result<Owner> owner_of(const wire::LoginRequest& request,
     const bool shown = request.takeover != wire::TakeoverKey{};
     if (shown != (request.generation > 0))
         return fail(ErrorClass::target_refused, EBADMSG,
-                    "LOGIN of generation {} came {} a takeover key", request.generation,
+                    "LOGIN of generation {} was sent {} a takeover key", request.generation,
                     shown ? "with" : "without");
     Owner owner;
     bool hashed = false;

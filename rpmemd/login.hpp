@@ -17,7 +17,7 @@ namespace rpmem::target {
 
 // Returns the hash of the takeover key. Both ends derive the key in the session of generation 0. In
 // later generations the initiator presents it in REQUEST. Fails with EBADMSG if a request of
-// generation 0 has a key, or a later one has none.
+// generation 0 has a key, or a later one has none. Fails with ENOMEM if libcrypto cannot hash.
 [[nodiscard]] Result<Owner> owner_of(const wire::LoginRequest& request,
                                      const transport::ControlTranscript& transcript);
 

@@ -73,7 +73,7 @@ int remove(const target::Configuration& configuration, Log& log) {
         log.error("{}", removed.error().text);
         say(removed.error().text);
     }
-    // The exit status says the same, but ssh delays it while a process of the login still runs.
+    // The exit status is the same, but ssh delays it while a process of the login still runs.
     const std::string answer = wire::encode_removal(status);
     if (::isatty(STDOUT_FILENO) == 0)
         static_cast<void>(
@@ -134,7 +134,8 @@ int refuse(const target::Configuration& configuration, const Error& error) {
     return error.code;
 }
 
-// Prints the result of what replaced the session. Returns an errno value if it cannot be written.
+// Prints the result of what replaced the session. Returns STATUS, or an errno value if the text
+// cannot be written.
 int print_document(const std::string& text, int status) {
     const auto written =
         write_fully(STDOUT_FILENO, std::as_bytes(std::span(text)), Deadline(document_time));
@@ -194,7 +195,7 @@ int run(int argc, char* argv[]) {
 
 int main(int argc, char* argv[]) {
     ignore_signals_of_writes();
-    // The umask must not take rights from this user itself, who could never open new parts then.
+    // The umask must not take rights from this user, who could otherwise not open new parts again.
     static_cast<void>(::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO)));
     try {
         const bool restricted = std::any_of(argv, argv + argc, [](std::string_view argument) {

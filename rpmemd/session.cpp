@@ -166,7 +166,8 @@ Granted<wire::InBandAttributes> Session::take_up(Result<Pool> pool, State state,
     return served;
 }
 
-// Adds which session has the pool. A session that resumes and cannot get its pool gets ESTALE.
+// Adds which session has the pool. A session that resumes fails with ESTALE if its pool is invalid
+// or if another initiator has it for writing.
 Error Session::explain(Error error, const PoolRequest& request) const {
     bool is_stale = error.code == EINVAL;
     if (error.code == EBUSY) {
@@ -319,8 +320,7 @@ void Session::guard_memory() {
             ::inotify_add_watch(changes_.get(), part.path.c_str(), IN_MODIFY | IN_ATTRIB));
 }
 
-// Runs after everything that opens files, and before a worker starts its thread: see
-// docs/confinement.md.
+// Runs after all that opens files, and before a worker thread starts: see docs/confinement.md.
 Granted<> Session::confine(wire::Provider provider) {
     if (configuration_.confine == Confine::never || provider != wire::Provider::tcp)
         return {};
@@ -391,9 +391,9 @@ Granted<> Session::close(bool remove) {
         return refuse(done.error());
     if (forbidden)
         return refuse(wire::Status::no_access,
-                      "the pool was closed but not deleted: this key may not delete pools that it "
-                      "has not created (--allow-remove in the command of its line in "
-                      "authorized_keys allows that)");
+                      "the pool was closed but not deleted: this key may only delete a pool in the "
+                      "session that created it (--allow-remove in the command of its line in "
+                      "authorized_keys allows more)");
     return {};
 }
 

@@ -29,10 +29,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t default_chunk = std::uint64_t{1} << 20;
-constexpr std::uint64_t default_count = 16384; // maximum for the default chunk, which may grow
-constexpr std::uint64_t max_chunks = 65536;    // keeps the document below 4 MiB
+// Maximum number of chunks if the client requests no chunk size. A larger pool gets larger chunks.
+constexpr std::uint64_t default_count = 16384;
+constexpr std::uint64_t max_chunks = 65536; // keeps the document below 4 MiB
 
-constexpr std::uint64_t piece = std::uint64_t{4} << 20; // bytes between two checks for a writer
+constexpr std::uint64_t piece = std::uint64_t{4} << 20; // bytes between two check_who_waits()
 
 class Digest {
 public:

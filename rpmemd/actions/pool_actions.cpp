@@ -107,8 +107,8 @@ ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*reque
     std::error_code error;
     if (!fs::is_directory(directory, error))
         return fail(ErrorClass::caller_fault, ENOENT,
-                    "the pool set directory {} does not exist; create it, or name another one "
-                    "(poolset-dir)",
+                    "the pool set directory {} does not exist, is not a directory, or cannot be "
+                    "accessed; create it, or name another one (poolset-dir)",
                     directory.native());
     const FoundNames found = find_names(directory);
     json sets = json::array();

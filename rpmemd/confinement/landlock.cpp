@@ -47,8 +47,8 @@ std::uint64_t known(std::span<const AccessRight> rights, unsigned version) {
     return bits;
 }
 
-// Returns whether this thread is the only one. Waits, because the kernel still lists a joined
-// thread for a moment.
+// Returns whether this thread is the only one. Returns false without /proc. Waits up to 1 s,
+// because the kernel still lists a joined thread for a moment.
 bool is_the_only_thread() {
     constexpr nlink_t links_without_threads = 2;
     const Deadline deadline(std::chrono::seconds(1));
@@ -95,7 +95,8 @@ Result<> restrict_by_landlock(const ReachableFiles& reachable) {
         return Failure(no_landlock());
     if (!is_the_only_thread())
         return fail(ErrorClass::bug, EBUSY,
-                    "Landlock would not restrict threads that the daemon has started already");
+                    "the daemon has other threads, which Landlock would not restrict, or /proc is "
+                    "not mounted");
     const Ruleset all{known(of_files, version), known(of_ports, version),
                       known(of_scopes, version)};
     const UniqueFd rules(

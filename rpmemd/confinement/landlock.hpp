@@ -23,10 +23,11 @@ struct ReachableFiles {
 };
 
 // Forbids to open, create, rename or remove files except in REACHABLE, to bind or connect TCP
-// ports, and to send signals to other processes, as far as this version of Landlock supports it.
-// Open descriptors and listening sockets remain usable. The process must have set
-// PR_SET_NO_NEW_PRIVS and have no other thread. Fails with ENOSYS without Landlock, with EBUSY if
-// there are threads, and with the errno values of landlock_create_ruleset(2) and the like.
+// ports, to connect to abstract UNIX sockets, and to send signals to other processes, as far as
+// this version of Landlock supports it. Open descriptors and listening sockets remain usable. The
+// process must have set PR_SET_NO_NEW_PRIVS and have no other thread. Fails with ENOSYS without
+// Landlock, with EBUSY if there are other threads or /proc is not mounted, and with the errno
+// values of landlock_create_ruleset(2) and the like.
 [[nodiscard]] Result<> restrict_by_landlock(const ReachableFiles& reachable);
 
 } // namespace rpmem::target

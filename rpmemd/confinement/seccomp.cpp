@@ -58,7 +58,7 @@ constexpr int allowed[] = {
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo)};
 
-// The daemon never makes these calls. A process that does has been taken over.
+// A confined daemon never makes these calls. A process that does has been taken over.
 constexpr int deadly[] = {
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
     SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd), SCMP_SYS(bpf), SCMP_SYS(userfaultfd),
@@ -108,7 +108,7 @@ void set_result(void* context, int code) {
 }
 
 // Handles SIGSYS, which the kernel sends to the thread instead of making the call. If the filter
-// let the call fail directly, only the audit log of the kernel would report it, which root must
+// let the call fail directly, only the audit log of the kernel would report it, which only root can
 // read.
 void refuse(int, siginfo_t* information, void* context) {
     ViolationLog& known = *lines.load();

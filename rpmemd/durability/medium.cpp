@@ -146,7 +146,7 @@ int Medium::persist(std::byte* address, std::size_t size) const {
     }
     return for_each_share(address, size,
                           [](const Range& range, std::byte* from, std::size_t length) {
-                              // msync(2) does not support a part on Device DAX.
+                              // Persistent memory needs no msync(2). Device DAX does not have it.
                               if (!range.is_pmem)
                                   return range.syncs->run(range.offset_of(from), length,
                                                           [&] { return sync_pages(from, length); });

@@ -27,7 +27,8 @@ bool streams_keep_words() {
     return kept;
 }
 
-// libpmem copies only whole cache lines. libpmem 1.12.1 copies a single word with two stores.
+// Leaves only whole cache lines to libpmem, because libpmem 1.12.1 copies a single word with two
+// stores.
 void stream_words(std::byte* destination, std::span<const std::byte> data) {
     const std::size_t misfit = reinterpret_cast<std::uintptr_t>(destination) % cache_line;
     const std::size_t head = std::min((cache_line - misfit) % cache_line, data.size());

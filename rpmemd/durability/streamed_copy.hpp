@@ -8,9 +8,8 @@
 
 namespace rpmem::target {
 
-// Returns whether pmem_memcpy(3) uses stores of at least 8 bytes if address and length are
-// multiples of 8. It does unless PMEM_NO_GENERIC_MEMCPY makes libpmem(7) call memcpy(3) of libc,
-// which guarantees nothing.
+// Returns whether pmem_memcpy(3) copies whole cache lines with stores of at least 8 bytes. It does
+// unless PMEM_NO_GENERIC_MEMCPY makes libpmem(7) call memcpy(3) of libc, which guarantees nothing.
 [[nodiscard]] bool streams_keep_words();
 
 // Like copy_words(), but the data is durable after the next end_streams(). Requires

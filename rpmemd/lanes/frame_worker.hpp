@@ -4,7 +4,7 @@
 //   arrived_ -> lanes_    take_arrived() adds it to the group
 //   arrived_ -> released  the group cannot add it
 //   lanes_   -> leaving_  end_lane() or take_leave() posts an error to the initiator
-//   lanes_   -> released  the same functions, if no error can be sent
+//   lanes_   -> released  the same functions, if there is no error or it cannot be sent
 //   leaving_ -> released  look_after_leaving(): the error was sent, the peer has closed the
 //                         connection, or leaving_time has passed
 #pragma once
@@ -26,8 +26,8 @@ namespace rpmem::target {
 
 class FrameWorker {
 public:
-    // Called in the thread of the worker when a lane has ended. PROBLEM is why the session must
-    // end, too, or empty. Also called, with lane 0, if the thread itself fails.
+    // Called in the thread of the worker when a lane has ended, except by end() or stop(). PROBLEM
+    // is why the session must end, too, or empty. Also called, with lane 0, if the thread fails.
     using Ended = std::function<void(unsigned lane, const std::string& how, std::string problem)>;
 
     static Result<std::unique_ptr<FrameWorker>> make(std::unique_ptr<transport::Group> group,
@@ -47,7 +47,7 @@ public:
 
     [[nodiscard]] const std::shared_ptr<WorkerCounters>& counters() const { return counters_; }
 
-    // For a caller that runs the worker in its own thread: call add() instead of take(), and call
+    // A caller that runs the worker in its own thread calls add() instead of take(), and calls
     // turn() until it returns false.
     void add(std::unique_ptr<ServedLane> lane);
     // Waits for work and does it. Returns false after the worker has ended.

@@ -54,7 +54,8 @@ public:
             worker->end(why);
     }
 
-    // Returns how many lanes have connected so far. Lanes that have ended count, too.
+    // Returns the number of connections so far. Ended ones count, too, so a lane that connects
+    // again counts twice.
     [[nodiscard]] unsigned connected() const { return connected_; }
     // Returns whether the peer may have written to the pool.
     [[nodiscard]] virtual bool was_reached() const { return connected_ > 0; }

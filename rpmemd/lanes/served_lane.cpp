@@ -144,8 +144,8 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
     connection_->close();
 }
 
-// Reads the pages that the kernel could not copy from the pool. The fault tells the handler which
-// page is unreadable: see rpmemd/durability/fault_handler.hpp.
+// Reads the pages that the kernel could not copy from the pool. The fault handler then reports
+// which page is unreadable: see rpmemd/durability/fault_handler.hpp.
 void ServedLane::find_unreadable_page() const {
     constexpr std::size_t min_page = 4096;
     for (const FrameHeader& read : reads_)

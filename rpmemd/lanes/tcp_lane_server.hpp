@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes over TCP. Connections are passed to workers after their handshake. The thread of the
-// control loop never accesses the pool, so it still answers the initiator while the medium stalls.
+// Lanes over TCP. The control loop performs the handshakes, and then passes the connections to the
+// workers. Only workers serve lanes, so the control loop still runs while the medium stalls them.
 #pragma once
 
 #include "common/transport/tcp/listener.hpp"

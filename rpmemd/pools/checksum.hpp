@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksum of pool headers: two 64-bit sums over little-endian 32-bit words.
+// The checksum of pool headers, of the Fletcher type: two 32-bit sums over little-endian 32-bit
+// words.
 #pragma once
 
 #include <cstddef>

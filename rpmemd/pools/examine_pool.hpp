@@ -40,7 +40,8 @@ struct PoolFacts {
     std::optional<PartIdentity> first_part{}; // if the first part can be opened
     // The attribute of the first part, see PoolAttribute::read().
     Result<std::optional<std::string>> attribute = std::nullopt;
-    // Why the header of the first part is invalid. Empty if the part has no header page.
+    // Why the header of the first part is invalid. Empty if it is valid, or if there is no header
+    // page.
     std::string header_problem{};
 };
 

@@ -38,7 +38,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return fletcher_checksum(bytes, offsetof(Preamble, checksum));
 }
 
-// Bytes of the digest in a file name: enough that nobody can choose pool sets with the same name.
+// Bytes of the digest in a file name. Nobody can find two pool sets with the same file name.
 constexpr std::size_t bytes_of_name = 16;
 
 // FNV-1a, which the first release used for file names.

@@ -33,7 +33,8 @@ public:
 
     [[nodiscard]] const std::vector<PartFile>& parts() const { return parts_; }
     Result<> write_headers(const std::vector<PoolHeader>& headers);
-    // Calls PartFile::make_durable() for all parts, and returns the first error.
+    // Calls PartFile::make_durable() for all parts, and returns the first error. After an error,
+    // also drops the parts from the page cache.
     Result<> make_durable() const;
     // Hands the parts to the caller. The destructor then undoes nothing.
     std::vector<PartFile> keep();

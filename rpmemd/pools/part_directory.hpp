@@ -36,9 +36,9 @@ public:
     // Returns the files in the order of the pool, with an empty path for a missing number.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
-    // Returns the files to add for SIZE more bytes. Each has 128 MiB, or more if that would be more
-    // than 256 files, and goes to the directory with the fewest bytes that has room. Fails with
-    // EFBIG if the directories have too little room, or there would be too many parts.
+    // Returns the files to add for SIZE more bytes. Each has up to 128 MiB, or more if that would
+    // be more than about 256 files, and goes to the directory with the fewest bytes that has room.
+    // Fails with EFBIG if the directories have too little room, or there would be too many parts.
     [[nodiscard]] Result<std::vector<PlannedPart>> plan(std::uint64_t size) const;
 
 private:

@@ -143,7 +143,7 @@ Failure wrong_kind(const std::filesystem::path& path) {
     return invalid("part {} is neither a regular file nor a Device DAX", path.native());
 }
 
-// Call it before the file is opened: opening a device can have effects, as it starts a watchdog.
+// Call it before the file is opened, because opening a device can, for example, start a watchdog.
 bool is_usable_kind(const struct stat& status) {
     if (!S_ISCHR(status.st_mode))
         return S_ISREG(status.st_mode);

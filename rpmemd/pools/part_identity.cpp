@@ -48,8 +48,8 @@ Result<PartIdentity> identify(const PartFile& part) {
     if (::fstat(part.fd(), &status) != 0 || ::fstatfs(part.fd(), &file_system) != 0)
         return cannot_examine(part);
     identity.inode = status.st_ino;
-    // Most file systems derive f_fsid from their UUID, which a reboot does not change. It may
-    // change st_dev.
+    // A reboot may change st_dev. It does not change f_fsid on most file systems, which derive it
+    // from their UUID.
     static_assert(sizeof(file_system.f_fsid) == sizeof(identity.file_system));
     std::memcpy(&identity.file_system, &file_system.f_fsid, sizeof(identity.file_system));
     if (identity.file_system == 0)

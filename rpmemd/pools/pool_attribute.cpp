@@ -23,7 +23,7 @@ Failure no_attributes(const PartFile& part) {
 Result<std::optional<std::string>> PoolAttribute::read() const {
     if (part_->is_device_dax())
         return no_attributes(*part_);
-    // One byte more than the limit, so that the caller notices a value that is too long.
+    // One byte more than the limit. A longer value fails with ERANGE.
     std::string value(max_pool_attribute_size + 1, '\0');
     const ssize_t length =
         ::fgetxattr(part_->fd(), pool_attribute_name, value.data(), value.size());

@@ -61,7 +61,7 @@ struct PoolRecord {
     std::uint64_t generation = 0;
     InitiatorName initiator{};   // for display; each name has at most max_claim_text bytes
     transport::Digest parts{};   // hash of the identities of the part files
-    transport::Digest headers{}; // hash of the headers; zeros during a change or if it failed
+    transport::Digest headers{}; // hash of the headers; zeros while a change is unfinished
     std::int64_t since = 0;      // start of the claim in seconds since the epoch
     bool closed = false;         // the claim ended with a successful CLOSE, or without a write
     // Start of the first claim that was not closed before another one followed, so the pool may

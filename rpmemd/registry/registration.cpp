@@ -165,7 +165,8 @@ void Registration::warn_if_behind(const std::optional<PoolRecord>& record) {
                          pool_name_, describe_time(record->behind_since), how_to_renew));
 }
 
-// The claim must be durable with the pool. Otherwise another writer could remain unnoticed.
+// The claim must be durable before this session may write. Otherwise a power failure could erase
+// it, and the session that it replaced could resume.
 Result<> Registration::claim(bool goes_on, bool created) {
     RPMEM_ASSIGN(last_, in_context("the pool cannot be opened for writing", place_->read()));
     if (goes_on)

@@ -65,16 +65,18 @@ public:
     Registration(std::filesystem::path state_dir, bool read_only, Log log)
         : state_dir_(std::move(state_dir)), read_only_(read_only), log_(std::move(log)) {}
 
-    // Call it once, before take_up(). A generation above 0 that may write ends the earlier sessions
-    // of its owner. It fails with EACCES if state-dir cannot be used, with EBUSY if a later
-    // generation is alive, and like fence(). Other sessions are served without state-dir.
+    // Call it once, before take_up(). A session of generation 1 or later that may write ends the
+    // earlier sessions of its owner. It fails with EACCES if state-dir cannot be used, with EBUSY
+    // if a later generation is alive, and like fence(). Other sessions are served without
+    // state-dir.
     Result<> enter(SessionIdentity identity);
     [[nodiscard]] bool has_entered() const { return state_ != State::outside; }
 
     // Call it after the parts are locked, and before the response to OPEN or CREATE. Stores the
-    // claim of a session that may write, durable on return, and then fails like PoolRecordPlace.
-    // Fails with ESTALE if a session that resumes does not find the pool as the earlier generation
-    // left it. A session that only reads logs and ignores a record that it cannot read.
+    // claim of a session that may write, which is durable on return. Fails like PoolRecordPlace if
+    // the claim cannot be stored, and with ESTALE if a session that resumes does not find the pool
+    // as the earlier generation left it. A session that only reads stores nothing. It logs and
+    // ignores a record that it cannot read.
     Result<> take_up(const PoolUse& use);
     // Call them before and after a change of the headers.
     void before_change();

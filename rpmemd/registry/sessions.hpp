@@ -28,8 +28,8 @@ struct LiveSession {
 [[nodiscard]] Result<StateFile> make_session_file(const StateDirectory& directory,
                                                   const SessionRecord& record);
 
-// Returns all live sessions. Removes the files of ended ones. Files that cannot be
-// read are logged and skipped.
+// Returns all live sessions. Removes the files of ended ones. Files that cannot be read are logged
+// and skipped.
 [[nodiscard]] std::vector<LiveSession> live_sessions(const StateDirectory& directory,
                                                      const Log& log);
 

@@ -71,8 +71,7 @@ inline constexpr std::string_view part_suffix = ".part0";
 [[nodiscard]] std::vector<std::string> parts_of(const ActionRequest& request,
                                                 const std::filesystem::path& poolset_dir);
 
-// Checks what neither the command line nor the grammar of forced commands checks. Fails with
-// EINVAL.
+// Checks a request from the command line or from a forced command. Fails with EINVAL.
 [[nodiscard]] Result<> check_request(const ActionRequest& request);
 
 } // namespace rpmem::target

@@ -52,7 +52,7 @@ Result<UniqueFd> open_trusted(const std::filesystem::path& file) {
     if (S_ISCHR(status.st_mode) && status.st_uid == 0) // /dev/null, which everybody may write to
         return fd;
     if (!S_ISREG(status.st_mode))
-        return invalid("{} is no regular file", file.native());
+        return invalid("{} is not a regular file", file.native());
     RPMEM_TRY(check_ownership(fd.get(), status, file.native()));
     return fd;
 }

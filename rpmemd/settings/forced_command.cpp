@@ -23,8 +23,8 @@ constexpr std::size_t max_shown = 200;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
-// Returns whether a shell would not interpret C. A shell would expand '~' to a home directory. It
-// is accepted, because nothing is expanded here.
+// Returns whether C may be in a word without quotes, because a shell does not interpret it. '~' is
+// accepted, too: a shell would expand it, but nothing is expanded here.
 bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-./+,:@%~").find(c) != std::string_view::npos;
@@ -133,8 +133,8 @@ Result<> take_action(std::string_view& text, ClientCommand& command) {
 
 Failure refused(std::string what) { return fail(ErrorClass::caller_fault, EACCES, "{}", what); }
 
-// The origin of a forced command. sshd sets SSH_ORIGINAL_COMMAND for both, and does not report
-// which one it was.
+// The origin of a forced command, for error texts. It names both possible places, because sshd does
+// not report which one it was.
 constexpr const char* its_command =
     "the command that sshd runs for this login (command= in authorized_keys, or ForceCommand in "
     "sshd_config)";

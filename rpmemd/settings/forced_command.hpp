@@ -30,7 +30,7 @@ struct ClientCommand {
 // [export RPMEMD_OFFER=1;] WORD
 //       [--remove NAME [--force] [--pool-set] | --probe | [--read-only] [--offer] | VERB]
 // VERB: --list | --info NAME | --check NAME | --sessions | --evict NAME
-//       | --digest NAME [--chunk N] [--length N]
+//       | --digest NAME [--chunk N] [--length N] [--except]
 //       | --create-set NAME --size N [--no-headers] [--set-only] [--part NAME]...
 // The last component of the path WORD is rpmemd. NAME may be in single quotes as librpmem writes
 // them, and does not begin with "-". Words are separated by one or more blanks. The options of a

@@ -54,7 +54,8 @@ struct Options {
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
 };
 
-// Declares what replaces a session. Returns the options that exclude the verbs.
+// Declares --config and what replaces a session, except the verbs. Returns the options that exclude
+// the verbs.
 std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
                                           const std::string& version) {
     app.set_help_flag("-h,--help", "print this and exit");

@@ -23,7 +23,8 @@ struct Environment {
 // password database.
 Environment process_environment(std::string version);
 
-// For --help, --version and --check-config: print TEXT on standard output, and exit with STATUS.
+// The result of --help, --version and --check-config. The caller prints TEXT on standard output,
+// and exits with STATUS.
 struct ExitRequest {
     std::string text;
     int status = 0;
@@ -31,9 +32,9 @@ struct ExitRequest {
 
 using CommandLine = std::variant<Configuration, ExitRequest>;
 
-// Reads the configuration files, and overrides their values with the options. Fails with EINVAL for
-// an invalid option or setting, with ENOENT if the file of --config is missing, and like
-// read_configuration_file().
+// Reads the configuration files, and overrides their values with those of environment variables and
+// then with the options. Fails with EINVAL for an invalid option or setting, with ENOENT if the
+// file of --config is missing, and like read_configuration_file().
 Result<CommandLine> parse_command_line(int argc, const char* const argv[],
                                        const Environment& environment);
 

@@ -23,7 +23,7 @@ void store_port_range(Configuration& configuration, const SettingValue& value) {
     configuration.last_port = static_cast<std::uint16_t>(value.last);
 }
 
-// In the order of --help and --check-config.
+// The order of the rows is that of --help and --check-config.
 constexpr SettingRow<Configuration> rows[] = {
     row_of<&Configuration::poolset_dir>({.name = "poolset-dir",
                                          .kind = path,

@@ -29,7 +29,7 @@ public:
     // Call it after the session has created its last other file, because it changes the umask.
     // Returns a descriptor of the directory for the confinement, or -1.
     [[nodiscard]] int prepare_confinement() const;
-    // Call it once, after the session is confined, because threads that started before are not.
+    // Call it once, after the session is confined. A thread that starts earlier is not confined.
     void start(SessionFacts facts, std::vector<std::shared_ptr<const WorkerCounters>> workers);
 
 private:
