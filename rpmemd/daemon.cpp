@@ -86,7 +86,7 @@ private:
     ControlOutput output_;
     bool resumes_; // see wire::Agreement::resume
     PeerSilence silence_;
-    PeerSilence first_silence_{pool_time}; // while there is no pool and there are no heartbeats
+    PeerSilence first_silence_{pool_time}; // until a pool is open, whatever else arrives
     wire::Bytes request_;                  // the bytes of the current request
     SessionStatistics statistics_;
     Session session_;
@@ -134,8 +134,8 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
         RPMEM_TRY(lanes->wait(fds, limit));
     else if (::poll(fds.data(), fds.size(), milliseconds) < 0 && errno != EINTR)
         return fail_errno(ErrorClass::bug, errno, "cannot wait for the client (poll)");
-    if (fds[0].revents != 0)
-        silence.heard();
+    if (fds[0].revents != 0 && session_.has_pool())
+        silence_.heard();
     else if (listens)
         silence.waited(limit, std::chrono::duration_cast<std::chrono::milliseconds>(
                                   Deadline::Clock::now() - began));

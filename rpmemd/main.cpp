@@ -115,7 +115,7 @@ int serve(const target::Configuration& configuration, bool offered, Log& log) {
 // Returns whether an invalid command line was not meant for a session. Then the exit status is the
 // answer, and nobody reads a status on standard output.
 bool asks_for_no_session(int argc, const char* const argv[]) {
-    return std::any_of(argv + 1, argv + argc, [](std::string_view argument) {
+    return std::any_of(argv + std::min(argc, 1), argv + argc, [](std::string_view argument) {
         return argument == "-r" || argument.starts_with("--remove") || argument == "--probe" ||
                argument == "--check-config" ||
                std::ranges::any_of(target::action_words(), [&](const target::ActionWord& word) {

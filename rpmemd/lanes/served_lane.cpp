@@ -147,11 +147,11 @@ void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
 // Reads the pages that the kernel could not copy from the pool. The fault handler then reports
 // which page is unreadable: see rpmemd/durability/fault_handler.hpp.
 void ServedLane::find_unreadable_page() const {
-    constexpr std::size_t min_page = 4096;
+    constexpr std::size_t min_page = 4096; // the pool begins on a page
     for (const FrameHeader& read : reads_)
-        for (std::size_t position = 0; position < read.length; position += min_page)
-            static_cast<void>(
-                *static_cast<volatile const std::byte*>(pool_ + read.offset + position));
+        for (std::size_t at = read.offset; at < read.offset + read.length;
+             at = (at / min_page + 1) * min_page)
+            static_cast<void>(*static_cast<volatile const std::byte*>(pool_ + at));
 }
 
 } // namespace rpmem::target

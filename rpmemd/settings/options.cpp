@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -179,14 +181,14 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
     app.footer(footer);
 }
 
-// Converts what CLI11 accepts for a switch, such as true, on and 1, to the words of a configuration
-// file. Returns any other text unchanged.
+// Converts the usual words for a switch to those of a configuration file. Returns any other text
+// unchanged, and it is refused later. A bare switch has the text "true".
 std::string word_of_switch(std::string text) {
-    try {
-        return CLI::detail::to_flag_value(text) > 0 ? "yes" : "no";
-    } catch (const std::logic_error&) {
-        return text;
-    }
+    constexpr std::array<std::string_view, 4> yes = {"true", "on", "enable", "1"};
+    constexpr std::array<std::string_view, 4> no = {"false", "off", "disable", "0"};
+    if (std::ranges::find(yes, text) != yes.end())
+        return "yes";
+    return std::ranges::find(no, text) != no.end() ? "no" : text;
 }
 
 // Makes the name of a log file absolute. With rpmemd 1.12.1, users gave it relative to the

@@ -158,6 +158,14 @@ TEST_F(Options, Version) {
     }
 }
 
+TEST_F(Options, WordsForSwitches) {
+    for (const char* word : {"", "=yes", "=on", "=true", "=enable", "=1"})
+        EXPECT_TRUE(configured({std::string("--persist-apm") + word}).persist_apm) << word;
+    write("system.conf", "persist-apm = yes\n");
+    for (const char* word : {"=no", "=off", "=false", "=disable", "=0"})
+        EXPECT_FALSE(configured({std::string("--persist-apm") + word}).persist_apm) << word;
+}
+
 TEST_F(Options, BadOptions) {
     EXPECT_EQ(refused({"--unknown"}, "--unknown"), EINVAL);
     EXPECT_EQ(refused({"stray"}, "stray"), EINVAL);
