@@ -39,7 +39,7 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
 Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
                     std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
-    RPMEM_TRY(check_distinct(pool_set));
+    RPMEM_TRY(check_distinct(paths_of(pool_set)));
     RPMEM_ASSIGN(auto claimed, PendingParts::claim(pool_set, size, rules_of(options)));
     RPMEM_ASSIGN(const auto layout, lay_out_parts(pool_set.headers, sizes_of(claimed.parts())));
     RPMEM_ASSIGN(auto mapping, map_parts(claimed.parts(), layout));

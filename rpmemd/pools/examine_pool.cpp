@@ -105,8 +105,14 @@ Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view nam
         if (i == 0)
             examine_first(pool, *part);
     }
-    if (const auto same = find_same_file(pool_set); same && same->second < pool.parts.size())
-        note_problem(pool.parts[same->second], describe(*same, pool_set).value());
+    std::vector<std::filesystem::path> paths = paths_of(pool_set);
+    if (const auto same = find_same_file(paths); same && same->second < pool.parts.size())
+        note_problem(pool.parts[same->second], describe(*same, paths).value());
+    paths.clear();
+    for (const PartFacts& part : pool.parts)
+        paths.push_back(part.path);
+    if (const auto same = find_same_file(paths))
+        note_problem(pool.parts[same->second], describe(*same, paths).value());
     if (const auto layout = lay_out_parts(pool.headers, sizes);
         layout && sizes.size() == pool.parts.size() && !sizes.empty())
         pool.size = layout->size;

@@ -22,7 +22,7 @@ namespace {
 static_assert(header_size == layout_page);
 
 Result<> open_listed_parts(const PoolSet& pool_set, PendingParts& parts) {
-    RPMEM_TRY(check_distinct(pool_set));
+    RPMEM_TRY(check_distinct(paths_of(pool_set)));
     for (const auto& expected : pool_set.parts) {
         RPMEM_TRY(parts.open(expected.path));
         RPMEM_TRY(check_part_size(expected, parts.parts().back()));
@@ -32,6 +32,7 @@ Result<> open_listed_parts(const PoolSet& pool_set, PendingParts& parts) {
 
 Result<> open_files_of(const PartDirectories& directories, PendingParts& parts) {
     RPMEM_TRY(directories.check_not_empty());
+    RPMEM_TRY(check_distinct(directories.files()));
     for (const auto& path : directories.files())
         RPMEM_TRY(parts.open(path));
     return {};

@@ -127,10 +127,10 @@ Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name
     return parse_pool_set(found.text, path);
 }
 
-std::optional<SameFile> find_same_file(const PoolSet& pool_set) {
+std::optional<SameFile> find_same_file(std::span<const std::filesystem::path> parts) {
     std::map<FileIdentity, std::size_t> known;
-    for (std::size_t i = 0; i < pool_set.parts.size(); ++i)
-        if (auto identity = identity_of(pool_set.parts[i].path)) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (auto identity = identity_of(parts[i])) {
             const auto [place, is_new] = known.try_emplace(std::move(*identity), i);
             if (!is_new)
                 return SameFile{place->second, i};
@@ -138,15 +138,21 @@ std::optional<SameFile> find_same_file(const PoolSet& pool_set) {
     return std::nullopt;
 }
 
-Failure describe(const SameFile& same, const PoolSet& pool_set) {
+Failure describe(const SameFile& same, std::span<const std::filesystem::path> parts) {
     return invalid("parts {} and {} of the pool set are one file; give each part a file of its own",
-                   pool_set.parts[same.first].path.native(),
-                   pool_set.parts[same.second].path.native());
+                   parts[same.first].native(), parts[same.second].native());
 }
 
-Result<> check_distinct(const PoolSet& pool_set) {
-    const auto same = find_same_file(pool_set);
-    return same ? describe(*same, pool_set) : Result<>();
+Result<> check_distinct(std::span<const std::filesystem::path> parts) {
+    const auto same = find_same_file(parts);
+    return same ? describe(*same, parts) : Result<>();
+}
+
+std::vector<std::filesystem::path> paths_of(const PoolSet& pool_set) {
+    std::vector<std::filesystem::path> paths;
+    for (const PoolSetPart& part : pool_set.parts)
+        paths.push_back(part.path);
+    return paths;
 }
 
 Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text) {

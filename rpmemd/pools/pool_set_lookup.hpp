@@ -7,9 +7,12 @@
 #include "rpmemd/pools/store.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rpmem::target {
 
@@ -26,11 +29,13 @@ struct SameFile {
     std::size_t first;
     std::size_t second;
 };
-[[nodiscard]] std::optional<SameFile> find_same_file(const PoolSet& pool_set);
-[[nodiscard]] Failure describe(const SameFile& same, const PoolSet& pool_set);
+[[nodiscard]] std::optional<SameFile> find_same_file(std::span<const std::filesystem::path> parts);
+[[nodiscard]] Failure describe(const SameFile& same, std::span<const std::filesystem::path> parts);
 // Fails with EINVAL if two parts are the same file. Without this check, locking the second one
-// would fail as if another process had it.
-[[nodiscard]] Result<> check_distinct(const PoolSet& pool_set);
+// would fail as if another process had it, and two shared locks would not fail at all.
+[[nodiscard]] Result<> check_distinct(std::span<const std::filesystem::path> parts);
+// Returns the paths of files or directories.
+[[nodiscard]] std::vector<std::filesystem::path> paths_of(const PoolSet& pool_set);
 
 // Writes TEXT to a new file, durable on return. Fails with EEXIST, with EINVAL if TEXT is not a
 // valid pool set file, and like load_pool_set(). With options.refuse_hidden, also fails with EACCES

@@ -84,6 +84,19 @@ checked() {
     run 1 check "$target" none.set
 }
 
+# A hard link: open says the same.
+one_file() {
+    run 0 create "$target" linked.set --size 8M --parts "$dir/l0" "$dir/l1"
+    ln -f "$dir/l0" "$dir/l1"
+    run 4 check "$target" linked.set --json
+    has /sound=false '/problem~are one file'
+    run 4 check "$target" linked.set
+    says 'are one file'
+    run 0 info "$target" linked.set
+    says 'are one file'
+    rm -f "$sets/linked.set" "$dir/l0" "$dir/l1"
+}
+
 in_use() {
     run 0 sessions "$target"
     says 'no sessions'
@@ -280,4 +293,4 @@ usage() {
     says 'not a number of bytes'
 }
 
-run_parts created listed told checked in_use evicted removed removed_by_force full_disk security_settings restricted old_daemon usage
+run_parts created listed told checked one_file in_use evicted removed removed_by_force full_disk security_settings restricted old_daemon usage

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "rpmemd/pools/examine_pool.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
@@ -43,6 +44,19 @@ TEST_F(DirectoryPool, AFullDirectoryIsFollowedByTheNext) {
     std::memcpy(pool.address() + 4 * MiB, "second", 6);
     ASSERT_TRUE(succeeded(pool.close()));
     EXPECT_EQ(read_file(part("two/000001.pmem")).substr(0, 6), "second");
+}
+
+// Shared locks of one file do not exclude each other.
+TEST_F(DirectoryPool, OneFileUnderTwoNamesIsRefused) {
+    ASSERT_TRUE(succeeded(create("pool.set", 12 * MiB, golden_attributes(3))));
+    ASSERT_TRUE(fs::remove(part("two/000001.pmem")));
+    fs::create_hard_link(part("one/000000.pmem"), part("two/000001.pmem"));
+    for (const bool read_only : {true, false}) {
+        options.read_only = read_only;
+        EXPECT_TRUE(failed(open(), EINVAL, "000001.pmem of the pool set are one file"));
+    }
+    const auto facts = value_of(examine_pool(options, "pool.set"));
+    EXPECT_TRUE(test::contains(facts.parts.at(1).problem, "are one file"));
 }
 
 TEST_F(DirectoryPool, OpeningALargerPoolGrowsIt) {

@@ -113,6 +113,15 @@ TEST_F(PoolLock, OneFileUnderTwoNamesIsRefused) {
     EXPECT_EQ(facts.parts.at(1).code, EINVAL);
 }
 
+// Shared locks of one file do not exclude each other.
+TEST_F(PoolLock, OneFileUnderTwoNamesIsNotReadTwice) {
+    ASSERT_TRUE(succeeded(create()));
+    fs::remove(part("part1"));
+    fs::create_hard_link(part("part0"), part("part1"));
+    options.read_only = true;
+    EXPECT_TRUE(failed(open(), EINVAL, "are one file"));
+}
+
 TEST_F(PoolLock, OneNameInTwoWaysIsRefused) {
     fs::create_directory(part("dir"));
     pool_set("pool.set", "2M @/part0\n2M @/dir/../part0\n");
