@@ -188,6 +188,11 @@ Result<> Session::end_pool(bool remove, bool in_order) {
     const bool undo = state_ == State::created;
     become(State::closed);
     const auto ended = [&](const std::optional<MediumFailure>& failure) {
+    // An initiator that resumes sessions waits for all acknowledgements before CLOSE. Any other end
+    // may leave bytes that are stored and not flushed, although the pool is marked as closed.
+    const bool is_flushed = in_order && agreement_.resume;
+    if (!remove && !is_flushed && !configuration_.read_only && !pool_->medium_failure())
+        pool_->flush();
         if (failure)
             registration_.medium_failed(failure->text);
         else if (in_order)

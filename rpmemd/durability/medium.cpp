@@ -170,4 +170,10 @@ int Medium::deep_persist(std::byte* address, std::size_t size) const {
         });
 }
 
+void Medium::flush_pmem() const {
+    for (const Range& range : ranges_)
+        if (range.is_pmem)
+            pmem_persist(range.begin, static_cast<std::size_t>(range.end - range.begin));
+}
+
 } // namespace rpmem::target

@@ -44,6 +44,9 @@ public:
     // this user may request it.
     [[nodiscard]] int deep_persist(std::byte* address, std::size_t size) const;
 
+    // Flushes all bytes of the parts that are persistent memory from the caches of the processors.
+    void flush_pmem() const;
+
     // The syncs of part number PART, for whoever writes its header.
     [[nodiscard]] OverlappingSyncs& syncs_of(std::size_t part) const {
         return *ranges_[part].syncs;

@@ -212,7 +212,12 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
     RPMEM_TRY(map_pool(options, parts.parts(), size, *pool));
     pool->parts = parts.keep();
     const std::size_t part_count = pool->parts.size();
+    const bool was_left_open = !was_closed(*pool);
     Pool opened(std::move(pool));
+    // A daemon that was killed may have stored what it did not flush. It would be read here, and
+    // gone after the next loss of power.
+    if (was_left_open)
+        opened.flush();
     auto marked = opened.mark_open();
     if (const auto failure = opened.medium_failure(); !marked && failure && options.failures)
         options.failures->set(*failure);

@@ -145,6 +145,8 @@ Result<> Pool::mark_open() {
 
 Result<> Pool::close(const WhileLocked& ended) {
     if (!mapped_)
+void Pool::flush() const { mapped_->medium.flush_pmem(); }
+
         return {};
     Result<> result;
     if (!mapped_->read_only) {

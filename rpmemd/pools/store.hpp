@@ -99,6 +99,9 @@ public:
     Result<> mark_open();
     // Syncs all parts, marks a clean shutdown, unmaps and unlocks. If the medium has failed, drops
     // the page cache in place of the mark.
+    // Flushes all parts that are persistent memory, so that everything stored there is durable on
+    // return. close() syncs the other parts.
+    void flush() const;
     Result<> close(const WhileLocked& ended = {});
     // Removes the part files and closes.
     Result<> remove(const WhileLocked& ended = {});

@@ -207,5 +207,28 @@ TEST_F(RecordedSession, AClaimThatIsNotDurableGivesWayToTheEarlierOne) {
     EXPECT_EQ(record(), closed);
 }
 
+// libpmem takes every file for persistent memory, if its environment says so.
+class PmemRecordedSession : public RecordedSession {
+protected:
+    void SetUp() override {
+        RecordedSession::SetUp();
+        if (const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
+            forced == nullptr || std::string(forced) != "1")
+            GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
+    }
+};
+
+// Its peer may have stored what it never waited for, and the pool is marked as closed.
+TEST_F(PmemRecordedSession, ASessionThatWasCutOffFlushesThePool) {
+    ASSERT_TRUE(opens());
+    Recorder::instance().reset();
+    session_.reset();
+    std::size_t flushed = 0;
+    for (const Event& event : Recorder::instance().events())
+        flushed += event.call == "pmem_persist" ? event.length : 0;
+    constexpr std::size_t both_parts = 2 * (std::size_t{2} << 20) - header_size;
+    EXPECT_GE(flushed, both_parts);
+}
+
 } // namespace
 } // namespace rpmem::target

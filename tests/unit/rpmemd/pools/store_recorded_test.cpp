@@ -165,7 +165,71 @@ TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
             ::flock(look.get(), LOCK_UN);
     });
     EXPECT_TRUE(succeeded(open()));
-    EXPECT_EQ(tries, 2);
+    EXPECT_GE(tries, 2);
+}
+
+// Readers that follow each other, and overlap, would keep a writer out for ever. The lock is shared
+// until one more reader has come, which finds that a writer has the part open.
+TEST_F(RecordedPool, AReaderThatComesAfterAWriterGivesWay) {
+    ASSERT_TRUE(succeeded(create()));
+    const UniqueFd reader(::open(part("part0").c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::flock(reader.get(), LOCK_SH), 0);
+    bool gave_way = false;
+    recorder.before_each([&](const Event& event) {
+        if (gave_way || event.call != "flock" || event.path != part("part0").native())
+            return;
+        gave_way = true;
+        StoreOptions to_read = options;
+        to_read.read_only = true;
+        Log no_log;
+        EXPECT_TRUE(failed(open_pool(to_read, "pool.set", 0, no_log), EBUSY, "in use"));
+        ::flock(reader.get(), LOCK_UN);
+    });
+    EXPECT_TRUE(succeeded(open()));
+    EXPECT_TRUE(gave_way);
+}
+
+// libpmem takes every file for persistent memory, if its environment says so.
+class PmemRecordedPool : public RecordedPool {
+protected:
+    void SetUp() override {
+        RecordedPool::SetUp();
+        if (const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
+            forced == nullptr || std::string(forced) != "1")
+            GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
+        ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
+    }
+    // Bytes that were flushed while the pool was opened.
+    std::size_t flushed_by_open(std::size_t& size) {
+        recorder.reset();
+        const auto pool = value_of(open());
+        EXPECT_TRUE(pool.is_pmem());
+        size = pool.size();
+        std::size_t bytes = 0;
+        for (const Event& event : recorder.events())
+            bytes += event.call == "pmem_persist" ? event.length : 0;
+        return bytes;
+    }
+    // A daemon that is killed leaves the pool so.
+    void mark_as_open() const {
+        auto header = header_of(read_file(part("part0")));
+        header.shutdown_state = make_shutdown_state({}, true);
+        seal(header);
+        write_file(part("part0"), bytes_of(header) + read_file(part("part0")).substr(header_size));
+    }
+
+    static constexpr std::uint32_t with_shutdown_state = 6;
+};
+
+TEST_F(PmemRecordedPool, WhatAKilledDaemonStoredIsFlushedBeforeItIsRead) {
+    std::size_t size = 0;
+    for (const bool read_only : {true, false}) {
+        mark_as_open();
+        options.read_only = read_only;
+        EXPECT_GE(flushed_by_open(size), size);
+    }
+    // It was closed in order.
+    EXPECT_EQ(flushed_by_open(size), 0U);
 }
 
 // Between opening a part and locking it, another session may remove it, and make a new one.
