@@ -36,6 +36,9 @@ bool has_hung_up(int fd) {
 wire::Bytes joined(wire::Bytes message, std::span<const std::byte> more) {
     message.insert(message.end(), more.begin(), more.end());
     return message;
+// Interval at which a read-only session checks whether a writer waits for its pool.
+constexpr std::chrono::milliseconds give_way_interval(200);
+
 }
 
 enum class Outcome { go_on, ended, ended_badly };
@@ -129,6 +132,8 @@ Result<> ControlLoop::wait(std::span<pollfd> fds) {
     PeerSilence& silence = session_.has_pool() ? silence_ : first_silence_;
     if (listens)
         limit = std::min(limit, silence.next_wait());
+    if (session_.has_pool() && session_.is_read_only())
+        limit = std::min(limit, give_way_interval);
     const int milliseconds = listens ? static_cast<int>(limit.count()) : -1;
     if (lanes)
         RPMEM_TRY(lanes->wait(fds, limit));
@@ -160,6 +165,9 @@ Outcome ControlLoop::wait_and_handle() {
     // Handle the lanes first, so that a lane that ended before CLOSE is noticed before CLOSE.
     if (const Outcome outcome = handle_lanes(parts_changed); outcome != Outcome::go_on)
         return outcome;
+    if (session_.must_give_way())
+        return end_badly("the session ends: it only reads, and gives way to another one that opens "
+                         "the pool for writing");
     if (first_silence_.is_over())
         return end_badly("the initiator has not requested a pool in time: the session ends");
     if (silence_.is_over())

@@ -73,6 +73,11 @@ public:
     // Checks whether parts were truncated or removed, see Medium::look_at_files().
     void look_at_parts() const;
 
+    // Returns whether the session is read-only and a process waits to open its pool for writing.
+    [[nodiscard]] bool must_give_way() const {
+        return configuration_.read_only && pool_ && pool_->is_wanted();
+    }
+    [[nodiscard]] bool is_read_only() const { return configuration_.read_only; }
     // Call it once before create() and open(), if both ends support LOGIN.
     Granted<> log_in(const wire::LoginRequest& request);
     // Return the in-band attributes, or why the request is refused. A refused request changes no

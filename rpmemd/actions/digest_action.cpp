@@ -108,7 +108,7 @@ private:
         if (caller_.is_gone())
             return fail(ErrorClass::link_lost, ECANCELED,
                         "reading the pool was interrupted: the client has disconnected");
-        if (reading_.is_wanted())
+        if (pool_.is_wanted())
             return fail(ErrorClass::target_refused, EBUSY,
                         "reading the pool was interrupted: a program wants to write to it; try "
                         "again when the program has ended");

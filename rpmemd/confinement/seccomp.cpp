@@ -185,7 +185,7 @@ void allow_files(Filter& filter, bool may_remove) {
     filter.allow(SCMP_SYS(utimensat), {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0}});
     // F_SETOWN is not allowed, because it lets a descriptor send signals to other processes.
     // F_SETFL is not, because without O_APPEND the common log of all sessions could be overwritten.
-    for (const int command : {F_DUPFD_CLOEXEC, F_GETFL})
+    for (const int command : {F_DUPFD_CLOEXEC, F_GETFL, F_GETLEASE})
         filter.allow(SCMP_SYS(fcntl), {is(1, command)});
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/part_file.hpp"
 
-#include "common/base/deadline.hpp"
 #include "common/base/deep_flush.hpp"
 #include "common/base/medium_kind.hpp"
 #include "rpmemd/durability/medium.hpp"
@@ -9,9 +8,9 @@
 #include "rpmemd/pools/device.hpp"
 #include "rpmemd/pools/ownership.hpp"
 #include "rpmemd/pools/page_cache.hpp"
+#include "rpmemd/pools/part_lock.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -20,10 +19,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace rpmem::target {
@@ -154,31 +151,6 @@ bool is_usable_kind(const struct stat& status) {
     return subsystem.filename() == "dax";
 }
 
-// Retries, because examine_pool() holds locks for a moment. Returns false with errno on failure.
-bool lock_soon(int fd, int how) {
-    constexpr int tries = 5;
-    constexpr std::chrono::milliseconds pause(2);
-    for (int attempt = 1; flock(fd, how | LOCK_NB) != 0; ++attempt) {
-        if (errno != EWOULDBLOCK || attempt == tries)
-            return false;
-        std::this_thread::sleep_for(pause);
-    }
-    return true;
-}
-
-// EWOULDBLOCK means that a reader has a lease (see reading.hpp) and was notified. Waits for it.
-UniqueFd open_soon(const ResolvedPath& place, int flags) {
-    constexpr std::chrono::seconds give_way_time(5); // to finish one range, from a slow disk
-    constexpr std::chrono::milliseconds pause(5);
-    const Deadline deadline(give_way_time);
-    UniqueFd fd = open_place(place, flags);
-    while (!fd && errno == EWOULDBLOCK && !deadline.passed()) {
-        std::this_thread::sleep_for(pause);
-        fd = open_place(place, flags);
-    }
-    return fd;
-}
-
 Failure sync_failure(int code, const std::filesystem::path& path) {
     return fail_errno(ErrorClass::resource_limit, code, "cannot make the header of part {} durable",
                       path.native());
@@ -194,7 +166,7 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path, const PartRul
         return path_failure("open", path, ENOENT);
     if (!is_usable_kind(*place.status))
         return wrong_kind(path);
-    UniqueFd fd = open_soon(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
+    UniqueFd fd = open_unless_read(place, open_flags | (rules.read_only ? O_RDONLY : O_RDWR));
     if (!fd && errno == EWOULDBLOCK)
         return path_failure("open", path, EBUSY);
     if (!fd)
@@ -234,8 +206,8 @@ Result<PartFile> PartFile::make(const std::filesystem::path& path, std::uint64_t
     return Result<PartFile>(std::move(part));
 }
 
-Result<> PartFile::lock(const ResolvedPath& place) const {
-    if (!lock_soon(fd(), read_only_ ? LOCK_SH : LOCK_EX)) {
+Result<> PartFile::lock(const ResolvedPath& place) {
+    if (read_only_ ? !lock_to_read(fd(), is_leased_) : !lock_to_write(fd())) {
         if (errno == EWOULDBLOCK)
             return fail(ErrorClass::caller_fault, EBUSY,
                         "part {} is in use by another process or session", path_.native());
@@ -249,6 +221,8 @@ Result<> PartFile::lock(const ResolvedPath& place) const {
                     path_.native());
     return {};
 }
+
+bool PartFile::is_wanted() const { return is_leased_ && is_lease_broken(fd()); }
 
 // Returns whether ENTRY still refers to this file. Between opening and locking, another session may
 // have removed the file and created a new one.

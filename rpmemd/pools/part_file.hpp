@@ -34,7 +34,8 @@ struct PartRules {
     // Mode of a new part. An existing part may be writable for the group or for everybody only if
     // this mode is, too.
     mode_t mode = default_part_mode;
-    bool read_only = false; // take a shared lock and map the part read-only
+    // Take a shared lock, map the part read-only, and give way to writers: see is_wanted().
+    bool read_only = false;
     Cancelled cancelled;
     FailureLatch* failures = nullptr; // receives the failures of the medium
     bool unlocked = false;            // do not lock: only examine a part that others may use
@@ -48,10 +49,10 @@ using MappedMemory = std::unique_ptr<std::byte, Unmap>;
 
 class PartFile {
 public:
-    // Opens and locks the part. Waits at most 5 s for a reader that gives way (see PoolReading).
+    // Opens and locks the part. A writer waits at most 5 s for readers, which give way.
     // Fails with
     //   ENOENT  there is no such part, or it was removed meanwhile
-    //   EBUSY   another process has locked it
+    //   EBUSY   another process has locked it or, with RULES.read_only, has it open for writing
     //   EINVAL  it is neither a regular file nor a usable Device DAX, or the path is invalid
     //   EACCES  this user may not open it, or other users may change it or a directory of its path
     // and with the errno value of the system for lack of resources.
@@ -70,6 +71,10 @@ public:
     [[nodiscard]] std::optional<int> deep_flush() const {
         return is_device_dax() ? std::optional(deep_flush_.get()) : std::nullopt;
     }
+    // Returns whether a process waits to open the part for writing. Then close the part, which was
+    // opened read-only. The kernel reports the writer by a lease, see part_lock.hpp. Without leases
+    // this is false, and the writer gets EBUSY.
+    [[nodiscard]] bool is_wanted() const;
     // The alignment and the protection for a mapping of the part.
     [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
     [[nodiscard]] int protection() const { return read_only_ ? PROT_READ : PROT_READ | PROT_WRITE; }
@@ -103,7 +108,7 @@ private:
     enum class Kind { file, new_file, device_dax }; // make() created a new_file
     PartFile(UniqueFd fd, std::filesystem::path path)
         : fd_(std::move(fd)), path_(std::move(path)) {}
-    Result<> lock(const ResolvedPath& place) const;
+    Result<> lock(const ResolvedPath& place);
     [[nodiscard]] bool is_at(const Entry& entry) const;
     Result<> examine(mode_t mode);
 
@@ -114,6 +119,7 @@ private:
     std::uint64_t alignment_ = 1;
     Kind kind_ = Kind::file;
     bool read_only_ = false;
+    bool is_leased_ = false;
 };
 
 } // namespace rpmem::target

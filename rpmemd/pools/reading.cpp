@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/reading.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
+#include <vector>
 
 namespace rpmem::target {
 
 PoolReading::PoolReading(const Pool& pool) : pool_(pool) {
     std::vector<std::uint64_t> sizes;
-    for (const PartFile& part : pool.parts()) {
+    for (const PartFile& part : pool.parts())
         sizes.push_back(part.size());
-        // SIGIO, by which the kernel reports a writer, would end this process. is_wanted() polls
-        // instead.
-        static_cast<void>(::signal(SIGIO, SIG_IGN));
-        if (::fcntl(part.fd(), F_SETLEASE, F_RDLCK) == 0)
-            leased_.push_back(part.fd());
-    }
     if (auto layout = lay_out_parts(pool.header_layout(), sizes))
         layout_ = std::move(*layout);
-}
-
-// While a lease is being broken, F_GETLEASE reports the type that it must be reduced to.
-bool PoolReading::is_wanted() const {
-    return std::ranges::any_of(leased_, [](int fd) { return ::fcntl(fd, F_GETLEASE) == F_UNLCK; });
 }
 
 bool PoolReading::is_hole(std::uint64_t begin, std::uint64_t end) const {

@@ -7,6 +7,7 @@
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <utility>
@@ -85,6 +86,7 @@ std::size_t Pool::size() const { return mapped_->memory.size(); }
 const Medium& Pool::medium() const { return mapped_->medium; }
 bool Pool::is_pmem() const { return mapped_->medium.is_pmem(); }
 const std::vector<PartFile>& Pool::parts() const { return mapped_->parts; }
+bool Pool::is_wanted() const { return std::ranges::any_of(parts(), &PartFile::is_wanted); }
 HeaderLayout Pool::header_layout() const { return mapped_->header_layout; }
 bool Pool::has_headers() const { return mapped_->header_layout != HeaderLayout::none; }
 std::optional<MediumFailure> Pool::medium_failure() const {
@@ -143,10 +145,10 @@ Result<> Pool::mark_open() {
     return mapped_->read_only ? Result<>() : write_shutdown_state(*mapped_, true);
 }
 
-Result<> Pool::close(const WhileLocked& ended) {
-    if (!mapped_)
 void Pool::flush() const { mapped_->medium.flush_pmem(); }
 
+Result<> Pool::close(const WhileLocked& ended) {
+    if (!mapped_)
         return {};
     Result<> result;
     if (!mapped_->read_only) {

@@ -68,6 +68,8 @@ public:
     [[nodiscard]] bool is_pmem() const;                       // every part is persistent memory
     [[nodiscard]] bool has_headers() const;                   // false for OPTION NOHDRS
     [[nodiscard]] const std::vector<PartFile>& parts() const; // open and locked
+    // Returns whether a process waits to open a part for writing, see PartFile::is_wanted().
+    [[nodiscard]] bool is_wanted() const;
     [[nodiscard]] HeaderLayout header_layout() const;
     // Returns the first failure of the medium, after which the session must end. From then on
     // nothing is acknowledged, the shutdown state stays dirty, and close() drops the page cache of
@@ -97,11 +99,11 @@ public:
     Result<std::vector<UniqueFd>> prepare_confinement();
     // Marks the pool as open on the medium. Does nothing if it is open read-only.
     Result<> mark_open();
-    // Syncs all parts, marks a clean shutdown, unmaps and unlocks. If the medium has failed, drops
-    // the page cache in place of the mark.
     // Flushes all parts that are persistent memory, so that everything stored there is durable on
     // return. close() syncs the other parts.
     void flush() const;
+    // Syncs all parts, marks a clean shutdown, unmaps and unlocks. If the medium has failed, drops
+    // the page cache in place of the mark.
     Result<> close(const WhileLocked& ended = {});
     // Removes the part files and closes.
     Result<> remove(const WhileLocked& ended = {});

@@ -85,7 +85,7 @@ int overwrite_log_by_high_bits(const char*) {
 
 int other_commands_of_fcntl(const char*) {
     for (int command = 0; command < 1100; ++command)
-        if (command != F_GETFL && command != F_DUPFD_CLOEXEC &&
+        if (command != F_GETFL && command != F_DUPFD_CLOEXEC && command != F_GETLEASE &&
             !is_refused(::fcntl(own_descriptors().datagrams, command, 0)))
             return 0;
     return EPERM;

@@ -157,8 +157,9 @@ TEST_F(RecordedPool, AttributesThatCannotBeWrittenLeaveTheOldOnes) {
 TEST_F(RecordedPool, WhoOnlyLooksIsNotInTheWay) {
     ASSERT_TRUE(succeeded(create()));
     const UniqueFd look(::open(part("part0").c_str(), O_RDWR | O_CLOEXEC));
-    ASSERT_EQ(::flock(look.get(), LOCK_SH), 0);
+    ASSERT_EQ(::flock(look.get(), LOCK_EX), 0);
     EXPECT_TRUE(failed(open(), EBUSY, "in use"));
+    ASSERT_EQ(::flock(look.get(), LOCK_SH), 0);
     int tries = 0;
     recorder.before_each([&](const Event& event) {
         if (event.call == "flock" && event.path == part("part0").native() && ++tries == 2)
