@@ -48,7 +48,7 @@ struct AssociationFacts {
 // The default values are those of a first session.
 struct LoginTerms {
     std::uint64_t generation = 0;
-    // The takeover key of generation 0, if this session takes over its pool. Otherwise null.
+    // The takeover key of generation 0, if this session replaces an earlier one. Otherwise null.
     const transport::Secret* takeover = nullptr;
     // For log_in(), open() and connect() together. Without it, only the settings bound each step.
     std::optional<Deadline> deadline{};
@@ -79,6 +79,10 @@ public:
     // Returns the length of a tick of statistics::ticks(), measured during took().
     [[nodiscard]] double nanoseconds_of_tick() const { return nanoseconds_of_tick_; }
     [[nodiscard]] bool is_read_only() const { return session_->holds(wire::condition_read_only); }
+    // See Session::pool_claim().
+    [[nodiscard]] std::optional<wire::PoolClaim> pool_claim() const {
+        return session_->pool_claim();
+    }
     // Whether the target supports a later generation of the session.
     [[nodiscard]] bool can_resume() const { return session_->agreement().resume; }
     // Whether a lost session is replaced. RPMEM_RECONNECT_TIMEOUT=0 turns that off.

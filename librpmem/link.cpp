@@ -63,7 +63,8 @@ Link::Link(const PoolArguments& arguments, const Settings& settings, PoolService
            std::optional<transport::Secret> takeover)
     : arguments_(arguments), settings_(settings), services_(std::move(services)),
       counters_(counters), takeover_(std::move(takeover)), max_time_(settings.reconnect_timeout),
-      lanes_(first->lanes().lanes()), seen_by_child_(first.get()), current_(std::move(first)) {
+      lanes_(first->lanes().lanes()), claim_(first->pool_claim()), seen_by_child_(first.get()),
+      current_(std::move(first)) {
     begin_counting();
 }
 
@@ -254,18 +255,36 @@ std::string Link::describe_tries(const CallBound& bound, const Error& last) cons
                        bound.first_cause(), bound.tries(), limit(), lost_again, last.text);
 }
 
+// A writer's claim keeps others out. A session that only reads has none: what it reads next would
+// not fit to what it has read before if somebody has opened the pool for writing in between.
+Result<> Link::compare_claims(const Association& next) const {
+    if (!current_->is_read_only() || (claim_ && claim_ == next.pool_claim()))
+        return {};
+    const auto now = next.pool_claim();
+    if (!claim_ || !now)
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "{} does not report whether another session has opened pool {} for writing "
+                    "since this session was lost; open the pool again",
+                    next.host(), arguments_.pool_set);
+    return fail(ErrorClass::target_refused, ESTALE,
+                "another session has opened pool {} for writing since this session was lost (epoch "
+                "{} generation {}, now epoch {} generation {}), or its parts are other files; what "
+                "was read before may be older than what would be read now; open the pool again",
+                arguments_.pool_set, claim_->epoch, claim_->generation, now->epoch,
+                now->generation);
+}
+
 // Opens the same pool again. The daemon refuses it with ESTALE if another session has had it since.
 // NUMBER is the number of this attempt.
 Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
-    // A read-only session does not take over the pool.
-    const bool takes_over = !current_->is_read_only();
-    generation_ += takes_over ? 1 : 0;
+    ++generation_;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
     RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings_,
                                                 {.generation = generation_,
-                                                 .takeover = takes_over ? &*takeover_ : nullptr,
+                                                 .takeover = &*takeover_,
                                                  .deadline = Deadline(time)}));
     RPMEM_ASSIGN(const auto response, next->open());
+    RPMEM_TRY(compare_claims(*next));
     RPMEM_TRY(next->connect(response.in_band));
     if (next->lanes().lanes() < lanes_)
         return fail(ErrorClass::target_refused, ESTALE,

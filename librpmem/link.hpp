@@ -90,6 +90,7 @@ private:
     Result<std::shared_ptr<Association>> try_or_give_up(Association& lost, const Error& loss,
                                                         CallBound& bound) noexcept;
     Result<std::shared_ptr<Association>> try_until_up(const Error& loss, CallBound& bound);
+    [[nodiscard]] Result<> compare_claims(const Association& next) const;
     Result<std::shared_ptr<Association>> try_once(std::chrono::milliseconds time, unsigned number);
     [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
     void note_problem(const Error& why);
@@ -105,6 +106,7 @@ private:
     std::atomic<std::chrono::milliseconds> max_time_;
     std::uint64_t generation_ = 0; // of the last attempt; used only by the call that reconnects
     unsigned lanes_;
+    std::optional<wire::PoolClaim> claim_;    // the one that the first session has found
     std::atomic<Association*> seen_by_child_; // equals current_; a child must not lock mutex_
 
     std::mutex mutex_; // guards the members below

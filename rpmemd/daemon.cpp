@@ -7,7 +7,6 @@
 #include "rpmemd/control_output.hpp"
 #include "rpmemd/peer_silence.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 
@@ -16,7 +15,6 @@
 #include <csignal>
 #include <cstring>
 #include <span>
-#include <sstream>
 
 namespace rpmem::target {
 namespace {
@@ -36,10 +34,10 @@ bool has_hung_up(int fd) {
 wire::Bytes joined(wire::Bytes message, std::span<const std::byte> more) {
     message.insert(message.end(), more.begin(), more.end());
     return message;
+}
+
 // Interval at which a read-only session checks whether a writer waits for its pool.
 constexpr std::chrono::milliseconds give_way_interval(200);
-
-}
 
 enum class Outcome { go_on, ended, ended_badly };
 
@@ -47,10 +45,10 @@ class ControlLoop {
 public:
     ControlLoop(const Configuration& configuration, const Channel& channel,
                 HandshakeResult handshake, Log& log)
-        : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure), log_(log),
-          output_(channel.output), resumes_(handshake.agreement.resume),
-          silence_(
-              std::max<std::chrono::milliseconds>(configuration.peer_timeout, wire::min_silence)),
+        : channel_(channel), knows_medium_failure_(handshake.agreement.medium_failure),
+          knows_pool_claim_(handshake.agreement.pool_claim), log_(log), output_(channel.output),
+          resumes_(handshake.agreement.resume), silence_(std::max<std::chrono::milliseconds>(
+                                                    configuration.peer_timeout, wire::min_silence)),
           statistics_(configuration.stats_dir, log),
           session_(
               configuration, channel.addresses, std::move(handshake),
@@ -66,7 +64,8 @@ private:
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
     Outcome refuse_malformed(std::span<const std::byte> header, const Error& error);
-    Outcome answer(const wire::Bytes& response, Outcome next);
+    Outcome answer(const wire::Bytes& response, Outcome next,
+                   const std::optional<wire::PoolClaim>& claim = std::nullopt);
     Outcome answer_with_pool(wire::MessageType request, const wire::Bytes& response);
     Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
     Outcome connect_timed_out();
@@ -84,6 +83,7 @@ private:
 
     const Channel& channel_;
     bool knows_medium_failure_; // the peer does, see common/wire/medium_failure.hpp
+    bool knows_pool_claim_;     // the peer does, see wire::PoolClaim
     Log& log_;
     UniqueFd signals_;
     ControlOutput output_;
@@ -278,7 +278,8 @@ Outcome ControlLoop::handle(const wire::OpenRequest& request) {
 Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Bytes& response) {
     if (const auto secured = session_.secure_lanes(request_, response); !secured)
         return refuse(request, {wire::Status::fatal, secured.error().text}, Outcome::ended_badly);
-    if (const Outcome outcome = answer(response, Outcome::go_on);
+    if (const Outcome outcome = answer(response, Outcome::go_on,
+                                       knows_pool_claim_ ? session_.found_claim() : std::nullopt);
         outcome != Outcome::go_on || !resumes_)
         return outcome;
     // The session is confined by now. A thread that started earlier would not be.
@@ -328,11 +329,14 @@ Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, O
     return answer(wire::encode_refusal(request, refusal.status), next);
 }
 
-Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next) {
+Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next,
+                            const std::optional<wire::PoolClaim>& claim) {
     wire::Bytes message;
     for (const std::string& notice : session_.take_notices())
         if (resumes_)
             message = joined(message, wire::encode_notice(notice));
+    if (claim)
+        message = joined(message, wire::encode(*claim));
     message = joined(message, response);
     if (const auto sent = output_.send(message, Deadline(message_time)); !sent) {
         log_.error("cannot send a response: {}", sent.error().text);
@@ -378,27 +382,7 @@ void ControlLoop::tell(const std::string& text) {
                              .has_value();
 }
 
-// Returns TEXT if it is a numeric address. Resolves no names: anybody may have set the variable.
-std::string numeric(const std::string& text) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST;
-    addrinfo* found = nullptr;
-    if (text.empty() || ::getaddrinfo(text.c_str(), nullptr, &hints, &found) != 0)
-        return {};
-    ::freeaddrinfo(found);
-    return text;
-}
-
 } // namespace
-
-SessionAddresses addresses_of(const char* ssh_connection) {
-    std::istringstream fields(ssh_connection ? ssh_connection : "");
-    std::string client;
-    std::string client_port;
-    std::string own;
-    fields >> client >> client_port >> own;
-    return {.own = numeric(own), .client = numeric(client)};
-}
 
 int serve_session(const Configuration& configuration, const Channel& channel,
                   HandshakeResult handshake, Log& log) {

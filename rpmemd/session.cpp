@@ -175,24 +175,28 @@ Error Session::explain(Error error, const PoolRequest& request) const {
             error.text += ": the pool is held by the session of " + holder->description;
             is_stale = holder->is_other_writer;
         }
+        // Only a session that may write keeps out one that only reads.
+        is_stale = is_stale || configuration_.read_only;
     }
     if (is_stale && generation_ > 0)
-        error = {ESTALE, error.kind, fmt::format("{}; {}", error.text, how_to_renew)};
+        error = {ESTALE, error.kind,
+                 fmt::format("{}; {}", error.text,
+                             configuration_.read_only ? "open the pool again" : how_to_renew)};
     return error;
 }
 
 // Ends the lanes before the pool, because they use its memory.
 Result<> Session::end_pool(bool remove, bool in_order) {
     lanes_.reset();
-    fault_guard_.reset();
-    const bool undo = state_ == State::created;
-    become(State::closed);
-    const auto ended = [&](const std::optional<MediumFailure>& failure) {
     // An initiator that resumes sessions waits for all acknowledgements before CLOSE. Any other end
     // may leave bytes that are stored and not flushed, although the pool is marked as closed.
     const bool is_flushed = in_order && agreement_.resume;
     if (!remove && !is_flushed && !configuration_.read_only && !pool_->medium_failure())
         pool_->flush();
+    fault_guard_.reset();
+    const bool undo = state_ == State::created;
+    become(State::closed);
+    const auto ended = [&](const std::optional<MediumFailure>& failure) {
         if (failure)
             registration_.medium_failed(failure->text);
         else if (in_order)
@@ -356,18 +360,6 @@ void Session::look_at_parts() const {
     }
     if (pool_)
         pool_->medium().look_at_files();
-}
-
-void Session::log_policy(wire::Provider provider, wire::PersistMethod method) const {
-    const bool appliance = method == wire::PersistMethod::appliance;
-    log_.notice("persistency policy:");
-    log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
-                                                    : "General Purpose Server Persistency Method");
-    log_.notice("    persist flush: {}", appliance          ? "none"
-                                         : pool_->is_pmem() ? "pmem_persist"
-                                                            : "pmem_msync");
-    if (!lanes_->is_direct() && provider != wire::Provider::tcp)
-        log_.notice("    access: by frames only");
 }
 
 Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {

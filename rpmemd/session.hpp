@@ -9,6 +9,7 @@
 #include "common/base/deadline.hpp"
 #include "common/base/log.hpp"
 #include "common/wire/control_messages.hpp"
+#include "common/wire/unasked.hpp"
 #include "rpmemd/durability/fault_handler.hpp"
 #include "rpmemd/handshake.hpp"
 #include "rpmemd/lanes/fabric_listener.hpp"
@@ -72,12 +73,12 @@ public:
     [[nodiscard]] int change_fd() const { return changes_.get(); }
     // Checks whether parts were truncated or removed, see Medium::look_at_files().
     void look_at_parts() const;
-
     // Returns whether the session is read-only and a process waits to open its pool for writing.
     [[nodiscard]] bool must_give_way() const {
         return configuration_.read_only && pool_ && pool_->is_wanted();
     }
     [[nodiscard]] bool is_read_only() const { return configuration_.read_only; }
+
     // Call it once before create() and open(), if both ends support LOGIN.
     Granted<> log_in(const wire::LoginRequest& request);
     // Return the in-band attributes, or why the request is refused. A refused request changes no
@@ -89,6 +90,10 @@ public:
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
     Granted<> set_attributes(const rpmem_pool_attr& attributes);
     Granted<> close(bool remove);
+
+    // Returns the claim of the pool's last writer for a read-only session. Returns nothing if it is
+    // unknown.
+    [[nodiscard]] std::optional<wire::PoolClaim> found_claim() const;
 
     // A message from the initiator has arrived.
     void seen() { registration_.seen(); }

@@ -49,6 +49,7 @@ enum class MessageType : std::uint32_t {
     heartbeat = 13,        // has no response
     target_heartbeat = 14, // unsolicited, see common/wire/unasked.hpp
     notice = 16,           // likewise
+    pool_claim = 18,       // likewise; requires capability_pool_claim
 };
 
 // A decoder keeps values without an enumerator. tcp requires a hello.

@@ -172,6 +172,7 @@ Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
     agreement.tls = agreement.lane_frames && has(capability_tls);
     agreement.medium_failure = has(capability_medium_failure);
     agreement.resume = agreement.lane_frames && has(capability_resume);
+    agreement.pool_claim = agreement.resume && has(capability_pool_claim);
     // Conditions hold even if the initiator does not know them.
     agreement.conditions = hello.capabilities & all_conditions;
     return agreement;

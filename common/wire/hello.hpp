@@ -56,9 +56,12 @@ inline constexpr std::uint64_t capability_tls = 8192;
 // LOGIN precedes CREATE and OPEN, both ends send heartbeats, and a lost session can be resumed.
 // Requires capability_lane_frames.
 inline constexpr std::uint64_t capability_resume = 32768;
+// The daemon sends PoolClaim to a session that only reads, see common/wire/unasked.hpp. Requires
+// capability_resume.
+inline constexpr std::uint64_t capability_pool_claim = 65536;
 inline constexpr std::uint64_t all_capabilities = capability_medium_failure | capability_addresses |
                                                   capability_lane_frames | capability_tls |
-                                                  capability_resume;
+                                                  capability_resume | capability_pool_claim;
 
 // The following bits state conditions of this session, not abilities of the daemon. The daemon sets
 // those that apply, and the answer repeats them.
@@ -117,6 +120,7 @@ struct Agreement {
     bool tls = false;             // see capability_tls
     bool medium_failure = false;  // see capability_medium_failure
     bool resume = false;          // see capability_resume
+    bool pool_claim = false;      // see capability_pool_claim
     std::uint64_t conditions = 0; // the bits of all_conditions that apply
 
     bool operator==(const Agreement&) const = default;

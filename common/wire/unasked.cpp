@@ -31,7 +31,8 @@ std::optional<MessageType> unasked_type(std::span<const std::byte> header) {
     if (status != Status::success)
         return std::nullopt;
     if (type == MessageType::notice ||
-        (type == MessageType::target_heartbeat && size == response_header_size))
+        (type == MessageType::target_heartbeat && size == response_header_size) ||
+        (type == MessageType::pool_claim && size == pool_claim_size))
         return type;
     return std::nullopt;
 }
@@ -60,6 +61,30 @@ Result<std::size_t> decode_notice_size(std::span<const std::byte> header) {
     }
     return fail(ErrorClass::target_refused, EBADMSG,
                 "malformed NOTICE message: its text must have 1 to {} bytes", max_notice_bytes);
+}
+
+Bytes encode(const PoolClaim& claim) {
+    ByteWriter writer(pool_claim_size);
+    put_unasked(writer, MessageType::pool_claim, pool_claim_size);
+    writer.raw(claim.id);
+    writer.big_endian(claim.epoch);
+    writer.big_endian(claim.generation);
+    writer.raw(claim.parts);
+    return writer.take();
+}
+
+Result<PoolClaim> decode_pool_claim(std::span<const std::byte> body) {
+    if (body.size() != pool_claim_size - response_header_size)
+        return fail(ErrorClass::target_refused, EBADMSG,
+                    "malformed POOL_CLAIM message: its body has {} bytes, it must have {}",
+                    body.size(), pool_claim_size - response_header_size);
+    ByteReader reader(body);
+    PoolClaim claim;
+    reader.raw(claim.id);
+    claim.epoch = reader.big_endian<std::uint64_t>();
+    claim.generation = reader.big_endian<std::uint64_t>();
+    reader.raw(claim.parts);
+    return claim;
 }
 
 } // namespace rpmem::wire

@@ -77,6 +77,12 @@ public:
     // Returns the notices of the daemon since the last call. Returns none while another thread uses
     // the channel, because the heartbeat thread serves all pools and must not wait for one of them.
     [[nodiscard]] std::vector<std::string> take_notices();
+    // Returns the claim of the pool's last writer, after open(). Returns nothing if the daemon has
+    // not sent it.
+    [[nodiscard]] std::optional<wire::PoolClaim> pool_claim() {
+        const std::lock_guard lock(mutex_);
+        return pool_claim_;
+    }
     // Closes the channel of a session that is lost already.
     void cut();
 
@@ -135,6 +141,7 @@ private:
     // Receives the rest of an unsolicited message. Returns the reason if the session is lost.
     std::optional<Error> take_unasked(wire::MessageType type, wire::Bytes header);
     std::optional<Error> receive_notice(std::span<const std::byte> header);
+    std::optional<Error> receive_pool_claim();
     Error receive_medium_failure(wire::Bytes message);
     void heard() { heard_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed); }
     [[nodiscard]] Error nonsense(const Error& error) const;
@@ -178,6 +185,7 @@ private:
     std::uint64_t generation_ = 0;
     std::atomic<Clock::duration> heard_; // time of the last message
     std::vector<std::string> notices_;
+    std::optional<wire::PoolClaim> pool_claim_;
     Limit login_limit_;
     Limit request_limit_;
     std::chrono::milliseconds words_time_ = last_words_time;

@@ -87,8 +87,9 @@ Error Session::ending(std::string_view what) {
 // A daemon may only send a type whose capability was agreed on.
 std::optional<wire::MessageType> Session::unasked(std::span<const std::byte> header) const {
     const auto type = wire::unasked_type(header);
-    const bool agreed =
-        type == wire::MessageType::medium_failure ? agreement_.medium_failure : agreement_.resume;
+    const bool agreed = type == wire::MessageType::medium_failure ? agreement_.medium_failure
+                        : type == wire::MessageType::pool_claim   ? agreement_.pool_claim
+                                                                  : agreement_.resume;
     return agreed ? type : std::nullopt;
 }
 
@@ -98,6 +99,8 @@ std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes h
         return receive_medium_failure(std::move(header));
     if (type == wire::MessageType::notice)
         return receive_notice(header);
+    if (type == wire::MessageType::pool_claim)
+        return receive_pool_claim();
     return std::nullopt;
 }
 
@@ -114,6 +117,18 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
             fmt::format("the session with {} is lost: it ended within a notice", host_));
     if (notices_.size() < max_notices)
         notices_.push_back(printable(text));
+    return std::nullopt;
+}
+
+// unasked() has checked the size.
+std::optional<Error> Session::receive_pool_claim() {
+    wire::Bytes body(wire::pool_claim_size - wire::response_header_size);
+    const auto got = channel_->receive(body, Deadline(words_time_));
+    if (!got || *got < body.size())
+        return lost_link(
+            fmt::format("the session with {} is lost: it ended within the claim of a pool", host_));
+    if (const auto claim = wire::decode_pool_claim(body))
+        pool_claim_ = *claim;
     return std::nullopt;
 }
 

@@ -210,10 +210,13 @@ Result<> Registration::take_up(const PoolUse& use) {
 void Registration::look() {
     auto found = place_->read();
     place_.reset();
-    if (found)
-        warn_if_behind(*found);
-    else
+    if (!found) {
         log_.error("the record of the pool is ignored: {}", found.error().text);
+        return;
+    }
+    warn_if_behind(*found);
+    found_record_ = found->value_or(PoolRecord{});
+    found_record_->parts = pool_.parts; // a part may have been replaced since the claim
 }
 
 void Registration::list(const PoolUse& use) {

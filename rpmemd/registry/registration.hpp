@@ -99,6 +99,10 @@ public:
     void seen();
 
     // Returns the session that has POOL_SET, or nothing if it is unknown.
+    // Returns the record that a session that only reads has found, with the parts of now; an empty
+    // one if the pool has none. Returns nothing if the record could not be read.
+    [[nodiscard]] const std::optional<PoolRecord>& found_record() const { return found_record_; }
+
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
     // Returns the texts for the initiator since the last call.
@@ -132,8 +136,9 @@ private:
     PoolRecord pool_;
     // Nothing if the session only reads or the pool is closed.
     std::optional<PoolRecordPlace> place_;
-    std::optional<PoolRecord> last_; // the record before this session
-    bool has_changed_ = false;       // the headers were changed
+    std::optional<PoolRecord> last_;         // the record before this session
+    std::optional<PoolRecord> found_record_; // see found_record()
+    bool has_changed_ = false;               // the headers were changed
     std::chrono::steady_clock::time_point last_seen_{};
     std::vector<std::string> notices_;
 };

@@ -14,6 +14,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text_size = wire::decode_notice_size(message);
     if (type == wire::MessageType::target_heartbeat)
         require(message == wire::encode_target_heartbeat(), "a heartbeat has one form");
+    if (type == wire::MessageType::pool_claim) {
+        const fuzz::Bytes body = input.take(wire::pool_claim_size - wire::response_header_size);
+        const auto claim = wire::decode_pool_claim(body);
+        if (!claim)
+            return 0; // it is too short
+        message.insert(message.end(), body.begin(), body.end());
+        require(wire::encode(*claim) == message, "a claim has one form");
+        return 0;
+    }
     if (!text_size) {
         fuzz::require_error(text_size.error(), {EBADMSG});
         return 0;

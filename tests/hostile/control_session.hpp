@@ -88,6 +88,8 @@ public:
     }
 
     [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
+    // Of the pool that a session that only reads has found.
+    [[nodiscard]] const std::optional<wire::PoolClaim>& claim() const { return claim_; }
     [[nodiscard]] unsigned heartbeats() const { return heartbeats_; }
 
 private:
@@ -112,6 +114,11 @@ private:
             ++heartbeats_;
             return {};
         }
+        if (*unasked == wire::MessageType::pool_claim) {
+            const auto size = wire::pool_claim_size - header.size();
+            claim_ = test::value_of(wire::decode_pool_claim(daemon_.receive(size)));
+            return {};
+        }
         if (*unasked != wire::MessageType::notice)
             throw std::runtime_error("the medium has failed");
         const auto text = daemon_.receive(test::value_of(wire::decode_notice_size(header)));
@@ -129,6 +136,7 @@ private:
     std::uint64_t generation_ = 0;
     wire::InBandAttributes in_band_;
     std::vector<std::string> notices_;
+    std::optional<wire::PoolClaim> claim_;
     unsigned heartbeats_ = 0;
     transport::ControlTranscript transcript_;
 };

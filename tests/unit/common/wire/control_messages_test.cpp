@@ -73,6 +73,11 @@ TEST(Encoding, OfEveryMessage) {
         {"NOTICE", encode_notice("old"),
          "00000000000000100000000000000013"
          "6f6c64"},
+        {"POOL_CLAIM", encode(samples::pool_claim()),
+         "00000000000000120000000000000050"
+         "0102030405060708090a0b0c0d0e0f10"
+         "1112131415161718191a1b1c1d1e1f20" +
+             zeros(31) + "ff"},
         {"CREATE response", encode(samples::create_response()),
          "0000000000000002000000000000002c" + in_band_hex()},
         {"OPEN response", encode(samples::open_response()),
@@ -83,6 +88,19 @@ TEST(Encoding, OfEveryMessage) {
          "0000000d000000080000000000000010"}};
     for (const auto& one : cases)
         EXPECT_EQ(hex(one.bytes), one.expected) << one.name;
+}
+
+TEST(PoolClaim, IsReadAsItWasSent) {
+    const Bytes message = encode(samples::pool_claim());
+    const auto header = std::span(message).first(response_header_size);
+    const auto body = std::span(message).subspan(response_header_size);
+    EXPECT_EQ(unasked_type(header), MessageType::pool_claim);
+    EXPECT_EQ(test::value_of(decode_pool_claim(body)), samples::pool_claim());
+    EXPECT_TRUE(test::failed(decode_pool_claim(body.first(body.size() - 1)), EBADMSG));
+    EXPECT_TRUE(test::failed(decode_pool_claim(message), EBADMSG));
+    Bytes longer = message;
+    longer[response_header_size - 1] = std::byte{pool_claim_size + 1}; // the last byte of its size
+    EXPECT_EQ(unasked_type(std::span(longer).first(response_header_size)), std::nullopt);
 }
 
 TEST(Encoding, InitialStatusIsInHostOrder) {

@@ -62,7 +62,7 @@ TEST(Hello, GoldenBytes) {
 TEST(Hello, GoldenBytesOfAllCapabilities) {
     const auto golden_offer = bytes({
         0,    0,    0,    124,  0,    1,    0,    0,                            // size, version
-        0,    0,    0,    0,    0,    0,    169,  128,                          // capabilities
+        0,    0,    0,    0,    0,    1,    169,  128,                          // capabilities
         0,    0,    0,    7,    0,    0,    4,    0,                            // providers, lanes
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    // reserved
         0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    //
@@ -80,12 +80,13 @@ TEST(Hello, GoldenBytesOfAllCapabilities) {
         secret[i] = static_cast<std::byte>(0xc0 + i);
     const std::vector<HostAddress> addresses{*parse_address("192.0.2.7"),
                                              *parse_address("2001:db8::9")};
-    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 169, 128});
+    const auto golden_taken = bytes({0, 0, 0, 16, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 169, 128});
     EXPECT_EQ(capability_medium_failure, 128U);
     EXPECT_EQ(capability_addresses, 256U);
     EXPECT_EQ(capability_lane_frames, 2048U);
     EXPECT_EQ(capability_tls, 8192U);
     EXPECT_EQ(capability_resume, 32768U);
+    EXPECT_EQ(capability_pool_claim, 65536U);
     EXPECT_EQ(condition_tls_required, 16384U);
     EXPECT_EQ(encode(Hello{1, all_capabilities, 7, 1024, addresses, secret}), golden_offer);
     const auto offer = test::value_of(decode_hello(golden_offer));
@@ -222,7 +223,7 @@ constexpr std::uint64_t all_known = all_capabilities | all_conditions;
 
 // The bit that was sent by neither end gives nothing; each gives what its line in the table says.
 TEST(Agreement, OverTheWholeTable) {
-    for (std::uint64_t offered = 0; offered < 2 * condition_tls_required; ++offered) {
+    for (std::uint64_t offered = 0; offered < 2 * capability_pool_claim; ++offered) {
         if ((offered & ~all_known) != 0)
             continue;
         const Hello hello = hello_of(offered);
@@ -234,6 +235,8 @@ TEST(Agreement, OverTheWholeTable) {
         ASSERT_EQ(agreement.lane_frames, has(capability_lane_frames));
         ASSERT_EQ(agreement.tls, has(capability_lane_frames) && has(capability_tls));
         ASSERT_EQ(agreement.medium_failure, has(capability_medium_failure));
+        ASSERT_EQ(agreement.resume, has(capability_lane_frames) && has(capability_resume));
+        ASSERT_EQ(agreement.pool_claim, agreement.resume && has(capability_pool_claim));
         ASSERT_EQ(agreement.conditions, offered & all_conditions);
     }
 }
@@ -246,7 +249,7 @@ TEST(Agreement, WhatIsNotOfferedCannotBeTaken) {
 
 TEST(Agreement, WhatIsNotTakenIsNotAgreedOn) {
     const Hello hello = hello_of(all_known);
-    for (std::uint64_t bit = 1; bit <= condition_tls_required; bit <<= 1) {
+    for (std::uint64_t bit = 1; bit <= capability_pool_claim; bit <<= 1) {
         SCOPED_TRACE(bit);
         EXPECT_EQ(negotiate(hello, {.capabilities = all_known & ~bit}),
                   negotiate(hello_of(all_known & ~(bit & all_capabilities)),

@@ -4,6 +4,7 @@
 
 #include "common/wire/control_messages.hpp"
 #include "common/wire/medium_failure.hpp"
+#include "common/wire/unasked.hpp"
 #include "tests/support/expect.hpp"
 
 #include <fmt/format.h>
@@ -50,6 +51,13 @@ inline LoginRequest login_request() {
     std::ranges::copy(std::string_view("host"), request.host.begin());
     std::ranges::copy(std::string_view("user"), request.user.begin());
     return request;
+}
+
+inline PoolClaim pool_claim() {
+    PoolClaim claim{.epoch = 0x1112131415161718, .generation = 0x191a1b1c1d1e1f20};
+    std::ranges::generate(claim.id, [next = 1]() mutable { return std::byte(next++); });
+    claim.parts.back() = std::byte{0xff};
+    return claim;
 }
 
 inline InBandAttributes in_band() {
