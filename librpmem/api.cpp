@@ -80,6 +80,9 @@ struct Library {
     LinkThread heartbeats{wire::heartbeat_interval, beat_all};
 
     Library() {
+        if (settings.read_only)
+            for (std::string& command : settings.commands)
+                command += " --read-only";
         for (const std::string& warning : settings.warnings)
             log.error("{}", warning);
     }

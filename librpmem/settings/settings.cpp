@@ -34,6 +34,8 @@ constexpr SettingRow<Settings> rows[] = {
                                  "form in which the remote command offers more than protocol 0.1"),
     text_row<&Settings::address>("RPMEM_ADDRESS", "",
                                  "host or address for lanes, instead of the host that ssh reached"),
+    switch_row<&Settings::read_only>("RPMEM_READ_ONLY", "0",
+                                     "start rpmemd with --read-only: sessions write nothing"),
     switch_row<&Settings::told_addresses>("RPMEM_TOLD_ADDRESSES", "0",
                                           "allow lanes to addresses that the target sends"),
     switch_row<&Settings::enable_verbs>("RPMEM_ENABLE_VERBS", "1", "allow RDMA devices"),

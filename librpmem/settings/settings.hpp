@@ -27,6 +27,7 @@ struct Settings {
     std::vector<std::string> commands; // used in turn
     std::string address;               // for lanes; empty: the host that ssh has reached
     wire::OfferForm offer;
+    bool read_only;      // rpmemd is started with --read-only
     bool told_addresses; // lanes may connect to addresses that the target has sent
     bool enable_verbs;
     std::string device; // see common/rdma/choice.hpp; empty: all

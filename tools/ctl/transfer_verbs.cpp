@@ -136,13 +136,11 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
 }
 
 // Makes the library open pools read-only. Such a session does not take a pool over from an
-// initiator that has lost its connection. The library reads the variable at its first use.
-Result<> only_read(const initiator::Settings& settings) {
-    std::string commands;
-    for (const std::string& command : settings.commands)
-        commands += (commands.empty() ? "" : "|") + command + " --read-only";
-    if (::setenv("RPMEM_CMD", commands.c_str(), 1) != 0)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot set RPMEM_CMD");
+// initiator that has lost its connection. The library reads this variable at its first use. It
+// reads RPMEM_CMD when it is loaded, which is too early.
+Result<> only_read() {
+    if (::setenv("RPMEM_READ_ONLY", "1", 1) != 0)
+        return fail_errno(ErrorClass::resource_limit, errno, "cannot set RPMEM_READ_ONLY");
     return {};
 }
 
@@ -197,7 +195,7 @@ Answered<compare::Preparation> prepare_pull(const Context& context, const compar
 Result<json> pull_into_file(const Context& context, Comparison asked) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();
-    RPMEM_TRY(only_read(context.settings));
+    RPMEM_TRY(only_read());
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  asked.pool.length, command.lanes));
     RPMEM_ASSIGN(const auto local, LocalPool::make(command.file, asked.pool.size));

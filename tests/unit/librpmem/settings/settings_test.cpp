@@ -45,6 +45,7 @@ TEST(Settings, DefaultsAreThoseOfTheManualAndValuesAreTaken) {
     expect_setting("RPMEM_OFFER", "option", &S::offer, wire::OfferForm::variable,
                    wire::OfferForm::option);
     expect_setting("RPMEM_ADDRESS", "storage-a", &S::address, "", "storage-a");
+    expect_setting("RPMEM_READ_ONLY", "1", &S::read_only, false, true);
     expect_setting("RPMEM_TOLD_ADDRESSES", "1", &S::told_addresses, false, true);
     expect_setting("RPMEM_ENABLE_VERBS", "0", &S::enable_verbs, true, false);
     expect_setting("RPMEM_DEVICE", "mlx5_0:2,rxe0", &S::device, "", "mlx5_0:2,rxe0");
