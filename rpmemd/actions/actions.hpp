@@ -6,6 +6,7 @@
 #include "common/base/result.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
 #include "rpmemd/pools/store.hpp"
+#include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/sessions.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/settings/action_request.hpp"
@@ -48,6 +49,10 @@ struct ActionContext {
 [[nodiscard]] nlohmann::json record_members(const ActionContext& context, const PoolFacts& pool,
                                             bool in_use);
 
+// The members that tell one claim on a pool from the next: pool_id, epoch and generation, all null
+// if RECORD is empty.
+[[nodiscard]] nlohmann::json claim_members(const PoolRecord& record);
+
 using ActionResult = Result<nlohmann::json>; // the members of the document
 
 [[nodiscard]] ActionResult list_pool_sets(ActionContext& context, const ActionRequest& request);
@@ -56,6 +61,7 @@ using ActionResult = Result<nlohmann::json>; // the members of the document
 [[nodiscard]] ActionResult list_sessions(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult evict_session(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult digest_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult mark_equal(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult create_set(ActionContext& context, const ActionRequest& request);
 
 } // namespace rpmem::target

@@ -185,9 +185,15 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
         RPMEM_ASSIGN(auto digest, digester.digest(start, end));
         digests.push_back(std::move(digest));
     }
-    return json{{"name", request.name}, {"algorithm", "xxh3-128"}, {"size", pool->size()},
+    json report{{"name", request.name}, {"algorithm", "xxh3-128"}, {"size", pool->size()},
                 {"first", first},       {"length", length},        {"chunk", chunk},
                 {"digests", digests}};
+    // Nobody can have opened the pool for writing since it was opened here.
+    const auto& record = registration.found_record();
+    report.update(claim_members(record.value_or(PoolRecord{})));
+    report["record_problem"] =
+        record ? "" : "the record of the pool cannot be read; rpmemctl info shows why";
+    return report;
 }
 
 } // namespace rpmem::target

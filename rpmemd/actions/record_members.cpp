@@ -46,17 +46,25 @@ json behind_since(const PoolRecord& record, bool in_use) {
 
 } // namespace
 
+json claim_members(const PoolRecord& record) {
+    if (record.epoch == 0)
+        return {{"pool_id", nullptr}, {"epoch", nullptr}, {"generation", nullptr}};
+    return {
+        {"pool_id", hex_of(record.id)}, {"epoch", record.epoch}, {"generation", record.generation}};
+}
+
 json record_members(const ActionContext& context, const PoolFacts& pool, bool in_use) {
-    json members = {{"pool_id", nullptr},      {"epoch", nullptr},     {"last_writer", nullptr},
-                    {"behind_since", nullptr}, {"medium_failure", ""}, {"record_problem", ""}};
+    json members = {{"last_writer", nullptr},
+                    {"behind_since", nullptr},
+                    {"medium_failure", ""},
+                    {"record_problem", ""}};
     const auto record = record_of(context, pool);
+    members.update(claim_members(record ? record->value_or(PoolRecord{}) : PoolRecord{}));
     if (!record)
         members["record_problem"] = printable(record.error().text);
     if (!record || !*record)
         return members;
     const PoolRecord& known = **record;
-    members["pool_id"] = hex_of(known.id);
-    members["epoch"] = known.epoch;
     members["behind_since"] = behind_since(known, in_use);
     members["medium_failure"] = known.failure;
     if (!context.shows_sessions)

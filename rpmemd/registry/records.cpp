@@ -231,6 +231,10 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
 
 } // namespace
 
+std::string claim_text(const PoolRecord& record) {
+    return fmt::format("{}-{}-{}", hex_of(record.id), record.epoch, record.generation);
+}
+
 Result<Slot> encode_slot(const SessionRecord& record, std::uint64_t sequence) {
     return encode(record, sequence);
 }

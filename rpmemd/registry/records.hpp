@@ -65,12 +65,16 @@ struct PoolRecord {
     std::int64_t since = 0;      // start of the claim in seconds since the epoch
     bool closed = false;         // the claim ended with a successful CLOSE, or without a write
     // Start of the first claim that was not closed before another one followed, so the pool may
-    // lack writes. Later closes do not clear it. 0 if there is no such claim.
+    // lack writes. Later closes do not clear it: see actions/mark_action.cpp. 0 if there is no such
+    // claim.
     std::int64_t behind_since = 0;
     std::string failure{}; // failure of the medium, for display; empty if none is known
 
     bool operator==(const PoolRecord&) const = default;
 };
+
+// Tells the claim of RECORD from every other one on any pool: "ID-EPOCH-GENERATION".
+[[nodiscard]] std::string claim_text(const PoolRecord& record);
 
 // Limits in bytes. The room for attributes is small, see pools/pool_attribute.hpp.
 inline constexpr std::size_t max_claim_text = 64;

@@ -29,9 +29,10 @@
 namespace rpmem::target {
 
 // The advice for a replica that may be behind.
-inline constexpr const char* how_to_renew = "remove the remote pool (rpmem_remove, or pmempool "
-                                            "rm), and then run pmempool sync, which alone "
-                                            "would take it for healthy and copy nothing";
+inline constexpr const char* how_to_renew =
+    "make it equal to its source with rpmemctl push, or remove the remote pool (rpmem_remove, or "
+    "pmempool rm) and then run pmempool sync, which alone would take it for healthy and copy "
+    "nothing";
 
 // Minimum interval between updates of last-seen.
 inline constexpr std::chrono::seconds seen_interval(5);
@@ -98,11 +99,11 @@ public:
     // A message from the initiator has arrived.
     void seen();
 
-    // Returns the session that has POOL_SET, or nothing if it is unknown.
     // Returns the record that a session that only reads has found, with the parts of now; an empty
     // one if the pool has none. Returns nothing if the record could not be read.
     [[nodiscard]] const std::optional<PoolRecord>& found_record() const { return found_record_; }
 
+    // Returns the session that has POOL_SET, or nothing if it is unknown.
     [[nodiscard]] std::optional<Holder> holder(const std::filesystem::path& pool_set) const;
 
     // Returns the texts for the initiator since the last call.

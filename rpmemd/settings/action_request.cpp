@@ -23,6 +23,13 @@ constexpr std::array all_words = {
                "print the digests (XXH3-128) of this pool's chunks, and exit"},
     ActionWord{Verb::create, "--create-set", "POOLSET", true, true,
                "write this pool set file, create its pool, and exit"},
+    ActionWord{Verb::mark_equal, "--mark-equal", "POOLSET", false, true,
+               "record that this pool is not behind, and exit; for rpmemctl(1)"},
+};
+
+constexpr std::array all_texts = {
+    ActionText{Verb::mark_equal, "--claim", &ActionRequest::claim, "CLAIM",
+               "the claim on the pool with which it was compared"},
 };
 
 constexpr std::array all_numbers = {
@@ -42,6 +49,7 @@ constexpr std::array all_flags = {
 } // namespace
 
 std::span<const ActionWord> action_words() { return all_words; }
+std::span<const ActionText> action_texts() { return all_texts; }
 std::span<const ActionNumber> action_numbers() { return all_numbers; }
 std::span<const ActionFlag> action_flags() { return all_flags; }
 
@@ -63,6 +71,8 @@ Result<> check_request(const ActionRequest& request) {
         return invalid("{} needs a name, which does not begin with \"-\"", option);
     if (request.verb == Verb::create && request.size == 0)
         return invalid("{} needs the size of the pool (--size BYTES)", option);
+    if (request.verb == Verb::mark_equal && request.claim.empty())
+        return invalid("{} needs the claim with which the pool was compared (--claim)", option);
     if (request.parts.size() > max_requested_parts)
         return invalid("{}: {} parts are named; at most {} are allowed", option,
                        request.parts.size(), max_requested_parts);

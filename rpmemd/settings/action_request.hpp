@@ -18,7 +18,7 @@ namespace rpmem::target {
 inline constexpr std::size_t max_requested_parts = 64; // of one request
 
 struct ActionRequest {
-    enum class Verb { list, info, check, sessions, evict, digest, create };
+    enum class Verb { list, info, check, sessions, evict, digest, create, mark_equal };
 
     Verb verb = Verb::list;
     std::string name{}; // name of the pool set, or id of the session
@@ -31,6 +31,8 @@ struct ActionRequest {
     std::vector<std::string> parts{}; // if empty, one part next to the pool set file
     bool no_headers = false;
     bool set_only = false; // write the pool set file without creating the pool
+    // For mark_equal:
+    std::string claim{}; // see claim_text()
 
     bool operator==(const ActionRequest&) const = default;
 };
@@ -48,6 +50,13 @@ struct ActionWord {
 [[nodiscard]] const ActionWord& word_of(ActionRequest::Verb verb);
 
 // Further options of a verb, and the member that each sets.
+struct ActionText {
+    ActionRequest::Verb verb;
+    std::string_view option;
+    std::string ActionRequest::*member;
+    std::string_view argument; // for --help
+    std::string_view help;
+};
 struct ActionNumber {
     ActionRequest::Verb verb;
     std::string_view option;
@@ -62,6 +71,7 @@ struct ActionFlag {
 };
 inline constexpr std::string_view part_option = "--part";         // for create; may be repeated
 inline constexpr std::string_view set_only_option = "--set-only"; // for create
+[[nodiscard]] std::span<const ActionText> action_texts();
 [[nodiscard]] std::span<const ActionNumber> action_numbers();
 [[nodiscard]] std::span<const ActionFlag> action_flags();
 

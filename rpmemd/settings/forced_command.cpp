@@ -100,6 +100,10 @@ Result<std::uint64_t> take_number(std::string_view& text, std::string_view optio
 
 // Parses the further options of a verb, in the order of the tables.
 Result<> take_rest(std::string_view& text, ActionRequest& request) {
+    for (const ActionText& each : action_texts())
+        if (each.verb == request.verb && takes_option(text, each.option)) {
+            RPMEM_ASSIGN(request.*each.member, take_name(text, each.option));
+        }
     for (const ActionNumber& each : action_numbers())
         if (each.verb == request.verb && takes_option(text, each.option)) {
             RPMEM_ASSIGN(request.*each.member, take_number(text, each.option));

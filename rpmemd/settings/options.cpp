@@ -115,6 +115,11 @@ void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Optio
         declared.push_back(option);
         options.verbs.emplace_back(word.verb, option);
     }
+    for (const ActionText& each : action_texts())
+        follows(app.add_option(std::string(each.option), options.request.*each.member,
+                               std::string(each.help))
+                    ->option_text(std::string(each.argument)),
+                each.verb);
     for (const ActionNumber& each : action_numbers())
         follows(app.add_option(std::string(each.option), options.request.*each.member,
                                std::string(each.help))

@@ -234,7 +234,7 @@ shortened_by() {
     shift
     cat >"$dir/shortening" <<END
 #!/bin/sh
-case \$* in *--digest*) asked=digest ;; *) asked=session ;; esac
+case \$* in *--digest*) asked=digest ;; *--info*) asked=info ;; *) asked=session ;; esac
 [ \$asked != $moment ] || truncate -s 1M '$short'
 exec $base "\$@"
 END
@@ -263,6 +263,146 @@ shortened() {
     [ "$(stat -c %s "$short")" = $((4 << 20)) ] || fault "$(stat "$short")"
 }
 
+# kill_holder SET: the program that hold started ends without CLOSE.
+kill_holder() {
+    kill -KILL "$holder"
+    wait "$holder" 2>/dev/null
+    exec 9>&- 7<&-
+    rm -f "$dir/fifo" "$dir/said"
+    flock -w 30 "$sets/$1.part0" true || fault "the daemon does not end"
+}
+
+# One write of the holder.
+write_once() {
+    echo x >&9
+    hears persisted
+}
+
+# in_between MOMENT COUNT ARGUMENT...: as run, but another writer opens and closes p.set when the
+# target is asked for the COUNTth time for --info, --digest or a session.
+in_between() {
+    local moment=$1 count=$2
+    shift 2
+    rm -f "$dir/asked"
+    cat >"$dir/intruding" <<END
+#!/bin/sh
+case \$* in *--info*) asked=info ;; *--digest*) asked=digest ;; *--mark-equal*) asked=mark ;; *) asked=session ;; esac
+if [ \$asked = $moment ]; then
+    echo >>'$dir/asked'
+    if [ "\$(wc -l <'$dir/asked')" = $count ]; then
+        export RPMEM_CMD='$base' RPMEM_SSH='$RPMEM_SSH' RPMEM_ENABLE_VERBS=0
+        echo x | '$hold_pool' '$target' p.set >'$dir/intruder' 2>&1 ||
+            echo failed >>'$dir/intruder'
+    fi
+fi
+exec $base "\$@"
+END
+    chmod +x "$dir/intruding"
+    : >"$dir/intruder"
+    RPMEM_CMD=$dir/intruding run "$@"
+    grep -q persisted "$dir/intruder" || fault "nobody wrote in between" "$(cat "$dir/intruder")"
+}
+
+# What was read or compared is of two states of the pool: it is never called good.
+writer_in_between() {
+    run 0 pull "$target" p.set "$dir/before"
+    in_between digest 1 1 verify "$dir/before" "$target" p.set --json
+    has '/error/name="ESTALE"' '/error/text~another session has opened pool p.set for writing'
+    run 0 pull "$target" p.set "$dir/before"
+    in_between info 2 1 verify "$dir/before" "$target" p.set
+    says 'is of two states of the pool'
+    in_between session 1 1 pull "$target" p.set "$dir/mixed"
+    says 'another session has opened pool p.set for writing' 'may hold two states of the pool'
+    in_between info 2 1 pull "$target" p.set "$dir/mixed"
+    says 'may hold two states of the pool'
+    make_image
+    in_between session 1 1 push "$image" "$target" p.set
+    says 'may not be equal'
+    in_between info 2 1 push "$image" "$target" p.set --json
+    has '/error/name="ESTALE"'
+    run 0 push "$image" "$target" p.set
+    run 0 verify "$image" "$target" p.set
+    run 0 pull "$target" p.set "$dir/mixed"
+    same_image "$sets/p.set.part0" "$dir/mixed"
+}
+
+# claim_of SET
+claim_of() {
+    run 0 info "$target" "$1" --json
+    grep -E '"(pool_id|epoch|generation)"' "$dir/output"
+}
+
+# An initiator that is cut off keeps its pool while others only read, and goes on.
+pull_takes_nothing() {
+    local claim
+    hold p.set
+    write_once
+    run 0 sessions "$target" --json
+    kill -STOP "$holder"
+    kill -KILL "$(grep -oP '"pid": \K[0-9]+' "$dir/output")"
+    flock -w 30 "$sets/p.set.part0" true || fault "the daemon does not end"
+    claim=$(claim_of p.set)
+    run 0 pull "$target" p.set "$dir/mixed"
+    run 4 verify "$image" "$target" p.set
+    [ "$(claim_of p.set)" = "$claim" ] || fault "the claim was taken: $claim" "$(claim_of p.set)"
+    kill -CONT "$holder"
+    write_once
+    release || fault "the writer was harmed: $?"
+    [ "$(claim_of p.set)" != "$claim" ] || fault "the writer has no later generation"
+}
+
+# behind SET STATUS: whether the target marks it.
+behind() {
+    run "$2" check "$target" "$1"
+    [ "$2" = 0 ] || says 'may be behind'
+}
+
+# Only a comparison that ends with both sides equal takes the mark away.
+marked_equal() {
+    local word='"behind_since": null' claim
+    run 0 create "$target" b.set --size 24M
+    run 0 pull "$target" b.set "$dir/b"
+    hold b.set
+    write_once
+    kill_holder b.set
+    behind b.set 4
+    hold b.set
+    write_once
+    release || fault "the pool cannot be opened"
+    behind b.set 4
+    run 4 verify "$dir/b" "$target" b.set
+    run 0 pull "$target" b.set "$dir/b2"
+    run 0 verify "$dir/b2" "$target" b.set
+    behind b.set 4
+    run 0 push "$dir/b" "$target" b.set --json
+    has /marked_equal=true
+    behind b.set 0
+    hold b.set
+    write_once
+    kill_holder b.set
+    behind b.set 4
+    run 0 verify --repair "$dir/b" "$target" b.set --json
+    has /repaired=true /marked_equal=true
+    behind b.set 0
+    hold b.set
+    kill_holder b.set
+    behind b.set 4
+    run 0 info "$target" b.set --json
+    grep -qF "$word" "$dir/output" && fault "no mark"
+    # The claim of the session before proves nothing, nor does that of another pool.
+    for claim in 0123456789abcdef0123456789abcdef-1-0 nonsense; do
+        $base --mark-equal b.set --claim $claim >"$dir/output" 2>"$dir/errors" </dev/null &&
+            fault "marked by $claim"
+        has '/error/name="ESTALE"'
+    done
+    behind b.set 4
+    run 0 verify --repair "$dir/b" "$target" b.set --json
+    has /repaired=false /equal=true /marked_equal=true
+    behind b.set 0
+    run 0 push "$dir/b" "$target" b.set --json
+    has /marked_equal=false
+}
+
 usage() {
     local verb
     for verb in verify push pull; do
@@ -272,4 +412,4 @@ usage() {
     done
 }
 
-run_parts pushed repaired pulled odd_sizes not_the_pool several_parts restricted refused target_lies shortened usage
+run_parts pushed repaired pulled odd_sizes not_the_pool several_parts restricted refused target_lies shortened writer_in_between pull_takes_nothing marked_equal usage

@@ -159,7 +159,7 @@ TEST_F(Takeover, WhatAnotherHasOpenedSinceIsStale) {
         Peer again(directory_);
         EXPECT_EQ(again.control.log_in(1, key), Status::success);
         EXPECT_EQ(again.control.open(), Status::stale);
-        again.expect_end("has opened it for writing since; remove the remote pool");
+        again.expect_end("has opened it for writing since; make it equal to its source");
     }
 }
 

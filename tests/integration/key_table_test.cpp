@@ -28,6 +28,7 @@ constexpr KeyRight key_rights[] = {
     {"--info", {"yes", "yes", "yes", "yes"}, "rpmemd --info pool.set"},
     {"--check", {"yes", "yes", "yes", "yes"}, "rpmemd --check pool.set"},
     {"--digest", {"yes", "yes", "yes", "yes"}, "rpmemd --digest pool.set"},
+    {"--mark-equal", {"yes", "no", "yes", "yes"}, "mark"},
     {"see sessions in --list, --info", {"no", "no", "no", "yes"}, "seen"},
     {"--sessions", {"no", "no", "no", "yes"}, "rpmemd --sessions"},
     {"--evict", {"no", "no", "no", "yes"}, "evict"},
@@ -146,6 +147,18 @@ protected:
         });
     }
     bool may_evict() { return act("rpmemd --evict 0123456789abcdef") != EACCES; }
+    // The value of a member of the document.
+    [[nodiscard]] std::string member(const std::string& name) const {
+        const auto at = said_.find('"' + name + "\": ");
+        const auto begin = at == std::string::npos ? said_.size() : at + name.size() + 4;
+        return said_.substr(begin, said_.find_first_of(",\n", begin) - begin);
+    }
+    bool may_mark() {
+        act("rpmemd --info pool.set");
+        const std::string id = member("pool_id");
+        return act("rpmemd --mark-equal pool.set --claim " + id.substr(1, id.size() - 2) + '-' +
+                   member("epoch") + '-' + member("generation")) == 0;
+    }
     // A peer of protocol 0.1 offers nothing. If it is served, the first word is 0.
     bool serves_old_peers() {
         act("rpmemd");
@@ -163,6 +176,8 @@ protected:
             return may_create();
         if (call == "seen")
             return sees_sessions();
+        if (call == "mark")
+            return may_mark();
         if (call == "evict")
             return may_evict();
         if (call == "old")

@@ -82,8 +82,9 @@ std::string record_text(const json& document) {
     std::string text;
     if (number_of(document, "behind_since"))
         text +=
-            fmt::format("  may be behind: a session that began {} was not closed; remove the pool "
-                        "and create it again from its source (pmempool sync)\n",
+            fmt::format("  may be behind: a session that began {} was not closed; make the pool "
+                        "equal to its source (rpmemctl push), or remove it and create it again "
+                        "(pmempool sync)\n",
                         time_text(document, "behind_since"));
     if (const auto failure = text_of(document, "medium_failure"); !failure.empty())
         text += "  the medium has failed: " + failure + "\n";

@@ -61,7 +61,7 @@ std::vector<Range> Comparison::ranges() const {
     return compare::joined(std::move(ranges));
 }
 
-Answered<compare::Side> ask_side(const Context& context) {
+Answered<RemotePool> ask_pool(const Context& context) {
     const Command& command = context.command;
     const ActionAnswer info =
         ask_action(context.target, {"--info", command.pool_set}, context.settings, {});
@@ -74,7 +74,7 @@ Answered<compare::Side> ask_side(const Context& context) {
     if (attributes.is_object())
         side.identity = {text_of(attributes, "signature"), text_of(attributes, "poolset_uuid")};
     if (side.size > 0 && (side.identity || !side.has_header))
-        return side;
+        return RemotePool{std::move(side), read_claim(info.document)};
     // The pool cannot be used. The action that opens it reports why.
     ActionAnswer check =
         ask_action(context.target, {"--digest", command.pool_set}, context.settings, work_timeout);
@@ -99,7 +99,8 @@ Answered<compare::Preparation> prepare_comparison(const Context& context,
     return tl::unexpected(std::move(refused));
 }
 
-Answered<Comparison> ask_for_digests(const Context& context, compare::Preparation preparation) {
+Answered<Comparison> ask_for_digests(const Context& context, compare::Preparation preparation,
+                                     const PoolClaim& before) {
     ActionAnswer asked = ask_digests(context, preparation);
     if (asked.status == status_unknown && !preparation.excluded.empty()) {
         include_all(preparation);
@@ -110,7 +111,13 @@ Answered<Comparison> ask_for_digests(const Context& context, compare::Preparatio
     }
     if (asked.status != status_done)
         return tl::unexpected(std::move(asked));
-    Comparison comparison{.preparation = std::move(preparation)};
+    Comparison comparison{.preparation = std::move(preparation),
+                          .claim = read_claim(asked.document)};
+    if (!before.unknown.empty())
+        comparison.claim.unknown = before.unknown;
+    else if (comparison.claim.unknown.empty() && !comparison.claim.is_same_as(before))
+        return tl::unexpected(
+            stale_answer(context, before, comparison.claim, "nothing was moved; try again"));
     auto digests = read_digests(asked.document);
     if (!digests)
         return tl::unexpected(answer_of(digests.error()));

@@ -4,6 +4,7 @@
 
 #include "tools/compare/digests.hpp"
 #include "tools/compare/preparation.hpp"
+#include "tools/ctl/pool_claim.hpp"
 #include "tools/ctl/verbs.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +17,7 @@ struct Comparison {
     compare::Preparation preparation{};
     compare::PoolDigests pool{};
     std::vector<std::size_t> chunks{}; // indices of the chunks that differ
+    PoolClaim claim{};                 // claim on the pool when the digests were computed
 
     // Returns the number of bytes in these chunks.
     [[nodiscard]] std::uint64_t differing() const;
@@ -27,19 +29,24 @@ struct Comparison {
 template <typename T>
 using Answered = tl::expected<T, ActionAnswer>;
 
-// Returns the size and the identity of the pool on the target. Fails with the target's reason if
-// the pool cannot be opened.
-[[nodiscard]] Answered<compare::Side> ask_side(const Context& context);
+// The pool on the target, according to its header and its record.
+struct RemotePool {
+    compare::Side side{};
+    PoolClaim claim{};
+};
+// Returns the size, the identity and the claim of the pool on the target. Fails with the target's
+// reason if the pool cannot be opened.
+[[nodiscard]] Answered<RemotePool> ask_pool(const Context& context);
 
 // Fails with status_differs if LOCAL is not an image of the pool, unless the command has --force.
 [[nodiscard]] Answered<compare::Preparation> prepare_comparison(const Context& context,
                                                                 const compare::LocalPool& local,
                                                                 const compare::Side& remote);
 
-// Gets the digests of the pool. If the target's rpmemd cannot leave out ranges, all bytes are
-// compared, and not_compared says so.
-[[nodiscard]] Answered<Comparison> ask_for_digests(const Context& context,
-                                                   compare::Preparation preparation);
+// Gets the digests of the pool. Fails with ESTALE if its claim is not BEFORE any more. If the
+// target's rpmemd cannot leave out ranges, all bytes are compared, and not_compared says so.
+[[nodiscard]] Answered<Comparison>
+ask_for_digests(const Context& context, compare::Preparation preparation, const PoolClaim& before);
 
 // Finds the chunks of LOCAL that differ from the digests.
 [[nodiscard]] Result<Comparison>

@@ -22,6 +22,7 @@ using Verb = Command::Verb;
 
 constexpr std::size_t max_ranges = 1000; // in JSON
 constexpr std::size_t max_lines = 20;    // of ranges, in text
+constexpr const char* marked_text = "the target no longer marks the pool as behind\n";
 
 json rates(std::uint64_t moved, std::chrono::steady_clock::time_point start) {
     const double seconds =
@@ -87,12 +88,14 @@ std::string describe_move(const json& document) {
     return fmt::format("moved {} of {} ({}/s, {} lanes)\n", size_text(number(document, "moved")),
                        size_text(number(document, "compared")),
                        size_text(number(document, "bytes_per_second")), number(document, "lanes")) +
+           (flag_of(document, "marked_equal") ? marked_text : "") +
            texts_of(document, "mismatches", "note") +
            texts_of(document, "not_compared", "not compared, and not moved by itself");
 }
 
 std::string describe_verify(const json& document) {
-    const std::string notes = texts_of(document, "mismatches", "not equal") +
+    const std::string notes = (flag_of(document, "marked_equal") ? marked_text : "") +
+                              texts_of(document, "mismatches", "not equal") +
                               texts_of(document, "not_compared", "not compared");
     if (flag_of(document, "equal"))
         return fmt::format("equal: {}\n{}", size_text(number(document, "compared")), notes);
@@ -111,6 +114,38 @@ std::string describe_verify(const json& document) {
     return text + notes;
 }
 
+// Adds CLAIM to DOCUMENT. Returns the status of a transfer that has succeeded: whether another
+// writer came in between must be known before its result is called good.
+int add_claim(json& document, const PoolClaim& claim) {
+    if (!claim.unknown.empty()) {
+        document["not_compared"].push_back(
+            fmt::format("whether a program wrote to the pool meanwhile: {}", claim.unknown));
+        return status_unknown;
+    }
+    document["pool_id"] = claim.id.empty() ? json(nullptr) : json(claim.id);
+    document["epoch"] = claim.epoch;
+    return status_done;
+}
+
+// Both sides are equal, and CLAIM shows that nobody else has written since.
+ActionAnswer clear_mark(const Context& context, const PoolClaim& claim, ActionAnswer done) {
+    const bool marked = claim.unknown.empty() && claim.may_be_behind;
+    done.document["marked_equal"] = false;
+    if (!marked)
+        return done;
+    const ActionAnswer answer = mark_equal(context, claim);
+    if (answer.status == status_done) {
+        done.document["marked_equal"] = true;
+        return done;
+    }
+    const json& error = member(answer.document, "error");
+    ActionAnswer failed = failed_answer(
+        static_cast<int>(number(error, "code")),
+        "the pool is equal, but the target still marks it as behind: " + text_of(error, "text"));
+    failed.status = answer.status;
+    return failed;
+}
+
 // The last step of push and verify.
 ActionAnswer finish_push(const Context& context, const LocalPool& local,
                          const Comparison& comparison) {
@@ -125,6 +160,13 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
     }
     const bool same = comparison.chunks.empty();
     const bool equal = same && comparison.preparation.mismatches.empty();
+    const auto claim =
+        check_claim(context, comparison.claim, moves && !same,
+                    moves ? "the pool may not be equal to the file; repeat the command"
+                          : "what was compared is of two states of the pool; repeat the command");
+    if (!claim)
+        return claim.error();
+    const int status = add_claim(document, *claim);
     if (command.verb == Verb::verify) {
         const auto ranges = comparison.ranges();
         document.update({{"equal", equal},
@@ -132,7 +174,10 @@ ActionAnswer finish_push(const Context& context, const LocalPool& local,
                          {"ranges", ranges_json(ranges)},
                          {"all_ranges", ranges.size() <= max_ranges}});
     }
-    return {std::move(document), equal || moves ? status_done : status_differs};
+    ActionAnswer done{std::move(document), equal || moves ? status : status_differs};
+    if (moves && comparison.preparation.mismatches.empty())
+        return clear_mark(context, *claim, std::move(done));
+    return done;
 }
 
 // Makes the library open pools read-only. Such a session does not take a pool over from an
@@ -148,20 +193,20 @@ ActionAnswer compare_and_push(const Context& context) {
     const auto local = LocalPool::open(context.command.file, compare::PoolFile::Use::read);
     if (!local)
         return answer_of(local.error());
-    const auto comparison = ask_side(context)
-                                .and_then([&](const compare::Side& remote) {
-                                    return prepare_comparison(context, *local, remote);
-                                })
-                                .and_then([&](compare::Preparation preparation) {
-                                    return ask_for_digests(context, std::move(preparation));
-                                })
-                                .and_then([&](Comparison asked) -> Answered<Comparison> {
-                                    auto found =
-                                        find_differences(context, *local, std::move(asked));
-                                    if (!found)
-                                        return tl::unexpected(answer_of(found.error()));
-                                    return std::move(*found);
-                                });
+    const auto remote = ask_pool(context);
+    if (!remote)
+        return remote.error();
+    const auto comparison =
+        prepare_comparison(context, *local, remote->side)
+            .and_then([&](compare::Preparation preparation) {
+                return ask_for_digests(context, std::move(preparation), remote->claim);
+            })
+            .and_then([&](Comparison asked) -> Answered<Comparison> {
+                auto found = find_differences(context, *local, std::move(asked));
+                if (!found)
+                    return tl::unexpected(answer_of(found.error()));
+                return std::move(*found);
+            });
     return comparison ? finish_push(context, *local, *comparison) : comparison.error();
 }
 
@@ -214,16 +259,26 @@ Result<json> pull_into_file(const Context& context, Comparison asked) {
 }
 
 ActionAnswer compare_and_pull(const Context& context) {
+    const auto remote = ask_pool(context);
+    if (!remote)
+        return remote.error();
     auto asked =
-        ask_side(context)
-            .and_then([&](const compare::Side& remote) { return prepare_pull(context, remote); })
-            .and_then([&](compare::Preparation preparation) {
-                return ask_for_digests(context, std::move(preparation));
-            });
+        prepare_pull(context, remote->side).and_then([&](compare::Preparation preparation) {
+            return ask_for_digests(context, std::move(preparation), remote->claim);
+        });
     if (!asked)
         return asked.error();
+    const PoolClaim before = asked->claim;
     auto pulled = pull_into_file(context, std::move(*asked));
-    return pulled ? ActionAnswer{std::move(*pulled), status_done} : answer_of(pulled.error());
+    if (!pulled)
+        return answer_of(pulled.error());
+    const auto claim = check_claim(
+        context, before, false,
+        fmt::format("{} may hold two states of the pool; pull it again", context.command.file));
+    if (!claim)
+        return claim.error();
+    const int status = add_claim(*pulled, *claim);
+    return {std::move(*pulled), status};
 }
 
 } // namespace

@@ -45,6 +45,8 @@ TEST(ClientCommand, WhatLibrpmemSendsIsUnderstood) {
         {"rpmemd --sessions", acts({.verb = Verb::sessions})},
         {"rpmemd --evict 0a1b", acts({.verb = Verb::evict, .name = "0a1b"})},
         {"rpmemd --digest a", acts({.verb = Verb::digest, .name = "a"})},
+        {"rpmemd --mark-equal a --claim 0a-1-0",
+         acts({.verb = Verb::mark_equal, .name = "a", .claim = "0a-1-0"})},
         {"rpmemd --digest a --chunk 4096 --length 9",
          acts({.verb = Verb::digest, .name = "a", .chunk = 4096, .length = 9})},
         {"rpmemd --create-set a --size 5", acts({.verb = Verb::create, .name = "a", .size = 5})},
@@ -102,6 +104,7 @@ const std::vector<std::string> refused_commands = texts(
     "rpmemd --list a", "rpmemd --lists", "rpmemd --list --probe", "rpmemd --list --list",
     "rpmemd --list;sh", "rpmemd --info", "rpmemd --info --chunk 4096", "rpmemd --info -a",
     "rpmemd --info a b", "rpmemd --info a --chunk 4096", "rpmemd --info $(sh)", "rpmemd --evict",
+    "rpmemd --mark-equal a", "rpmemd --mark-equal a --claim", "rpmemd --mark-equal a --claim 1;",
     "rpmemd --evict a; sh", "rpmemd --digest a --chunk", "rpmemd --chunk 4096",
     "rpmemd --digest a --chunk -1", "rpmemd --digest a --chunk x", "rpmemd --digest a --chunk 1k",
     "rpmemd --digest a --chunk 18446744073709551616", "rpmemd --digest a --part b",
@@ -199,7 +202,7 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
         std::vector<Verb> refused;
     };
     const std::vector<Verb> of_admins = {Verb::sessions, Verb::evict, Verb::create};
-    const std::vector<Verb> changes = {Verb::evict, Verb::create};
+    const std::vector<Verb> changes = {Verb::evict, Verb::create, Verb::mark_equal};
     const std::vector<Key> keys = {
         {false, false, false, false, {}},       {false, false, false, true, changes},
         {true, false, false, false, of_admins}, {true, true, false, false, of_admins},
@@ -216,6 +219,7 @@ TEST(ForcedCommand, ActionsNeedWhatTheTableSays) {
             std::string text = fmt::format("rpmemd {}", word.option);
             text += word.argument.empty() ? "" : " a";
             text += word.verb == Verb::create ? " --size 5" : "";
+            text += word.verb == Verb::mark_equal ? " --claim 0a-1-0" : "";
             if (!key.forced)
                 configuration.action = ActionRequest{.verb = word.verb, .name = "a"};
             const auto admitted = admit(key.forced ? text.c_str() : nullptr, configuration);

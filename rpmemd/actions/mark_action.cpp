@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mark-equal: clears the mark that a pool may be behind. rpmemctl asks for it when it has compared
+// the pool with its source, and moved what differed. The claim that it names proves that nobody has
+// opened the pool for writing since then.
+#include "rpmemd/actions/actions.hpp"
+#include "rpmemd/registry/pool_record_place.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+
+namespace rpmem::target {
+namespace {
+
+using nlohmann::json;
+
+Failure other_claim(const ActionRequest& request, const std::string& found) {
+    return fail(ErrorClass::caller_fault, ESTALE,
+                "pool {} was opened for writing since it was compared: its claim is {}, and {} was "
+                "expected; compare it again",
+                request.name, found, request.claim);
+}
+
+} // namespace
+
+// The shared lock keeps writers out. No byte of a part changes.
+ActionResult mark_equal(ActionContext& context, const ActionRequest& request) {
+    StoreOptions options = context.store;
+    options.read_only = true;
+    auto pool = open_pool(options, request.name, 0, context.log);
+    if (!pool)
+        return with_holder(context, request.name, std::move(pool).error());
+    RPMEM_ASSIGN(const auto parts, pool->identify_parts());
+    PoolRecordPlace place(pool->attribute(), context.state ? &*context.state : nullptr, parts.at(0),
+                          PoolRecordPlace::Access::read_write);
+    RPMEM_ASSIGN(auto record, place.read());
+    if (!record)
+        return other_claim(request, "that of no writer");
+    if (const std::string found = claim_text(*record); found != request.claim)
+        return other_claim(request, found);
+    const bool was_behind = !record->closed || record->behind_since != 0;
+    record->closed = true;
+    record->behind_since = 0;
+    if (was_behind)
+        RPMEM_TRY(place.write(*record));
+    json report{{"name", request.name}, {"was_behind", was_behind}};
+    report.update(claim_members(*record));
+    return report;
+}
+
+} // namespace rpmem::target
