@@ -27,6 +27,8 @@ struct Node {
     using Names = std::map<std::string, std::shared_ptr<Node>, std::less<>>;
 
     ino_t inode = 0;
+    std::uint32_t generation = 1; // of the inode
+    bool is_refused = false;      // nobody may open it
     mode_t mode = 0;
     std::int64_t changed = 0; // seconds since the epoch
     // Of a file. MEMORY: a part of a pool, whose bytes are mapped. The durable image may end before
@@ -121,6 +123,7 @@ public:
     std::shared_ptr<Node> make_directory(Node& directory, const std::string& name) {
         return directory.names[name] = make_directory();
     }
+    [[nodiscard]] ino_t new_inode() { return ++inodes_; }
     // All that is there is durable.
     void sync_all() { sync_all(*root_); }
     void lose_power(Random& random) { lose_power(*root_, random); }

@@ -94,8 +94,9 @@ void Model::acknowledged(unsigned lane) {
         const auto versions = std::span(flushed_).subspan(range.offset, range.length);
         std::ranges::copy(versions,
                           acknowledged_.begin() + static_cast<std::ptrdiff_t>(range.offset));
-        check(durable_.subspan(range.offset, range.length), versions, range,
-              "was acknowledged and is not durable");
+        if (!is_replaced_)
+            check(durable_.subspan(range.offset, range.length), versions, range,
+                  "was acknowledged and is not durable");
         for_each_word(range, [this](std::size_t word) { is_under_way_[word] = false; });
     }
     pending_[lane].clear();
@@ -109,6 +110,8 @@ void Model::acknowledged(unsigned lane) {
 
 // What the processor has stored and not flushed may become durable as well, word by word.
 void Model::check_power_cut() {
+    if (is_replaced_)
+        return;
     const Range all{0, lanes_ * region_size};
     check(durable_.first(all.length), acknowledged_, all, "was lost with the power");
     check(pool_.first(all.length), acknowledged_, all, "was overwritten by something older");

@@ -34,6 +34,8 @@ public:
     void flushed(unsigned lane, const Range& range);
     // It was told that all of the lane is durable.
     void acknowledged(unsigned lane);
+    // The pool is an older one now: nothing more is expected of it.
+    void replaced() { is_replaced_ = true; }
     // The power may fail now: what was acknowledged must be there, and no word may be torn.
     void check_power_cut();
 
@@ -67,6 +69,7 @@ private:
     std::vector<bool> words_seen_;
     std::vector<bool> is_under_way_; // by word
     std::vector<bool> is_unknown_;
+    bool is_replaced_ = false;
 };
 
 } // namespace rpmem::simulation

@@ -52,6 +52,8 @@ public:
 
     // As Stream's, for one side.
     ssize_t send(Side side, std::span<const iovec> pieces, bool more) {
+        if (side == Side::target && before_ack_ && !is_new(side))
+            std::exchange(before_ack_, nullptr)();
         Way& way = way_to(other(side));
         if (const int error = take_error(side))
             return -error;
@@ -194,6 +196,8 @@ public:
             fail(side, ECONNRESET);
         }
     }
+    // Runs ACTION when the target is about to send the first frame.
+    void before_ack(std::function<void()> action) { before_ack_ = std::move(action); }
     // Of what SIDE sends from now on, nothing arrives, and nobody is told.
     void silence(Side side) {
         world_.note("a lane is silent from side {}", static_cast<std::uint64_t>(side));
@@ -317,6 +321,7 @@ private:
     Conditions conditions_;
     std::size_t ring_size_;
     bool is_open_ = false;
+    std::function<void()> before_ack_; // empty: nothing happens then
     std::array<Way, 2> ways_;
     std::array<End, 2> ends_;
 };

@@ -3,7 +3,9 @@
 // durable with fsync(2) of its file.
 #include "tests/simulation/interposed.hpp"
 #include "tests/simulation/sessions/machine.hpp"
+#include "tests/simulation/sessions/planted.hpp"
 
+#include <linux/fs.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
@@ -30,6 +32,8 @@ STANDS_FOR(ssize_t, fgetxattr, int fd, const char* name, void* value, std::size_
     const OpenFile* const file = machine->system().file(fd).get();
     if (!file)
         return told(EBADF);
+    if (rpmem::simulation::sessions::lacks_attributes())
+        return told(ENOTSUP);
     const auto found = file->node->attributes.find(name);
     if (found == file->node->attributes.end())
         return told(ENODATA);
@@ -62,7 +66,13 @@ STANDS_FOR(int, fremovexattr, int fd, const char* name) {
     machine->writes(*file->node);
     return file->node->attributes.erase(name) == 1 ? 0 : told(ENODATA);
 }
-// FS_IOC_GETVERSION: inode numbers are not used again.
 STANDS_FOR(int, ioctl, int fd, unsigned long request, void* argument) {
-    return simulated(fd) ? told(ENOTTY) : __real_ioctl(fd, request, argument);
+    Machine* const machine = simulated(fd);
+    if (!machine)
+        return __real_ioctl(fd, request, argument);
+    const OpenFile* const file = machine->system().file(fd).get();
+    if (!file || request != FS_IOC_GETVERSION)
+        return told(ENOTTY);
+    std::memcpy(argument, &file->node->generation, sizeof(file->node->generation));
+    return 0;
 }

@@ -9,15 +9,11 @@
 #include "tests/simulation/model.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/threads.hpp"
+#include "tests/simulation/sessions/verdict.hpp"
 
 namespace rpmem::simulation::sessions {
 
-// Of one call. Empty: it may end so; else why not.
-struct CallEnd {
-    const char* name;
-    Time began;
-    const Error* error; // null: it succeeded
-};
+// Returns why a call may not end so; empty if it may.
 using Judge = std::function<std::string(const CallEnd& end)>;
 
 struct Calls {
@@ -41,10 +37,10 @@ inline initiator::Settings settings_of(const Plan& plan) {
 
 class Client {
 public:
-    Client(World& world, const Plan& plan, Model& model, std::span<std::byte> memory, Log log,
-           Judge judge)
-        : world_(world), plan_(plan), model_(model), memory_(memory), log_(std::move(log)),
-          judge_(std::move(judge)) {}
+    Client(World& world, const Plan& plan, Model& model, CallWatch& watch,
+           std::span<std::byte> memory, Log log, Judge judge)
+        : world_(world), plan_(plan), model_(model), watch_(watch), memory_(memory),
+          log_(std::move(log)), judge_(std::move(judge)) {}
 
     // By the first thread of the program.
     void run() {
@@ -85,8 +81,10 @@ private:
         for (unsigned i = 0; i < max_tries_to_open && !world_.is_in_vacuum(); ++i) {
             opened = initiator::Pool::open(arguments, nullptr, settings_of(plan_),
                                            {.log = log_, .heartbeats = &heartbeats});
-            if (opened)
+            if (opened) {
+                watch_.session_is_up();
                 return opened;
+            }
             world_.note("open failed with {}", static_cast<std::uint64_t>(opened.error().code));
             log_.error("open: {}", opened.error().text);
             world_.sleep(second);
@@ -134,19 +132,24 @@ private:
     [[nodiscard]] static std::size_t place_of(const Range& range) {
         return range.offset + target::header_size;
     }
+    // A call begins that may send the range.
+    void pass(unsigned lane, const Range& range) {
+        model_.passed(lane, range);
+        watch_.passed(range);
+    }
     void flush(unsigned lane, const Range& range) {
         if (!model_.store(lane, range))
             return;
-        model_.passed(lane, range);
-        if (call("rpmem_flush",
+        pass(lane, range);
+        if (call("rpmem_flush", false,
                  [&] { return pool_->flush(place_of(range), range.length, lane, 0); }))
             model_.flushed(lane, range);
     }
     void persist(unsigned lane, const Range& range, bool deep) {
         if (!model_.store(lane, range))
             return;
-        model_.passed(lane, range);
-        const bool done = call(deep ? "rpmem_deep_persist" : "rpmem_persist", [&] {
+        pass(lane, range);
+        const bool done = call(deep ? "rpmem_deep_persist" : "rpmem_persist", true, [&] {
             return deep ? pool_->deep_persist(place_of(range), range.length, lane)
                         : pool_->persist(place_of(range), range.length, lane, 0);
         });
@@ -156,35 +159,38 @@ private:
         model_.acknowledged(lane);
     }
     void drain(unsigned lane) {
-        if (call("rpmem_drain", [&] { return pool_->drain(lane, 0); }))
+        if (call("rpmem_drain", watch_.owes(lane), [&] { return pool_->drain(lane, 0); }))
             model_.acknowledged(lane);
     }
     void read(unsigned lane, const Range& range) {
         const auto oldest = model_.oldest_answer(lane, range);
         std::vector<std::byte> answer(range.length);
-        if (call("rpmem_read",
+        if (call("rpmem_read", true,
                  [&] { return pool_->read(answer.data(), place_of(range), range.length, lane); }))
             model_.check_answer(range, oldest, answer);
     }
     void close() {
         tell_of_close();
-        if (!call("rpmem_close", [&] { return pool_->close(); }))
+        if (!call("rpmem_close", true, [&] { return pool_->close(); }))
             return;
         has_closed_ = true;
         for (unsigned lane = 0; lane < plan_.lanes; ++lane)
             model_.acknowledged(lane);
     }
     template <typename Call>
-    bool call(const char* name, Call make) {
-        const Time began = world_.now();
+    bool call(const char* name, bool needs_target, Call make) {
         world_.note(name);
+        watch_.begin();
         const Result<> result = make();
+        const WatchedCall watched = watch_.end();
         if (world_.is_in_vacuum())
             return false;
         ++calls_.made;
         world_.note("    returns {}", result ? 0 : static_cast<std::uint64_t>(result.error().code));
-        const std::string verdict =
-            judge_({.name = name, .began = began, .error = result ? nullptr : &result.error()});
+        const std::string verdict = judge_({.name = name,
+                                            .call = watched,
+                                            .error = result ? nullptr : &result.error(),
+                                            .needs_target = needs_target});
         if (!verdict.empty())
             world_.find(fmt::format("{} {}{}", name, verdict,
                                     result ? "" : "; its error: " + result.error().text));
@@ -198,6 +204,7 @@ private:
     World& world_;
     const Plan& plan_;
     Model& model_;
+    CallWatch& watch_;
     std::span<std::byte> memory_;
     Log log_;
     Judge judge_;

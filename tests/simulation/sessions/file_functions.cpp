@@ -49,6 +49,8 @@ int open_at(Machine& machine, int directory, std::string path, int flags, mode_t
     auto& files = machine.system().files();
     const auto from = start_of(machine, directory);
     auto node = files.find(from, path);
+    if (node && node->is_refused)
+        return -EACCES;
     if (node && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0)
         return -EEXIST;
     if (!node && (flags & O_CREAT) == 0)
@@ -376,6 +378,9 @@ STANDS_FOR_ANOTHER int pmem_is_pmem(const void*, std::size_t) { return 0; }
 STANDS_FOR_ANOTHER int pmem_msync(const void* address, std::size_t size) {
     Machine& machine = *Machine::current();
     const auto* const begin = static_cast<const std::byte*>(address);
+    machine.syncs();
+    while (machine.world().process()->is_killed && !machine.world().is_in_vacuum())
+        machine.world().block(rpmem::simulation::never);
     if (machine.world().is_in_vacuum())
         return told(-EIO);
     for (const auto& part : machine.mapped)

@@ -18,10 +18,13 @@ struct Login {
 
     static constexpr int status_of_ssh = 255;
 
+    void end(int with_status) {
+        if (!status)
+            status = with_status;
+    }
     // The connection under it has gone. Both ends see that it has ended.
     void cut() {
-        if (!status)
-            status = status_of_ssh;
+        end(status_of_ssh);
         for (Link* const link : {input, output, error})
             link->cut();
     }

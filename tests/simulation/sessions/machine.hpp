@@ -74,6 +74,8 @@ public:
 
     // Told of each store to the medium of a pool.
     std::function<void(const Node&)> writes;
+    // Told of each sync of a pool's data, before it begins. It may kill the process.
+    std::function<void()> syncs;
     std::vector<MappedPart> mapped;
 
 private:

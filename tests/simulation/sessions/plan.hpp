@@ -12,6 +12,8 @@ namespace rpmem::simulation::sessions {
 
 using std::chrono::milliseconds;
 
+inline Time time_of(milliseconds time) { return static_cast<Time>(time.count()) * millisecond; }
+
 enum class Fault {
     cut_lanes, // connections of lanes are reset
     cut_login, // ssh ends
@@ -21,17 +23,22 @@ enum class Fault {
     terminate, // SIGTERM
     stop_target,
     stop_initiator,
-    power_cut,  // of the target; it comes back later
-    disk_error, // a sync of the pool fails
-    slow_disk,  // a sync takes long
-    intruder,   // somebody else wants the pool
-    clock_jump, // somebody sets the target's clock
+    power_cut,      // of the target; it comes back later
+    disk_error,     // a sync of the pool fails
+    slow_disk,      // a sync takes long
+    intruder,       // somebody else wants the pool
+    clock_jump,     // somebody sets the target's clock
+    dying_sessions, // for a while each one comes up, and is lost again
+    restore,        // the target loses power, and comes back with an older backup of the part
+    rename,         // the part gets another name, and the pool set with it
+    lost_state,     // state-dir is gone, and a new one is empty
+    no_state,       // state-dir cannot be used for a while
     count,
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Fault::count)> fault_names{
-    "cut_lanes", "cut_login",   "half_open",      "outage",    "kill",
-    "terminate", "stop_target", "stop_initiator", "power_cut", "disk_error",
-    "slow_disk", "intruder",    "clock_jump"};
+    "cut_lanes",   "cut_login",      "half_open", "outage",     "kill",       "terminate",
+    "stop_target", "stop_initiator", "power_cut", "disk_error", "slow_disk",  "intruder",
+    "clock_jump",  "dying_sessions", "restore",   "rename",     "lost_state", "no_state"};
 
 // Faults of the code, planted to see that they are found: see planted_functions.cpp.
 enum class Planted {
@@ -46,12 +53,16 @@ enum class Planted {
     no_incarnation,
     close_without_drain,
     hidden_loss,
+    no_bound,            // each loss starts the time of a call anew
+    claim_by_path,       // the record of a pool is a file in state-dir, named after the part's path
+    no_inode_generation, // a part is known by its inode number alone
     count,
 };
 inline constexpr std::array<const char*, static_cast<std::size_t>(Planted::count)> planted_names{
     "none",           "replay-misses-lane",  "replay-drops-last", "ack-of-other-generation",
     "stale-ack",      "exchanged-lanes",     "no-fence",          "old-heartbeat",
-    "no-incarnation", "close-without-drain", "hidden-loss"};
+    "no-incarnation", "close-without-drain", "hidden-loss",       "no-bound",
+    "claim-by-path",  "no-inode-generation"};
 
 struct PlannedFault {
     Fault fault;
@@ -100,8 +111,10 @@ inline std::vector<PlannedFault> make_faults(Random& random, Time span) {
         const bool follows = &fault != faults.data() && random.chance(50);
         fault.at = follows ? (&fault - 1)->at + random.below(second) : random.below(span);
         fault.time = time_of_fault(random);
-        if (fault.fault == Fault::stop_target && random.chance(50))
-            fault.time = (20 + random.below(100)) * second; // longer than it may be silent
+        const bool may_outlast =
+            fault.fault == Fault::stop_target || fault.fault == Fault::dying_sessions;
+        if (may_outlast && random.chance(50))
+            fault.time = (20 + random.below(100)) * second; // longer than anybody waits
         fault.toward_target = random.chance(60);
         fault.toward_initiator = !fault.toward_target || random.chance(50);
     }

@@ -39,14 +39,15 @@ bool is_later_generation(const FrameLane* lane) {
     return known != state.lanes.end() && known->second.lanes != state.first;
 }
 
-// The lane beside LANE, of the same generation; null: there is none.
+// The lane beside LANE, of the same generation; null: there is none. Those of earlier generations
+// may be gone.
 const FrameLane* neighbour(const FrameLane* lane) {
     const auto own = state.lanes.find(lane);
-    for (const auto& [other, known] : state.lanes)
-        if (own != state.lanes.end() && known.lanes == own->second.lanes &&
-            known.index == (own->second.index ^ 1))
-            return other;
-    return nullptr;
+    if (own == state.lanes.end())
+        return nullptr;
+    const LazyLanes& lanes = *own->second.lanes;
+    const unsigned index = own->second.index ^ 1;
+    return index < lanes.lanes() ? lanes.lane(index) : nullptr;
 }
 
 } // namespace
@@ -81,7 +82,10 @@ void tell_of_close() { state.is_closing = true; }
 
 bool locks_nothing() { return state.planted == Planted::no_fence; }
 
-Drain planted_drain __asm__("__wrap__ZN5rpmem9initiator9FrameLane5drainEv");
+bool lacks_attributes() { return state.planted == Planted::claim_by_path; }
+
+bool renews_at_each_loss() { return state.planted == Planted::no_bound; }
+
 int planted_drain(FrameLane* lane) {
     if (state.planted == Planted::close_without_drain && state.is_closing)
         return 0;
@@ -136,6 +140,12 @@ TakeUp planted_take_up __asm__("__wrap__ZN5rpmem6target12Registration7take_upERK
 Result<> planted_take_up(target::Registration* registration, const target::PoolUse& use) {
     target::PoolUse used = use;
     used.created = used.created || state.planted == Planted::no_incarnation;
+    for (target::PartIdentity& part : used.parts) {
+        if (state.planted == Planted::claim_by_path)
+            part.inode = 0; // as that of a device, which is known by its path
+        if (state.planted == Planted::no_inode_generation)
+            part.inode_generation = 0;
+    }
     return real_take_up(registration, used);
 }
 

@@ -62,7 +62,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Found{Planted::no_fence, "writes to a pool that another one has"},
                       Found{Planted::old_heartbeat, "took"},
                       Found{Planted::no_incarnation, "another initiator has had the pool"},
-                      Found{Planted::close_without_drain, lost}, Found{Planted::hidden_loss, lost}),
+                      Found{Planted::close_without_drain, lost}, Found{Planted::hidden_loss, lost},
+                      Found{Planted::no_bound, "without a newly acknowledged range"},
+                      Found{Planted::claim_by_path, "another initiator has had the pool"},
+                      Found{Planted::no_inode_generation, "on an older backup of the part"}),
     [](const auto& found) {
         std::string name = planted_names[static_cast<std::size_t>(found.param.planted)];
         std::erase(name, '-');

@@ -17,7 +17,14 @@ inline constexpr std::size_t part_size = std::size_t{2} << 20; // the least of a
 // The header, and the regions of lanes behind it. Nothing is stored behind these.
 inline constexpr std::size_t used_size = target::header_size + pool_size;
 inline constexpr const char* pool_set = "pool.set";
-inline constexpr const char* other_pool_set = "other.set"; // names the same part by a hard link
+// The others name the same part by a hard link, and by a bind mount.
+inline constexpr std::array<const char*, 3> pool_sets{pool_set, "link.set", "mount.set"};
+
+// What a user has copied of the part.
+struct Backup {
+    std::vector<std::byte> bytes;
+    std::map<std::string, std::string> attributes;
+};
 
 // The bytes of the part, which all daemons map. Each simulation puts its first content there.
 class PartMemory {
@@ -109,6 +116,41 @@ public:
         is_up_ = true;
         ++machine_.boot;
     }
+    [[nodiscard]] Backup back_up() const {
+        return {.bytes = part_->durable, .attributes = part_->attributes};
+    }
+    // While the power is off. The part is another file then: with another inode, or the number of
+    // the former one and another generation. Not every program copies attributes.
+    void restore(const Backup& backup, Random& random) {
+        if (random.chance(50))
+            ++part_->generation;
+        else
+            part_->inode = machine_.system().files().new_inode();
+        std::ranges::copy(backup.bytes, part_->memory.begin());
+        part_->durable = backup.bytes;
+        part_->attributes = random.chance(70) ? backup.attributes : decltype(backup.attributes){};
+        part_->durable_attributes = part_->attributes;
+        world_.note("an older backup of the part is restored");
+    }
+    // Links and mounts are what they were.
+    void rename_part() {
+        Node& directory = *machine_.system().files().find(nullptr, "/pools");
+        const auto text = directory.names.at(pool_set);
+        directory.names.erase(part_name_);
+        part_name_ += "-moved";
+        directory.names[part_name_] = part_;
+        directory.durable_names = directory.names;
+        write(*text, "PMEMPOOLSET\n2M /pools/" + part_name_ + "\n");
+    }
+    // Daemons go on with what they have opened there.
+    void lose_state_directory() {
+        Node& parent = *machine_.system().files().find(nullptr, "/state");
+        parent.names.clear();
+        parent.durable_names.clear();
+    }
+    void refuse_state_directory(bool is_refused) {
+        machine_.system().files().find(nullptr, "/state")->is_refused = is_refused;
+    }
     // What nobody may leave behind.
     void check_end() const {
         if (part_->exclusive || !part_->shared.empty())
@@ -135,14 +177,13 @@ private:
         const auto directory = files.make_directory(*files.root(), "pools");
         files.make_directory(*files.root(), "state");
         files.make_directory(*files.root(), "other-state");
-        for (const auto& [name, lines] :
-             {std::pair(pool_set, std::string_view("PMEMPOOLSET\n2M /pools/part\n")),
-              std::pair(other_pool_set, std::string_view("PMEMPOOLSET\n2M /pools/link\n"))}) {
-            const auto text = files.make_file(*directory, name, 0600);
-            for (const char letter : lines)
-                text->own_bytes.push_back(static_cast<std::byte>(letter));
-        }
-        part_ = files.make_file(*directory, "part", 0600);
+        files.root()->names["mnt"] = directory;
+        constexpr std::array<const char*, pool_sets.size()> paths{"/pools/part", "/pools/link",
+                                                                  "/mnt/link"};
+        for (std::size_t i = 0; i < paths.size(); ++i)
+            write(*files.make_file(*directory, pool_sets[i], 0600),
+                  std::string("PMEMPOOLSET\n2M ") + paths[i] + "\n");
+        part_ = files.make_file(*directory, part_name_, 0600);
         directory->names["link"] = part_;
         part_->memory = memory.bytes();
         part_->memory_fd = memory.fd();
@@ -159,6 +200,12 @@ private:
         const auto headers = target::build_headers(attributes, {&uuid, 1}, 1);
         std::memcpy(part_->memory.data(), headers.data(), sizeof(headers[0]));
         files.sync_all();
+    }
+    // For good.
+    static void write(Node& file, std::string_view text) {
+        const auto bytes = std::as_bytes(std::span(text));
+        file.own_bytes.assign(bytes.begin(), bytes.end());
+        file.durable = file.own_bytes;
     }
     int serve(const Login& login, Process& process) {
         auto& system = machine_.system();
@@ -191,6 +238,7 @@ private:
     target::Configuration configuration_;
     Log log_;
     std::shared_ptr<Node> part_;
+    std::string part_name_ = "part";
     std::vector<std::shared_ptr<Login>> logins_;
     bool is_up_ = true;
 };

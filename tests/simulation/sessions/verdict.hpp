@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a call of the program may end with, and when, after all that has gone wrong so far.
+#pragma once
+
+#include "tests/simulation/sessions/call_watch.hpp"
+#include "tests/simulation/sessions/disk.hpp"
+#include "tests/simulation/sessions/plan.hpp"
+
+#include <string>
+
+namespace rpmem::simulation::sessions {
+
+// What has gone wrong.
+struct Troubles {
+    Time last = 0;              // when the last fault happened, or is over
+    Time sum = 0;               // of the faults that last
+    Time without_answer = 0;    // so long a target that lives may not answer
+    bool has_silence = false;   // connections are half open
+    bool another_asked = false; // for the pool: its daemon may have it, and it may not know
+    bool is_refused = false;    // state-dir cannot be used
+    Time taken_at = never;      // when another initiator had the pool
+    Time restored_at = never;   // when the part became an older one
+};
+
+// Of one call. ERROR is null if it succeeded.
+struct CallEnd {
+    std::string_view name;
+    WatchedCall call;
+    const Error* error;
+    bool needs_target; // it cannot succeed without the target
+};
+
+class Verdict {
+public:
+    Verdict(World& world, const Plan& plan, const Disk& disk)
+        : world_(world), plan_(plan), disk_(disk) {}
+
+    Troubles troubles;
+
+    // Empty: the call may end so; else why not.
+    [[nodiscard]] std::string judge(const CallEnd& end) {
+        opened_at_ = std::min(opened_at_, end.call.began);
+        if (std::string why = judge_time(end); !why.empty())
+            return why;
+        return end.error ? judge_error(end) : judge_success(end);
+    }
+    // Of the calls that fail together, one has tried from the beginning. Empty: so it was.
+    [[nodiscard]] std::string judge_all() const {
+        if (!max_try_ || *max_try_ >= time_of(plan_.reconnect_timeout) - second)
+            return {};
+        return fmt::format("calls gave up after {} ms", *max_try_ / millisecond);
+    }
+
+private:
+    static constexpr Time max_close = 4 * second; // for which rpmem_close() begins tries
+    static constexpr Time min_try = 3 * second;
+    static constexpr Time heartbeat = second;       // between two looks at the peer's silence
+    static constexpr Time explanation = 3 * second; // that a call waits for if it cannot reconnect
+    static constexpr Time slack = second;           // for logins that end, in all
+
+    [[nodiscard]] std::string judge_time(const CallEnd& end) const {
+        for (const Silence& silence : end.call.silences)
+            if (std::string why = judge_silence(silence, is_close(end)); !why.empty())
+                return why;
+        const Time time = world_.now() - end.call.began;
+        return is_noticed_soon() && time > soon() ? fmt::format("took {} ms", time / millisecond)
+                                                  : "";
+    }
+    // Promise 5 of docs/reliability.md.
+    [[nodiscard]] std::string judge_silence(const Silence& silence, bool closes) const {
+        const Time all = time_of(plan_.reconnect_timeout);
+        const Time reconnecting = closes ? std::min(all, max_close) : all;
+        const Time one_try =
+            all == 0 ? explanation : std::max({reconnecting / 3, min_try, 2 * silence.took});
+        const Time latest = silence.since + noticing() + silence.stopped;
+        const Time began = std::min(silence.noticed.value_or(latest), latest);
+        const Time bound = std::max(began + reconnecting, silence.resumed) + one_try + slack;
+        if (silence.until <= bound)
+            return {};
+        return fmt::format("took {} ms without a newly acknowledged range, {} more than it may",
+                           (silence.until - silence.since) / millisecond,
+                           (silence.until - bound) / millisecond);
+    }
+    // A peer that is silent is noticed by its heartbeats, or by the kernel. One that lives may let
+    // a call wait for as long as an operation may take.
+    [[nodiscard]] Time noticing() const {
+        const Time peer = time_of(plan_.peer_timeout) * 5 / 4;
+        return peer + heartbeat +
+               std::min(time_of(plan_.operation_timeout), troubles.without_answer);
+    }
+    [[nodiscard]] std::string judge_success(const CallEnd& end) const {
+        if (!end.needs_target)
+            return {};
+        if (end.call.began > troubles.taken_at)
+            return "succeeded, though another initiator has had the pool since";
+        if (end.call.began > troubles.restored_at)
+            return "succeeded on an older backup of the part";
+        return {};
+    }
+    [[nodiscard]] std::string judge_error(const CallEnd& end) {
+        const Time now = world_.now();
+        const Time reconnecting = time_of(plan_.reconnect_timeout);
+        const Time operation = time_of(plan_.operation_timeout);
+        if (troubles.last == 0)
+            return "failed, and nothing was wrong";
+        if (disk_.has_failed() || reconnecting == 0 || troubles.another_asked ||
+            troubles.restored_at != never)
+            return {};
+        if (troubles.is_refused && end.error->code == EACCES)
+            return {};
+        if (end.error->code == ETIMEDOUT) {
+            max_try_ = never; // the pool is lost for all calls, and none tries to reconnect
+            return may_time_out() ? "" : "timed out, without a cause";
+        }
+        if (end.error->code != ECONNRESET)
+            return fmt::format("failed with {}", strerror(end.error->code));
+        if (!is_close(end))
+            max_try_ = std::max(max_try_.value_or(0), now - end.call.began);
+        // So long it may take behind the last fault until a try comes through. The first one may
+        // have begun in the fault.
+        const Time last_fault = std::max(troubles.last, disk_.slow_until());
+        const Time one_try = std::max(reconnecting / 3, min_try);
+        const Time settles =
+            std::min(2 * (time_of(plan_.connect_timeout) + operation), 2 * one_try) +
+            time_of(plan_.target_peer_timeout) + 8 * second;
+        if (is_close(end) || now < last_fault + settles)
+            return {};
+        return fmt::format("gave up {} ms behind the last fault", (now - last_fault) / millisecond);
+    }
+    // A target that lives may leave a call without an answer for so long. Where nothing of a lane
+    // is under way, keepalive takes longer than the least of operation time-outs.
+    [[nodiscard]] bool may_time_out() const {
+        const Time operation = time_of(plan_.operation_timeout);
+        return troubles.sum + second >= operation ||
+               (troubles.has_silence && operation < 2 * time_of(plan_.peer_timeout));
+    }
+    // Nothing went wrong but that a peer or a connection was gone for good, once.
+    [[nodiscard]] bool is_noticed_soon() const {
+        constexpr std::array<Fault, 7> at_once{
+            Fault::cut_lanes, Fault::cut_login,   Fault::half_open, Fault::kill,
+            Fault::terminate, Fault::stop_target, Fault::clock_jump};
+        return plan_.faults.size() == 1 &&
+               std::ranges::find(at_once, plan_.faults[0].fault) != at_once.end() &&
+               plan_.faults[0].at > opened_at_;
+    }
+    [[nodiscard]] Time soon() const { return time_of(plan_.peer_timeout) * 5 / 4 + 10 * second; }
+    // It does not wait as long as the others.
+    [[nodiscard]] static bool is_close(const CallEnd& end) { return end.name == "rpmem_close"; }
+
+    World& world_;
+    const Plan& plan_;
+    const Disk& disk_;
+    Time opened_at_ = never;
+    std::optional<Time> max_try_; // of calls that gave up
+};
+
+} // namespace rpmem::simulation::sessions

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations of a lane, and the link that leads to another one, as a call of the API meets
+// them: see CallWatch. The linker's --wrap puts these functions in the place of the ones that they
+// call.
+#include "librpmem/link.hpp"
+#include "tests/simulation/sessions/call_watch.hpp"
+#include "tests/simulation/sessions/planted.hpp"
+
+namespace rpmem::simulation::sessions {
+
+using initiator::Association;
+using initiator::CallBound;
+using initiator::FrameLane;
+using initiator::Link;
+
+using AddUnconfirmed = void(const FrameLane*, Ranges&);
+AddUnconfirmed real_add_unconfirmed __asm__(
+    "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
+using Write = int(FrameLane*, std::size_t, std::size_t, bool);
+Write real_flush __asm__("__real__ZN5rpmem9initiator9FrameLane5flushEmmb");
+Write real_persist __asm__("__real__ZN5rpmem9initiator9FrameLane7persistEmmb");
+using DeepPersist = int(FrameLane*, std::size_t, std::size_t);
+DeepPersist real_deep_persist __asm__("__real__ZN5rpmem9initiator9FrameLane12deep_persistEmm");
+using Read = int(FrameLane*, std::byte*, std::size_t, std::size_t);
+Read real_read __asm__("__real__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
+using NextAssociation = Result<std::shared_ptr<Association>>(Link*, CallBound&);
+NextAssociation
+    real_association __asm__("__real__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
+
+namespace {
+
+enum class Kind {
+    part, // a replay consists of these
+    whole // of a call, which repeats it in each session
+};
+
+// SENT: all of it, if the operation succeeds.
+template <typename Operate>
+int watched(FrameLane* lane, Kind kind, const initiator::PoolRange& sent, Operate operate) {
+    CallWatch* const watch = CallWatch::current();
+    if (!watch)
+        return operate();
+    Ranges before;
+    real_add_unconfirmed(lane, before);
+    const std::uint64_t progress = lane->progress();
+    const int code = operate();
+    if (!CallWatch::current())
+        return code;
+    if (code == 0)
+        before.push_back(sent);
+    Ranges after;
+    real_add_unconfirmed(lane, after);
+    watch->operated({.before = std::move(before),
+                     .after = std::move(after),
+                     .frames = kind == Kind::whole ? lane->progress() - progress : 0,
+                     .has_failed = code != 0});
+    return code;
+}
+
+} // namespace
+
+Write watched_flush __asm__("__wrap__ZN5rpmem9initiator9FrameLane5flushEmmb");
+int watched_flush(FrameLane* lane, std::size_t offset, std::size_t length, bool relaxed) {
+    return watched(lane, Kind::part, {offset, length},
+                   [=] { return real_flush(lane, offset, length, relaxed); });
+}
+
+using Drain = int(FrameLane*);
+Drain watched_drain __asm__("__wrap__ZN5rpmem9initiator9FrameLane5drainEv");
+int watched_drain(FrameLane* lane) {
+    return watched(lane, Kind::part, {}, [=] { return planted_drain(lane); });
+}
+
+Write watched_persist __asm__("__wrap__ZN5rpmem9initiator9FrameLane7persistEmmb");
+int watched_persist(FrameLane* lane, std::size_t offset, std::size_t length, bool relaxed) {
+    return watched(lane, Kind::whole, {offset, length},
+                   [=] { return real_persist(lane, offset, length, relaxed); });
+}
+
+DeepPersist watched_deep_persist __asm__("__wrap__ZN5rpmem9initiator9FrameLane12deep_persistEmm");
+int watched_deep_persist(FrameLane* lane, std::size_t offset, std::size_t length) {
+    return watched(lane, Kind::whole, {offset, length},
+                   [=] { return real_deep_persist(lane, offset, length); });
+}
+
+Read watched_read __asm__("__wrap__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
+int watched_read(FrameLane* lane, std::byte* destination, std::size_t offset, std::size_t length) {
+    return watched(lane, Kind::whole, {},
+                   [=] { return real_read(lane, destination, offset, length); });
+}
+
+NextAssociation
+    watched_association __asm__("__wrap__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
+Result<std::shared_ptr<Association>> watched_association(Link* link, CallBound& bound) {
+    if (renews_at_each_loss())
+        bound.renew();
+    auto association = real_association(link, bound);
+    if (CallWatch* const watch = CallWatch::current(); watch && association)
+        watch->session_is_up();
+    return association;
+}
+
+} // namespace rpmem::simulation::sessions
