@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <span>
+#include <system_error>
 #include <thread>
 
 namespace rpmem::initiator {
@@ -43,13 +44,14 @@ milliseconds with_jitter(milliseconds pause) {
     return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
 }
 
-// Whether another attempt may succeed. A failed medium and an internal error are permanent. So are
-// refusals with ESTALE, EACCES or EPERM: another session has had the pool since, the target offers
-// fewer lanes, or it denies access. Other errors may pass. A target that has just started may lack
-// mounts (ENOENT), providers (ENOMEDIUM) and sshd, and this process may be out of descriptors
-// (EMFILE) for a moment.
+// Whether another attempt may succeed. A failed medium, a violation of the protocol (EBADMSG) and
+// an internal error are permanent. So are refusals with ESTALE, EACCES or EPERM: another session
+// has had the pool since, the target offers fewer lanes, or it denies access. Other errors may
+// pass. A target that has just started may lack mounts (ENOENT), providers (ENOMEDIUM) and sshd,
+// and this process may be out of descriptors (EMFILE) or threads (EAGAIN) for a moment.
 bool may_try_again(const Error& error) {
-    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug)
+    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug ||
+        error.code == EBADMSG)
         return false;
     const bool is_about_rights =
         error.code == ESTALE || error.code == EACCES || error.code == EPERM;
@@ -191,7 +193,6 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
     put_text(counters_.facts().last_loss, loss.text);
     const std::shared_ptr<Association> lost = current_;
     lock.unlock();
-    note_problem(loss);
     auto next = try_or_give_up(*lost, loss, bound);
     lock.lock();
     if (state_ == State::failed)
@@ -213,6 +214,7 @@ void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, Call
 Result<std::shared_ptr<Association>> Link::try_or_give_up(Association& lost, const Error& loss,
                                                           CallBound& bound) noexcept {
     try {
+        note_problem(loss);
         lost.cut();
         return try_until_up(loss, bound);
     } catch (const std::bad_alloc&) {
@@ -237,8 +239,11 @@ Result<std::shared_ptr<Association>> Link::try_until_up(const Error& loss, CallB
         }
         last = std::move(next).error();
         note_problem(last);
-        if (!may_try_again(last))
-            return Failure(Error{last.code, last.kind, describe_tries(bound, last)});
+        if (!may_try_again(last)) {
+            // The code of every call on an open pool whose target violates the protocol.
+            const int code = last.code == EBADMSG ? ECONNRESET : last.code;
+            return Failure(Error{code, last.kind, describe_tries(bound, last)});
+        }
     }
     return Failure(Error{ECONNRESET, ErrorClass::link_lost, describe_tries(bound, last)});
 }
@@ -275,8 +280,8 @@ Result<> Link::compare_claims(const Association& next) const {
 }
 
 // Opens the same pool again. The daemon refuses it with ESTALE if another session has had it since.
-// NUMBER is the number of this attempt.
-Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) {
+// NUMBER is the number of this attempt. A lack of memory or threads is an error of this attempt.
+Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned number) try {
     ++generation_;
     RPMEM_PROBE(librpmem, reconnect, generation_, number);
     RPMEM_ASSIGN(auto next, Association::log_in(arguments_, settings_,
@@ -291,6 +296,11 @@ Result<std::shared_ptr<Association>> Link::try_once(milliseconds time, unsigned 
                     "{} offers only {} lanes now, but the pool was opened with {}", next->host(),
                     next->lanes().lanes(), lanes_);
     return next;
+} catch (const std::bad_alloc&) {
+    return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
+} catch (const std::system_error& error) {
+    return fail_errno(ErrorClass::resource_limit, error.code().value(),
+                      "cannot start a thread; does a limit (ulimit -u) bound the threads?");
 }
 
 // Without memory one heartbeat is skipped.

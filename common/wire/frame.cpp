@@ -96,7 +96,9 @@ Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes) {
     if (bytes.size() != welcome_size)
         return malformed("its first message is not a welcome");
     const auto header = decode_frame_header(bytes.first<frame_header_size>());
-    if (!header || header->type != FrameType::welcome || header->length != lane_credits_size ||
+    if (!header) // altered on the way, which is no violation of the protocol
+        return fail(ErrorClass::link_lost, ECONNRESET, "{}", damaged_header);
+    if (header->type != FrameType::welcome || header->length != lane_credits_size ||
         header->number != 0)
         return malformed("its first frame is not a welcome");
     const auto credits = decode_lane_credits(bytes.last<lane_credits_size>());

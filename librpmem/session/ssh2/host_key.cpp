@@ -103,7 +103,7 @@ Result<> HostIdentity::check(const Ssh2Session& session) const {
         if (known.key != text)
             continue;
         if (known.revoked)
-            return fail(ErrorClass::caller_fault, EACCES,
+            return fail(ErrorClass::target_refused, EACCES,
                         "the ssh host key of {} port {} is revoked by line {} of {}: do not trust "
                         "that host until its administrator has explained why",
                         host_, port_, known.line, known.file);
@@ -120,12 +120,12 @@ Failure HostIdentity::refuse(const std::string& shown_type, const std::string& s
         if (!key.revoked && (!other || (key.type == shown_type && other->type != shown_type)))
             other = &key;
     if (!other)
-        return fail(ErrorClass::caller_fault, EACCES,
+        return fail(ErrorClass::target_refused, EACCES,
                     "the ssh host key of {0} port {1} is not known ({2} {3} is shown; {4} has no "
                     "line for {5}): log in once with 'ssh -p {1} {0}' and compare the fingerprint, "
                     "or add the line that 'ssh-keyscan -p {1} {0}' prints",
                     host_, port_, shown_type, shown, files_, known_name(host_, port_));
-    return fail(ErrorClass::caller_fault, EACCES,
+    return fail(ErrorClass::target_refused, EACCES,
                 "the ssh host key of {} port {} is not the known one: line {} of {} has another "
                 "{} key than the {} {} that is shown. The target was installed anew, or somebody "
                 "else answers in its place; if the change is right, remove the old key: "
