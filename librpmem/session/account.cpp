@@ -29,6 +29,9 @@ Result<Account> current_account(std::chrono::milliseconds time) {
                                  lookup->account = {entry.pw_name, entry.pw_dir};
                              lookup->code = found ? 0 : code != 0 ? code : ENOENT;
                          })));
+    if (lookup->code != 0 && lookup->code != ENOENT)
+        return fail_errno(ErrorClass::resource_limit, lookup->code,
+                          "cannot look up the user number {} in the user database", ::geteuid());
     if (lookup->code != 0)
         return fail(ErrorClass::caller_fault, lookup->code,
                     "the user number {} is not in the user database, so there is no user name and "

@@ -5,6 +5,7 @@
 #include "librpmem/session/command_end.hpp"
 #include "librpmem/session/start_channel.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -45,9 +46,14 @@ Failure refused(const Target& target, int status, const Channel& channel) {
 } // namespace
 
 Result<> run_removal(const Target& target, const std::string& command, const Settings& settings) {
-    RPMEM_ASSIGN(const auto channel, start_channel(target, command, false, settings,
-                                                   Deadline(settings.connect_timeout)));
-    const Deadline deadline(settings.operation_timeout);
+    const Deadline deadline(settings.operation_timeout); // includes the login
+    const auto login_time = std::min(settings.connect_timeout, settings.operation_timeout);
+    auto started = start_channel(target, command, false, settings, Deadline(login_time));
+    if (!started && started.error().code == ETIMEDOUT)
+        started.error().text += fmt::format(" (waited {} ms; the limit is the shorter one of "
+                                            "RPMEM_CONNECT_TIMEOUT and RPMEM_OPERATION_TIMEOUT)",
+                                            login_time.count());
+    RPMEM_ASSIGN(const auto channel, std::move(started));
     channel->end_input();
     const std::string context = fmt::format("command on {} ({} ms, RPMEM_OPERATION_TIMEOUT)",
                                             target.host, settings.operation_timeout.count());

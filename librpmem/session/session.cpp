@@ -39,15 +39,19 @@ constexpr std::string_view never_started =
 Result<std::unique_ptr<Session>> Session::start(const Target& target, const std::string& command,
                                                 bool force_ipv4, const Settings& settings,
                                                 std::chrono::milliseconds time) {
-    const auto login_time = std::min(time, settings.connect_timeout);
-    const Deadline deadline(login_time);
-    RPMEM_ASSIGN(auto channel,
-                 in_context("out-of-band connection to " + target.host + " failed",
-                            start_channel(target, wire::with_offer(command, settings.offer),
-                                          force_ipv4, settings, deadline)));
-    std::unique_ptr<Session> session(new Session(std::move(channel),
+    const Limit limit{std::min(time, settings.connect_timeout), settings.connect_timeout,
+                      "RPMEM_CONNECT_TIMEOUT"};
+    const Deadline deadline(limit.time);
+    auto channel = in_context("out-of-band connection to " + target.host + " failed",
+                              start_channel(target, wire::with_offer(command, settings.offer),
+                                            force_ipv4, settings, deadline));
+    if (!channel && channel.error().code == ETIMEDOUT)
+        channel.error().text +=
+            fmt::format(" (waited {} ms; {})", limit.time.count(), limit.text());
+    RPMEM_TRY(channel);
+    std::unique_ptr<Session> session(new Session(std::move(*channel),
                                                  remote_command(target, command, settings),
-                                                 target.host, settings, login_time));
+                                                 target.host, settings, limit));
     RPMEM_TRY(session->await_ready(deadline));
     return session;
 }
@@ -56,7 +60,7 @@ Result<> Session::await_ready(const Deadline& deadline) {
     std::array<std::byte, wire::initial_status_size> bytes;
     const auto got = channel_->receive(bytes, deadline);
     if (!got)
-        return timed_out("for rpmemd to start", login_limit_, never_started);
+        return not_received(got.error(), "for rpmemd to start", login_limit_, never_started);
     const auto came = std::span(bytes).first(*got);
     if (*got > 0 && *got < bytes.size())
         return noise(came);
@@ -97,7 +101,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     wire::Bytes bytes(wire::hello_size_field);
     auto got = channel_->receive(bytes, deadline);
     if (!got)
-        return timed_out("for the hello of rpmemd", login_limit_);
+        return not_received(got.error(), "for the hello of rpmemd", login_limit_);
     if (*got < bytes.size())
         return ended_early("within its hello");
     RPMEM_ASSIGN(const auto size, understood(wire::decode_hello_size(bytes, wire::hello_size)));
@@ -105,7 +109,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     const auto rest = std::span(bytes).subspan(wire::hello_size_field);
     got = channel_->receive(rest, deadline);
     if (!got)
-        return timed_out("for the hello of rpmemd", login_limit_);
+        return not_received(got.error(), "for the hello of rpmemd", login_limit_);
     if (*got < rest.size())
         return ended_early("within its hello");
     RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(bytes)));
@@ -139,15 +143,26 @@ Failure Session::ended_early(std::string_view when) {
                 describe_end(command_, *status, when, {spoke_, channel_->error_text()}));
 }
 
+std::string Session::Limit::text() const {
+    return time < max ? "that is the limit while reconnecting"
+                      : fmt::format("{} sets the limit", setting);
+}
+
 Failure Session::timed_out(std::string_view when, const Limit& limit, std::string_view hint) {
     channel_->collect_error_text();
-    const std::string why = limit.time < limit.max
-                                ? "that is the limit while reconnecting"
-                                : fmt::format("{} sets the limit", limit.setting);
     return fail(ErrorClass::link_lost, ETIMEDOUT, "{}",
                 with_text(fmt::format("waited {} ms {} on {}; {}{}", limit.time.count(), when,
-                                      host_, why, hint),
+                                      host_, limit.text(), hint),
                           channel_->error_text()));
+}
+
+// ERROR is from Channel::receive().
+Failure Session::not_received(const Error& error, std::string_view when, const Limit& limit,
+                              std::string_view hint) {
+    if (error.code == ETIMEDOUT)
+        return timed_out(when, limit, hint);
+    return fail(ErrorClass::link_lost, ECONNRESET, "out-of-band connection to {} failed: {}", host_,
+                error.text);
 }
 
 // Appends the error text to TEXT. Waits for the rest of it, because the daemon is about to end.
@@ -194,8 +209,10 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         const auto got = channel_->receive(bytes, next_word(deadline));
         if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
             return Failure(silent());
+        if (!got)
+            return not_received(got.error(), "for an answer of rpmemd", request_limit_);
         // A stream of unsolicited messages must not extend the wait for the response.
-        if (!got || deadline.passed())
+        if (deadline.passed())
             return timed_out("for an answer of rpmemd", request_limit_);
         if (*got < bytes.size())
             return ended_early("before it answered");
@@ -211,7 +228,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
     const auto body = std::span(bytes).subspan(wire::response_header_size);
     const auto got = channel_->receive(body, deadline);
     if (!got)
-        return timed_out("for the rest of an answer of rpmemd", request_limit_);
+        return not_received(got.error(), "for the rest of an answer of rpmemd", request_limit_);
     if (*got < body.size())
         return ended_early("before its answer was complete");
     return Response{header, std::move(bytes)};

@@ -104,26 +104,27 @@ public:
     Error ending(std::string_view what);
 
 private:
-    Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
-            const Settings& settings, std::chrono::milliseconds login_time)
-        : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
-          takes_tls_(settings.tls != UseTls::off),
-          requires_hello_(settings.require_hello || settings.tls == UseTls::require),
-          login_limit_{login_time, settings.connect_timeout, "RPMEM_CONNECT_TIMEOUT"},
-          request_limit_{settings.operation_timeout, settings.operation_timeout,
-                         "RPMEM_OPERATION_TIMEOUT"},
-          silence_(std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::min_silence)) {
-        heard();
-    }
-
-    using Clock = std::chrono::steady_clock;
-
     // A limit on time. An attempt to reconnect may get less than the setting allows.
     struct Limit {
         std::chrono::milliseconds time;
         std::chrono::milliseconds max;
         const char* setting;
+        [[nodiscard]] std::string text() const; // says what sets the limit
     };
+
+    Session(std::unique_ptr<Channel> channel, RemoteCommand command, std::string host,
+            const Settings& settings, const Limit& login_limit)
+        : channel_(std::move(channel)), command_(std::move(command)), host_(std::move(host)),
+          takes_tls_(settings.tls != UseTls::off),
+          requires_hello_(settings.require_hello || settings.tls == UseTls::require),
+          login_limit_(login_limit), request_limit_{settings.operation_timeout,
+                                                    settings.operation_timeout,
+                                                    "RPMEM_OPERATION_TIMEOUT"},
+          silence_(std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::min_silence)) {
+        heard();
+    }
+
+    using Clock = std::chrono::steady_clock;
 
     // Maximum wait for the last output of a command that has ended or is about to end.
     static constexpr std::chrono::milliseconds last_words_time{2000};
@@ -145,6 +146,7 @@ private:
     Error receive_medium_failure(wire::Bytes message);
     void heard() { heard_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed); }
     [[nodiscard]] Error nonsense(const Error& error) const;
+    [[nodiscard]] Error incomplete(const Error& error) const;
     template <typename T>
     [[nodiscard]] Result<T> understood(Result<T> decoded) const {
         return std::move(decoded).map_error([this](const Error& error) { return nonsense(error); });
@@ -169,6 +171,8 @@ private:
     Failure noise(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
     Failure timed_out(std::string_view when, const Limit& limit, std::string_view hint = {});
+    Failure not_received(const Error& error, std::string_view when, const Limit& limit,
+                         std::string_view hint = {});
     [[nodiscard]] std::string with_error_text(const std::string& text);
 
     std::mutex mutex_; // guards the channel

@@ -42,6 +42,13 @@ Error Session::torn() const {
         "the session with {} is lost: this process had no memory to read its messages", host_));
 }
 
+// ERROR is from Channel::receive(), after the beginning of a message.
+Error Session::incomplete(const Error& error) const {
+    return lost_link(fmt::format("the session with {} is lost: the rest of a message of rpmemd did "
+                                 "not arrive within {} ms: {}",
+                                 host_, words_time_.count(), error.text));
+}
+
 std::optional<Error> Session::look_at_messages() {
     channel_->collect_error_text();
     // The work is bounded for a daemon that sends without end or byte by byte.
@@ -64,7 +71,9 @@ std::optional<Error> Session::look_once() {
     if (got && *got == header.size())
         if (const auto type = unasked(header))
             return take_unasked(*type, std::move(header));
-    if (!got || *got > 0)
+    if (!got)
+        return incomplete(got.error());
+    if (*got > 0)
         return lost_link(with_error_text(
             fmt::format("the session with {} is lost: rpmemd broke the protocol: it sent something "
                         "that nobody asked for",
@@ -112,7 +121,9 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
     std::string text(*size, '\0');
     const auto got =
         channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(words_time_));
-    if (!got || *got < text.size())
+    if (!got)
+        return incomplete(got.error());
+    if (*got < text.size())
         return lost_link(
             fmt::format("the session with {} is lost: it ended within a notice", host_));
     if (notices_.size() < max_notices)
@@ -140,7 +151,9 @@ Error Session::receive_medium_failure(wire::Bytes message) {
     message.resize(*size);
     const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
                                        Deadline(words_time_));
-    message.resize(wire::response_header_size + got.value_or(0));
+    if (!got)
+        return incomplete(got.error());
+    message.resize(wire::response_header_size + *got);
     const auto failure = wire::decode_medium_failure(message);
     if (!failure)
         return nonsense(failure.error());

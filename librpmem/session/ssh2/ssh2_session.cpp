@@ -219,7 +219,7 @@ Result<> Ssh2Session::await_socket(const Deadline& deadline) const {
 
 Failure Ssh2Session::too_late() {
     return fail(ErrorClass::link_lost, ETIMEDOUT,
-                "the ssh server did not answer within the time allowed (RPMEM_CONNECT_TIMEOUT)");
+                "the ssh server did not answer within the time allowed");
 }
 
 } // namespace rpmem::initiator::ssh2

@@ -57,8 +57,8 @@ Result<UniqueFd> connect_to(const addrinfo& address, const std::string& host, st
         return fd;
     if (code == ETIMEDOUT)
         return fail(ErrorClass::link_lost, code,
-                    "no answer from {} port {} within the time allowed (RPMEM_CONNECT_TIMEOUT): is "
-                    "the target up, and does a firewall let ssh through?",
+                    "no answer from {} port {} within the time allowed: is the target up, and does "
+                    "a firewall let ssh through?",
                     host, port);
     return fail_errno(ErrorClass::link_lost, code,
                       "cannot connect to {} port {} (does sshd run there?)", host, port);

@@ -198,6 +198,16 @@ TEST(HostileDaemon, WordsThatNobodyAskedFor) {
     }
 }
 
+// The daemon hangs within a message, of which nobody can say yet what it is.
+TEST(HostileDaemon, HalfAnUnaskedMessage) {
+    ScriptedPool scripted = ScriptedPool::that_waits([](const DaemonEnd& end) {
+        end.say(std::string(4, '\0'));
+        end.hear_the_end();
+    });
+    Pool& pool = scripted.open();
+    expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "did not arrive within 2000 ms");
+}
+
 // ASK is answered with SAYING; what was not a refusal ends the session.
 void expect_answer(const Call& ask, const Saying& saying, bool goes_on) {
     SCOPED_TRACE(std::string(ask.name) + ": " + saying.name);
