@@ -33,8 +33,8 @@ struct rpmem_pool {
         : pool(std::move(its_pool)), name(std::move(its_name)) {}
 
     std::unique_ptr<rpmem::initiator::Pool> pool;
-    std::string name;                       // for the log
-    std::atomic<bool> failed_before{false}; // a failure was logged, see report_failure()
+    std::string name;                           // for the log
+    std::atomic<std::uint64_t> last_failure{0}; // kind and code, see report_failure()
 };
 
 namespace {
@@ -135,12 +135,15 @@ int report(std::string_view about, const Error& error) {
     return -1;
 }
 
-// Logs only the first failure of a pool, because later calls usually fail for the same reason.
-// Invalid arguments are logged each time. Not inlined, because nearly every call succeeds.
+// Logs a failure of a pool only if the one before had another kind or code, because calls on a lost
+// pool fail for the same reason. Invalid arguments are logged each time. Not inlined, because
+// nearly every call succeeds.
 [[gnu::noinline, gnu::cold]] int report_failure(RPMEMpool* handle, const Error& error) {
     if (!handle)
         return report("librpmem", error);
-    if (error.kind == ErrorClass::caller_fault || !handle->failed_before.exchange(true))
+    const std::uint64_t failure =
+        std::uint64_t{static_cast<unsigned>(error.kind)} << 32 | static_cast<unsigned>(error.code);
+    if (error.kind == ErrorClass::caller_fault || handle->last_failure.exchange(failure) != failure)
         return report(handle->name, error);
     set_error(error.code, error.text.c_str());
     return -1;
@@ -346,7 +349,7 @@ RPMEM_EXPORT int rpmem_remove(const char* target, const char* pool_set, int flag
                 invalid("the target and the pool set name must not be NULL or empty").value());
         if ((flags & ~known) != 0)
             return report("rpmem_remove",
-                          invalid("rpmem_remove: flags {:#x} are not all supported; {:#x} are",
+                          invalid("flags {:#x} are not all supported; {:#x} are",
                                   static_cast<unsigned>(flags), static_cast<unsigned>(known))
                               .value());
         const std::string name = fmt::format("{}:{}", target, pool_set);
