@@ -111,10 +111,11 @@ public:
     virtual std::size_t poll(Receiver& receiver) = 0;
     // Sends a bye after all posted frames. No frame may be posted afterwards.
     virtual void close() = 0;
-    // Closes the descriptors in a child made by fork(2). The parent continues to use its own.
+    // Closes the descriptors in a child made by fork(2), by async-signal-safe calls only. The
+    // parent continues to use its own.
     virtual void release_in_child() = 0;
     // Ends the connection at once. Does not access pieces or places any more.
-    virtual void abandon() { release_in_child(); }
+    virtual void abandon() = 0;
 
     [[nodiscard]] virtual Abilities abilities() const { return {}; }
     // Returns whether a direct read may store into PLACE.
@@ -142,7 +143,7 @@ public:
 // Reports the loss of the session to a thread that waits for one of its lanes.
 struct LossWatch {
     int fd = -1; // readable if the session may be lost
-    // Checks for the loss without blocking. Thread-safe. Must not throw.
+    // Checks for the loss, for a few milliseconds at most. Thread-safe. Must not throw.
     std::function<bool()> is_lost{};
 };
 

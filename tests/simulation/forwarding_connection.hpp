@@ -22,6 +22,7 @@ public:
     [[nodiscard]] std::uint64_t released() const override { return inner_->released(); }
     void close() override { inner_->close(); }
     void release_in_child() override { inner_->release_in_child(); }
+    void abandon() override { inner_->abandon(); }
     [[nodiscard]] bool ended() const override { return inner_->ended(); }
     [[nodiscard]] const transport::ConnectionFailure& failure() const override {
         return inner_->failure();

@@ -167,7 +167,15 @@ void FrameConnection::close() {
     send_waiting(false);
 }
 
+// Only closes the descriptor, because neither malloc(3) nor free(3) may be called after fork(2).
 void FrameConnection::release_in_child() {
+    if (stream_)
+        stream_->release_in_child();
+    enter(Sending::failed);
+    enter(Receiving::ended);
+}
+
+void FrameConnection::abandon() {
     let_go();
     if (ended())
         return;

@@ -38,6 +38,7 @@ public:
     std::size_t poll(Receiver& receiver) override;
     void close() override;
     void release_in_child() override;
+    void abandon() override;
     [[nodiscard]] bool ended() const override { return receiving_ >= Receiving::broken; }
     [[nodiscard]] const ConnectionFailure& failure() const override { return failure_; }
     [[nodiscard]] int fd() const override { return stream_ ? stream_->fd() : -1; }

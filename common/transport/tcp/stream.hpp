@@ -36,6 +36,8 @@ public:
     virtual void finish() = 0;
     // Resets the connection. Bytes in transit may be lost.
     virtual void reset() = 0;
+    // Closes the descriptor in a child made by fork(2), by async-signal-safe calls only.
+    virtual void release_in_child() = 0;
     [[nodiscard]] virtual int fd() const = 0;
     // The stream still holds bytes that send() has accepted. It sends them in later calls of send()
     // and receive(), when the network has room.
@@ -59,6 +61,7 @@ public:
     ssize_t receive(std::span<const iovec> places) override;
     void finish() override;
     void reset() override;
+    void release_in_child() override { socket_.reset(); }
     [[nodiscard]] int fd() const override { return socket_.get(); }
 
 private:

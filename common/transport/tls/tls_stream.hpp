@@ -72,6 +72,7 @@ public:
     [[nodiscard]] bool has_kept() const override { return ended_ || has_something(); }
     void finish() override;
     void reset() override { lower_->reset(); }
+    void release_in_child() override { lower_->release_in_child(); }
     [[nodiscard]] int fd() const override { return lower_->fd(); }
     [[nodiscard]] bool pending() const override { return !unsent().empty(); }
     [[nodiscard]] std::string_view reason() const override { return reason_; }

@@ -4,6 +4,7 @@
 #include "common/transport/tcp/frame_connection.hpp"
 #include "tests/unit/common/transport/collector.hpp"
 
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include <numeric>
@@ -262,6 +263,20 @@ TEST_F(FrameConnectionTest, ClosingSaysByeBehindWhatWasPosted) {
     std::byte none;
     EXPECT_EQ(::recv(raw.get(), &none, 1, 0), 0) << "and then the end";
     EXPECT_EQ(connection->post(header, piece, More::none), PostResult::ended);
+}
+
+// In the child after fork(2), another thread of the parent may have held a lock of malloc(3). The
+// name is so long that the counts of malloc(3) include a text that contains it.
+TEST_F(FrameConnectionTest, ItsReleaseInAChildLeavesTheHeapAlone) {
+    auto pair = test::value_of(make_socket_pair());
+    FrameConnection released(std::make_unique<SocketStream>(std::move(pair.ours)),
+                             std::string(4000, 'x'));
+    const auto before = ::mallinfo2();
+    released.release_in_child();
+    const auto after = ::mallinfo2();
+    EXPECT_EQ(after.uordblks, before.uordblks);
+    std::byte none;
+    EXPECT_EQ(::recv(pair.theirs.get(), &none, 1, 0), 0) << "its descriptor is open";
 }
 
 // One connection must not keep a thread that serves others.

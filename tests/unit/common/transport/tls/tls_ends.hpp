@@ -53,6 +53,7 @@ public:
     }
     void finish() override { lower_->finish(); }
     void reset() override { lower_->reset(); }
+    void release_in_child() override { lower_->release_in_child(); }
     [[nodiscard]] int fd() const override { return lower_->fd(); }
 
     std::function<void()> before_send;
