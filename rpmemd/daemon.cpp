@@ -63,7 +63,7 @@ private:
     Outcome handle_lanes(bool parts_changed);
     Outcome handle_input();
     Outcome handle_request(const wire::Request& request);
-    Outcome refuse_malformed(std::span<const std::byte> header, const Error& error);
+    Outcome refuse_malformed(std::span<const std::byte> header, const std::string& why);
     Outcome answer(const wire::Bytes& response, Outcome next,
                    const std::optional<wire::PoolClaim>& claim = std::nullopt);
     Outcome answer_with_pool(wire::MessageType request, const wire::Bytes& response);
@@ -219,12 +219,11 @@ Outcome ControlLoop::handle_input() {
     const Deadline deadline(message_time);
     request_.resize(wire::request_header_size);
     const auto got = read_fully(channel_.input, request_, deadline);
-    std::array<std::byte, wire::request_header_size> header;
-    std::copy_n(request_.begin(), header.size(), header.begin());
-    if (!got || (*got != 0 && *got < header.size()))
-        return refuse_malformed(std::span(header).first(got.value_or(0)),
-                                Error{EBADMSG, ErrorClass::link_lost,
-                                      "its header is incomplete: the input ended or stalled"});
+    if (!got)
+        return end_badly("cannot read the header of a request: " + got.error().text);
+    const wire::Bytes header = request_;
+    if (*got != 0 && *got < header.size())
+        return refuse_malformed(std::span(header).first(*got), "its header is incomplete");
     if (*got == 0) {
         const std::string text = "the channel was closed without CLOSE: the session ends";
         log_.notice("{}", text);
@@ -233,24 +232,25 @@ Outcome ControlLoop::handle_input() {
     }
     const auto decoded = wire::decode_request_header(header);
     if (!decoded)
-        return refuse_malformed(header, decoded.error());
+        return refuse_malformed(header, decoded.error().text);
     request_.resize(decoded->size);
     const auto body = std::span(request_).subspan(header.size());
     const auto body_got = read_fully(channel_.input, body, deadline);
-    if (!body_got || *body_got != body.size())
+    if (!body_got)
+        return refuse_malformed(header, "cannot read the rest of it: " + body_got.error().text);
+    if (*body_got != body.size())
         return refuse_malformed(
-            header, Error{EBADMSG, ErrorClass::link_lost,
-                          fmt::format("a request of {} bytes was announced, but only {} arrived",
-                                      decoded->size, header.size() + body_got.value_or(0))});
+            header, fmt::format("a request of {} bytes was announced, but only {} arrived",
+                                decoded->size, header.size() + *body_got));
     const auto request = wire::decode_request(*decoded, body);
     if (!request)
-        return refuse_malformed(header, request.error());
+        return refuse_malformed(header, request.error().text);
     session_.seen();
     return std::visit([this](const auto& known) { return handle(known); }, *request);
 }
 
-Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const Error& error) {
-    const std::string text = "malformed request: " + error.text;
+Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const std::string& why) {
+    const std::string text = "malformed request: " + why;
     if (const auto type = wire::request_type(header))
         return refuse(*type, {wire::Status::bad_protocol, text}, Outcome::ended_badly);
     return end_badly(text);
