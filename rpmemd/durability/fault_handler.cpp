@@ -112,23 +112,34 @@ struct FaultGuard::Records {
     std::vector<Record> parts;
     FaultChannels channels;
     long utc_offset = utc_offset_now();
+    long page_size = ::sysconf(_SC_PAGESIZE);
     std::array<struct sigaction, std::size(faults)> previous{};
 };
 
 namespace {
 
-// A fault within a file without holes can only be caused by the medium. In a file with a hole,
-// wherever it is, the fault is attributed to a full file system.
-FaultCause cause_of(const PartInMemory& part, std::uint64_t offset) {
+// Returns whether a block of the page at OFFSET is a hole. lseek(2) calls allocated blocks that
+// were never written a hole, too, so the file must also have fewer blocks than its size needs.
+bool has_hole(int fd, const struct stat& status, std::uint64_t offset, long page_size) {
     constexpr std::uint64_t block = 512; // of st_blocks, see stat(3type)
+    if (static_cast<std::uint64_t>(status.st_blocks) * block >=
+        static_cast<std::uint64_t>(status.st_size))
+        return false;
+    const auto page = static_cast<off_t>(offset) / page_size * page_size;
+    const off_t hole = ::lseek(fd, page, SEEK_HOLE);
+    return hole < std::min<off_t>(page + page_size, status.st_size);
+}
+
+// A fault in a page without holes can only be caused by the medium. A fault in a hole is attributed
+// to a full file system.
+FaultCause cause_of(const PartInMemory& part, std::uint64_t offset, long page_size) {
     struct stat status {};
     if (part.fd < 0 || ::fstat(part.fd, &status) != 0 || !S_ISREG(status.st_mode))
         return FaultCause::bad_block;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (offset >= size)
+    if (offset >= static_cast<std::uint64_t>(status.st_size))
         return FaultCause::truncated;
-    const bool has_holes = static_cast<std::uint64_t>(status.st_blocks) * block < size;
-    return has_holes ? FaultCause::no_space : FaultCause::bad_block;
+    return has_hole(part.fd, status, offset, page_size) ? FaultCause::no_space
+                                                        : FaultCause::bad_block;
 }
 
 // Writes the message with one call, because the thread of the heartbeats writes there, too.
@@ -216,7 +227,7 @@ void FaultGuard::end_process(const Records& records, const Record& record, std::
         append_stamp(text, records.utc_offset);
     const std::size_t prefix = text.size();
     const Record::Cause& cause =
-        record.causes[static_cast<std::size_t>(cause_of(record.part, offset))];
+        record.causes[static_cast<std::size_t>(cause_of(record.part, offset, records.page_size))];
     text.append(record.before).append(number).append(cause.after);
     put(records.channels.error, std::string_view(text).substr(prefix), timeout_ms);
     put_message(records.channels, cause.message, offset);

@@ -25,7 +25,7 @@ struct PartInMemory {
     int fd = -1;
 };
 
-// The probable cause of a fault, derived from the size of the file and its number of blocks.
+// The probable cause of a fault, derived from the size and the holes of the file.
 enum class FaultCause { truncated, no_space, bad_block };
 inline constexpr std::array<FaultCause, 3> all_fault_causes{
     FaultCause::truncated, FaultCause::no_space, FaultCause::bad_block};

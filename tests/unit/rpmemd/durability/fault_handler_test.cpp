@@ -131,6 +131,18 @@ TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
                       *const_cast<volatile std::byte*>(memory) = std::byte{1};
                   }),
                   "0", FaultCause::bad_block);
+    expect_record(die_of([](std::byte* memory) { // the hole is elsewhere
+                      std::memset(memory, 1, page);
+                      ::mprotect(memory, page, PROT_READ);
+                      *const_cast<volatile std::byte*>(memory) = std::byte{1};
+                  }),
+                  "0", FaultCause::bad_block);
+    expect_record(die_of([](std::byte* memory) {
+                      std::memset(memory, 1, page);
+                      ::mprotect(memory, 2 * page, PROT_READ);
+                      *const_cast<volatile std::byte*>(memory + page + 8) = std::byte{1};
+                  }),
+                  "4104", FaultCause::no_space);
 }
 
 // Of AddressSanitizer, whose own report is the default action.
