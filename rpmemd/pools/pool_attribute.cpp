@@ -23,8 +23,7 @@ Failure no_attributes(const PartFile& part) {
 Result<std::optional<std::string>> PoolAttribute::read() const {
     if (part_->is_device_dax())
         return no_attributes(*part_);
-    // One byte more than the limit. A longer value fails with ERANGE.
-    std::string value(max_pool_attribute_size + 1, '\0');
+    std::string value(max_pool_attribute_size, '\0');
     const ssize_t length =
         ::fgetxattr(part_->fd(), pool_attribute_name, value.data(), value.size());
     if (length >= 0) {
@@ -56,16 +55,19 @@ Result<> PoolAttribute::write(std::string_view value,
     }
     // fdatasync(2) need not make attributes durable.
     const auto sync = [this] { return ::fsync(part_->fd()) == 0 ? 0 : errno; };
-    const int code = syncs_ ? syncs_->run(0, 0, sync) : sync();
+    const auto synced = [&] { return syncs_ ? syncs_->run(0, 0, sync) : sync(); };
+    const int code = synced();
     if (code == 0)
         return {};
     // Restore the attribute. Otherwise the next session would read from the cache a claim that was
     // never made durable.
-    static_cast<void>(former ? put(*former, XATTR_REPLACE)
-                             : ::fremovexattr(part_->fd(), pool_attribute_name) == 0);
+    const bool restored = (former ? put(*former, XATTR_REPLACE)
+                                  : ::fremovexattr(part_->fd(), pool_attribute_name) == 0) &&
+                          synced() == 0;
     return fail_errno(ErrorClass::resource_limit, code,
-                      "cannot make the attribute {} of part {} durable", pool_attribute_name,
-                      part_->path().native());
+                      "cannot make the attribute {} of part {} durable{}", pool_attribute_name,
+                      part_->path().native(),
+                      restored ? "" : ", nor restore its former value durably");
 }
 
 } // namespace rpmem::target

@@ -32,7 +32,7 @@ public:
 
     // Returns nothing if the part has no attribute. Fails with ENOTSUP if it cannot have one,
     // because its file system has no user attributes or it is a Device DAX. Fails with ERANGE if
-    // the value is too large, but returns one that is a single byte too large.
+    // the value is too large.
     [[nodiscard]] Result<std::optional<std::string>> read() const;
     // Replaces FORMER, the current value, or nothing if there is none. VALUE is durable on return.
     // On failure tries to restore FORMER. Fails with ENOTSUP like read(), and with ENODATA if the

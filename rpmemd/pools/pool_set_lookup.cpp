@@ -173,7 +173,9 @@ Result<> write_pool_set(const StoreOptions& options, std::string_view name, std:
     if (written && ::fsync(file.get()) != 0)
         written = fail_errno(ErrorClass::resource_limit, errno, "cannot make it durable");
     if (written)
-        return sync_directory(named, options.poolset_dir / path);
+        written = sync_directory(named, options.poolset_dir / path);
+    if (written)
+        return {};
     static_cast<void>(::unlinkat(named.directory.get(), named.name.c_str(), 0));
     return in_context(fmt::format("cannot write pool set {}", path), std::move(written));
 }

@@ -2,6 +2,8 @@
 // The record of a pool, an attribute of its first part, is written only while the session has the
 // pool's parts locked. Otherwise the next session could open the pool, and read a record that is
 // about to change. The recorder tells of each write: see tests/support/recorder/recorder.hpp.
+#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/pool_attribute.hpp"
 #include "rpmemd/session.hpp"
 #include "rpmemd/settings/settings.hpp"
 #include "tests/support/recorder/recorder.hpp"
@@ -228,6 +230,23 @@ TEST_F(PmemRecordedSession, ASessionThatWasCutOffFlushesThePool) {
         flushed += event.call == "pmem_persist" ? event.length : 0;
     constexpr std::size_t both_parts = 2 * (std::size_t{2} << 20) - header_size;
     EXPECT_GE(flushed, both_parts);
+}
+
+TEST_F(RecordedSession, TheEarlierClaimIsDurableAgain) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->close(false));
+    start();
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 1, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_TRUE(last_record_is_durable());
+}
+
+TEST_F(RecordedSession, ARecordLargerThanTheLimitIsNotRead) {
+    const std::string value(max_pool_attribute_size + 1, 'x');
+    ASSERT_EQ(::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0),
+              0);
+    const auto file = value_of(PartFile::open(part("part0")));
+    EXPECT_TRUE(failed(PoolAttribute(file).read(), ERANGE));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/pool_set_lookup.hpp"
+#include "tests/support/recorder/recorder.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>
@@ -119,6 +120,19 @@ TEST_F(PoolSetPath, HiddenFilesAreNotMadeIfTheyAreRefused) {
     EXPECT_TRUE(failed(write_pool_set(options, "../out", text), EBADF, "leads out"));
     EXPECT_TRUE(succeeded(write_pool_set(options, "good/a.set", text)));
     EXPECT_TRUE(fs::exists(options.poolset_dir / "sub/a.set"));
+}
+
+// The caller is told that there is none, and may try again.
+TEST_F(PoolSetPath, APoolSetWhoseNameIsNotDurableIsRemoved) {
+    const std::string text = "PMEMPOOLSET\n2M /srv/part\n";
+    auto& recorder = test::Recorder::instance();
+    recorder.reset();
+    recorder.fail(
+        {.call = "fsync", .path = options.poolset_dir.native(), .number = 2, .code = EIO});
+    EXPECT_TRUE(failed(write_pool_set(options, "new.set", text), EIO, "cannot write pool set"));
+    EXPECT_FALSE(fs::exists(options.poolset_dir / "new.set"));
+    recorder.reset();
+    EXPECT_TRUE(succeeded(write_pool_set(options, "new.set", text)));
 }
 
 TEST_F(PoolSetPath, AFileThatIsThereIsNoNewPart) {
