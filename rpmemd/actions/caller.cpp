@@ -44,7 +44,7 @@ class Lines {
 public:
     Lines(int fd, const Deadline& deadline) : fd_(fd), deadline_(deadline) {}
 
-    // Returns the next line, or nothing if the input has ended or the line is too long.
+    // Returns the next line, or nothing if the input has ended.
     Result<std::optional<std::string>> next() {
         for (auto end = buffer_.find('\n', at_); end == std::string::npos;
              end = buffer_.find('\n', at_)) {
@@ -56,8 +56,12 @@ public:
                             "the client did not send all excluded ranges in time");
             std::array<char, 65536> more;
             const ssize_t got = ::read(fd_, more.data(), more.size());
-            if (got == 0 || buffer_.size() > more.size())
+            if (got == 0)
                 return std::optional<std::string>();
+            if (buffer_.size() > more.size())
+                return invalid("a line of the excluded ranges is longer than {} bytes: expected "
+                               "\"OFFSET LENGTH\"",
+                               more.size());
             if (got > 0)
                 buffer_.append(more.data(), static_cast<std::size_t>(got));
             else if (errno != EINTR && errno != EAGAIN)

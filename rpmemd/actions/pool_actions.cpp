@@ -160,7 +160,8 @@ ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
                    {"headers", name_of(facts.headers)},
                    {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)}};
     // If the pool could be opened, no session that may write has it.
-    report.update(record_members(context, facts, !pool));
+    const bool in_use = !pool && is_in_use(facts, sessions_of(context, request.name));
+    report.update(record_members(context, facts, in_use));
     return report;
 }
 
