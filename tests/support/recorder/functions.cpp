@@ -193,13 +193,19 @@ STANDS_FOR_ANOTHER int fdatasync(int fd) {
     return record<int>({"fdatasync", path_of(fd)}, true, [&] { return real(fd); });
 }
 
+// Fails with a positive errno value, and does not set errno.
 STANDS_FOR_ANOTHER int posix_fadvise(int fd, off_t offset, off_t size, int advice) noexcept {
     static auto* const real = next<int(int, off_t, off_t, int)>("posix_fadvise");
     if (inside)
         return real(fd, offset, size, advice);
-    return record<int>({"posix_fadvise", path_of(fd), static_cast<std::uint64_t>(offset),
-                        static_cast<std::size_t>(size)},
-                       false, [&] { return real(fd, offset, size, advice); });
+    const Inside guard;
+    Recorder& recorder = Recorder::instance();
+    Event event{"posix_fadvise", path_of(fd), static_cast<std::uint64_t>(offset),
+                static_cast<std::size_t>(size)};
+    const int planned = recorder.begin(event, false);
+    const int code = planned != 0 ? planned : real(fd, offset, size, advice);
+    recorder.end(std::move(event), code);
+    return code;
 }
 
 STANDS_FOR_ANOTHER int flock(int fd, int operation) noexcept {

@@ -3,6 +3,7 @@
 #include "common/base/unique_fd.hpp"
 #include "rpmemd/pools/page_cache.hpp"
 #include "tests/support/expect.hpp"
+#include "tests/support/recorder/recorder.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -68,6 +69,21 @@ TEST_F(PageCache, KnowsOfOnePage) {
         GTEST_SKIP() << "the file system is in memory";
     drop();
     EXPECT_FALSE(has_cached_pages(file_.get(), 64 * page));
+}
+
+// posix_fadvise(2) returns the error, and does not set errno.
+TEST_F(PageCache, TheRecorderFailsLikePosixFadvise) {
+    ASSERT_NO_FATAL_FAILURE(make_file(page));
+    auto& recorder = test::Recorder::instance();
+    recorder.reset();
+    recorder.fail({.call = "posix_fadvise", .path = "part", .number = 1, .code = EIO});
+    EXPECT_EQ(::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED), EIO);
+    EXPECT_EQ(::posix_fadvise(-1, 0, 0, POSIX_FADV_DONTNEED), EBADF);
+    const auto events = recorder.events();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].code, EIO);
+    EXPECT_EQ(events[1].code, EBADF);
+    recorder.reset();
 }
 
 // To look for each page of such a file takes ten seconds.
