@@ -106,18 +106,15 @@ Result<UniqueFd> take_over_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd)
-        return fail_errno(ErrorClass::resource_limit, errno, "cannot create a signalfd");
+        return fail_errno(ErrorClass::resource_limit, errno,
+                          "cannot create a signalfd (ulimit -n, or a container's seccomp profile)");
     return fd;
 }
 
 int ControlLoop::run() {
     auto signals = take_over_signals();
-    if (!signals) {
-        log_.error("{}", signals.error().text);
-        return EXIT_FAILURE;
-    }
-    signals_ = std::move(*signals);
-    Outcome outcome = Outcome::go_on;
+    Outcome outcome = signals ? Outcome::go_on : end_badly(signals.error().text);
+    signals_ = std::move(signals).value_or(UniqueFd());
     while (outcome == Outcome::go_on)
         outcome = wait_and_handle();
     return outcome == Outcome::ended ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -52,8 +52,8 @@ std::string probe(const Configuration& configuration, const std::string& address
         providers.push_back({provider, true, {}});
     json node = probe::examine_node(
         {"rpmemd " + version, {"device", configuration.device}, {}, address}, providers);
-    NodeCapabilities capabilities = find_capabilities(
-        arrival_addresses(address, configuration.addresses), configuration.device);
+    const auto arrival = arrival_addresses(address, configuration.addresses);
+    NodeCapabilities capabilities = find_capabilities(arrival, configuration.device);
     limit(capabilities, configuration);
     for (std::size_t i = 0; i < known.size(); ++i) {
         const auto number = static_cast<std::uint32_t>(known[i]);
@@ -72,9 +72,10 @@ std::string probe(const Configuration& configuration, const std::string& address
         {"require_hello", configuration.require_hello || configuration.tls == UseTls::require},
         {"first_port", configuration.first_port},
         {"last_port", configuration.last_port},
-        {"address", address},
-        {"problem", address.empty() ? "the address to listen on is unknown: SSH_CONNECTION is not "
-                                      "set on the target, or its third field is not an address"
+        {"address", arrival.empty() ? "" : arrival.front()},
+        {"problem", arrival.empty() ? "the address to listen on is unknown: SSH_CONNECTION is not "
+                                      "set on the target, or its third field is not an address; "
+                                      "set the option address"
                                     : ""}};
     return node.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -142,6 +142,7 @@ daemon_fails() {
     says '/etc/passwd is not a directory'
     RPMEM_CMD="env -u SSH_CONNECTION $daemon --poolset-dir $dir" probe 1 "$RPMEM_TEST_TARGET"
     says 'SSH_CONNECTION is not set'
+    RPMEM_CMD="env -u SSH_CONNECTION $daemon --poolset-dir $dir --address 127.0.0.1" probe 0 "$RPMEM_TEST_TARGET"
     RPMEM_CMD='exec cat >/dev/null #' RPMEM_CONNECT_TIMEOUT=1000 probe 1 "$RPMEM_TEST_TARGET"
     says 'within 1000 ms (RPMEM_CONNECT_TIMEOUT)'
 }

@@ -3,11 +3,16 @@
 #include "tests/hostile/hostile_session.hpp"
 
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstddef>
+#include <thread>
 
 namespace rpmem::hostile {
 namespace {
@@ -174,6 +179,35 @@ TEST_F(Surroundings, ADaemonHasNoMorePrivilegesThanItNeeds) {
 #ifndef RPMEM_SANITIZED // whose leak checker looks into the process
     EXPECT_FALSE(may_be_looked_into(daemon.pid()));
 #endif
+}
+
+// As the profile of a container does, for this thread and what it starts.
+void deny_signalfd() {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{std::size(program), program};
+    EXPECT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    EXPECT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+TEST_F(Surroundings, ADaemonWithoutASignalfdTellsTheClient) {
+    Ending ending;
+    std::thread contained([&] {
+        deny_signalfd();
+        DaemonProcess daemon = started();
+        static_cast<void>(daemon.send(encode(create_request())));
+        ending = daemon.wait();
+    });
+    contained.join();
+    expect_status(ending, 1);
+    EXPECT_TRUE(test::contains(ending.error_text, "signalfd"));
+    EXPECT_TRUE(test::contains(ending.error_text, "Operation not permitted"));
+    EXPECT_TRUE(test::contains(directory_.read_log(), "signalfd"));
+    EXPECT_EQ(directory_.damage(), "");
 }
 
 TEST_F(Surroundings, APartThatIsInUse) {

@@ -106,6 +106,19 @@ TEST_F(AddressSetting, IsTaken) {
     expect_lanes("127.0.0.1:" + port, "tcp", other_loopback);
 }
 
+// Such an sshd has no address: a socket unit, or a proxy, has accepted the connection. Both ends
+// name the address of the lanes.
+TEST_F(AddressSetting, LeadsToATargetWhoseSshdIsNotOnTcp) {
+    configure_ssh(
+        "Host pipe.invalid\n ProxyCommand sh -c '\"$(PATH=$PATH:/usr/sbin command -v sshd)\""
+        " -i -f " +
+        (ssh_config.parent_path() / "sshd_config").native() + " 2>/dev/null'");
+    set_daemon("--address 127.0.0.2");
+    expect_lanes("pipe.invalid", "tcp", other_loopback);
+    set_daemon("");
+    expect_no_way("pipe.invalid", {"SSH_CONNECTION is not set", "--address"});
+}
+
 TEST_F(AddressSetting, IsTheOnlyOne) { expect_no_way("127.0.0.1:" + port, {"127.0.0.2"}); }
 
 // RPMEM_ENABLE_SOCKETS=1: what stands for the daemon speaks protocol 0.1.
