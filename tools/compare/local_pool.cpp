@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -30,18 +31,32 @@ std::optional<std::string> pool_set_text(const std::string& path) {
     return text + rest;
 }
 
+// The file that is the first part, whose name an interrupted process has taken away.
+Result<std::string> find_first(const std::string& part, LocalPool::Interrupted interrupted) {
+    std::string partial = part + std::string(partial_suffix);
+    if (::access(part.c_str(), F_OK) == 0 || ::access(partial.c_str(), F_OK) != 0)
+        return part;
+    if (interrupted == LocalPool::Interrupted::accepted)
+        return partial;
+    return fail(
+        ErrorClass::caller_fault, ENOENT,
+        "part {} is called {}, because an rpmemctl pull was interrupted; run the pull again", part,
+        partial);
+}
+
 } // namespace
 
 LocalPool LocalPool::image(PoolFile file) {
     LocalPool pool;
     pool.name_ = file.path();
+    pool.first_part_ = file.path();
     pool.layout_ = {.parts = {{0, 0, file.size()}}, .size = file.size()};
     pool.files_.push_back(std::move(file));
     return pool;
 }
 
-Result<std::optional<LocalPool>> LocalPool::open_pool_set(const std::string& path,
-                                                          PoolFile::Use use) {
+Result<std::optional<LocalPool>>
+LocalPool::open_pool_set(const std::string& path, PoolFile::Use use, Interrupted interrupted) {
     const auto text = pool_set_text(path);
     if (!text)
         return std::optional<LocalPool>();
@@ -50,6 +65,8 @@ Result<std::optional<LocalPool>> LocalPool::open_pool_set(const std::string& pat
     pool.name_ = path;
     pool.is_pool_set_ = true;
     pool.has_header_ = set.headers != HeaderLayout::none;
+    pool.first_part_ = set.parts.front().path.native();
+    RPMEM_ASSIGN(const auto first, find_first(pool.first_part_, interrupted));
     std::vector<std::uint64_t> sizes;
     for (const PoolSetPart& part : set.parts) {
         struct stat status {};
@@ -58,7 +75,7 @@ Result<std::optional<LocalPool>> LocalPool::open_pool_set(const std::string& pat
                 "part {} of {} is not a regular file; a directory or a Device DAX cannot "
                 "be compared",
                 part.path.native(), path);
-        RPMEM_ASSIGN(auto file, PoolFile::open(part.path, use));
+        RPMEM_ASSIGN(auto file, PoolFile::open(sizes.empty() ? first : part.path.native(), use));
         sizes.push_back(file.size());
         pool.files_.push_back(std::move(file));
     }
@@ -66,19 +83,12 @@ Result<std::optional<LocalPool>> LocalPool::open_pool_set(const std::string& pat
     return std::optional(std::move(pool));
 }
 
-Result<LocalPool> LocalPool::open(const std::string& path, PoolFile::Use use) {
-    RPMEM_ASSIGN(auto set, open_pool_set(path, use));
+Result<LocalPool> LocalPool::open(const std::string& path, PoolFile::Use use,
+                                  Interrupted interrupted) {
+    RPMEM_ASSIGN(auto set, open_pool_set(path, use, interrupted));
     if (set)
         return std::move(*set);
     RPMEM_ASSIGN(auto file, PoolFile::open(path, use));
-    return image(std::move(file));
-}
-
-Result<LocalPool> LocalPool::make(const std::string& path, std::uint64_t size) {
-    RPMEM_ASSIGN(auto set, open_pool_set(path, PoolFile::Use::write));
-    if (set)
-        return std::move(*set);
-    RPMEM_ASSIGN(auto file, PoolFile::make(path, size));
     return image(std::move(file));
 }
 

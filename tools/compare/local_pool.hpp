@@ -10,21 +10,32 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rpmem::compare {
 
+// The end of the name of a file while it is being overwritten; see PartialPool.
+inline constexpr std::string_view partial_suffix = ".partial";
+
 class LocalPool {
 public:
+    // A pool set that an interrupted process has left, see PartialPool.
+    enum class Interrupted { refused, accepted };
+
     // PATH is an image of the pool, or a pool set file, whose parts are opened as well. REPLICA
     // sections of the pool set file are ignored.
-    [[nodiscard]] static Result<LocalPool> open(const std::string& path, PoolFile::Use use);
-    // Opens PATH for writing. A pool set file and its parts must exist, and keep their sizes. Any
-    // other file is an image. It is created if it does not exist, and gets SIZE bytes.
-    [[nodiscard]] static Result<LocalPool> make(const std::string& path, std::uint64_t size);
+    [[nodiscard]] static Result<LocalPool> open(const std::string& path, PoolFile::Use use,
+                                                Interrupted interrupted = Interrupted::refused);
+    // The same, but returns nothing if PATH is not a pool set file.
+    [[nodiscard]] static Result<std::optional<LocalPool>>
+    open_pool_set(const std::string& path, PoolFile::Use use, Interrupted interrupted);
+    [[nodiscard]] static LocalPool image(PoolFile file);
 
     [[nodiscard]] std::uint64_t size() const { return layout_.size; }
     [[nodiscard]] bool is_pool_set() const { return is_pool_set_; }
+    // The path of the first part as the pool set file has it, or of the image.
+    [[nodiscard]] const std::string& first_part() const { return first_part_; }
     [[nodiscard]] bool is_hole(Range range) const;
     [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> buffer) const;
     [[nodiscard]] Result<> write(std::uint64_t offset, std::span<const std::byte> data) const;
@@ -40,11 +51,9 @@ private:
     [[nodiscard]] Result<>
     each_part(Range range,
               const std::function<Result<>(const PoolFile&, Range, std::uint64_t)>& call) const;
-    [[nodiscard]] static Result<std::optional<LocalPool>> open_pool_set(const std::string& path,
-                                                                        PoolFile::Use use);
-    [[nodiscard]] static LocalPool image(PoolFile file);
 
     std::string name_;
+    std::string first_part_;
     bool is_pool_set_ = false;
     bool has_header_ = true; // the first page may be a header
     std::vector<PoolFile> files_;

@@ -12,18 +12,17 @@
 namespace rpmem::compare {
 namespace {
 
-constexpr mode_t own_file = 0600;         // the mode of the parts of a pool
 constexpr std::size_t hole_block = 65536; // a block of only zeros becomes a hole
-
-Failure cannot(const char* what, const std::string& path) {
-    return fail_errno(ErrorClass::caller_fault, errno, "cannot {} {}", what, path);
-}
 
 bool is_zero(std::span<const std::byte> data) {
     return std::ranges::all_of(data, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 } // namespace
+
+Failure cannot(const char* what, const std::string& path) {
+    return fail_errno(ErrorClass::caller_fault, errno, "cannot {} {}", what, path);
+}
 
 Result<PoolFile> PoolFile::open(const std::string& path, Use use) {
     UniqueFd fd(::open(path.c_str(),

@@ -6,12 +6,19 @@
 #include "common/base/unique_fd.hpp"
 #include "tools/compare/range.hpp"
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
 namespace rpmem::compare {
+
+inline constexpr mode_t own_file = 0600; // like the parts of a pool
+
+// Of the system call that has just failed on PATH: "cannot WHAT PATH", and why.
+[[nodiscard]] Failure cannot(const char* what, const std::string& path);
 
 class PoolFile {
 public:

@@ -114,7 +114,6 @@ Result<std::uint64_t> pull_chunks(const PoolSession& session, const PoolDigests&
         return {};
     };
     RPMEM_TRY(compare::in_threads(session.lanes(), chunks.size(), pull));
-    RPMEM_TRY(local.make_durable());
     return moved;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // push, pull and verify: compare the identities, then the digests, and copy the differing chunks.
+#include "tools/compare/partial_pool.hpp"
 #include "tools/ctl/comparing.hpp"
 #include "tools/ctl/reading.hpp"
 #include "tools/ctl/text.hpp"
@@ -210,29 +211,40 @@ ActionAnswer compare_and_push(const Context& context) {
     return comparison ? finish_push(context, *local, *comparison) : comparison.error();
 }
 
-// A file that exists keeps what is not this pool's: another pool, or a pool set of another size.
-Answered<compare::Preparation> prepare_pull(const Context& context, const compare::Side& remote) {
-    struct stat status {};
-    const compare::Preparation all{.length = remote.size};
-    if (::stat(context.command.file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_size == 0)
-        return all;
-    const auto local = LocalPool::open(context.command.file, compare::PoolFile::Use::read);
-    if (!local)
-        return tl::unexpected(answer_of(local.error()));
-    if (local->is_pool_set())
-        return prepare_comparison(context, *local, remote);
-    const auto side = local->side();
-    if (!side)
-        return tl::unexpected(answer_of(side.error()));
-    if (!side->identity || side->identity == remote.identity || context.command.force)
-        return all;
+// What would be overwritten and is not this pool's: another pool, or a pool set of another size.
+ActionAnswer refuse_other_pool(const std::string& file) {
     ActionAnswer refused = failed_answer(
         EINVAL, fmt::format("{} is another pool, and would be overwritten; nothing was moved "
                             "(--force overwrites it, or name another file)",
-                            context.command.file));
+                            file));
     refused.status = status_differs;
-    return tl::unexpected(std::move(refused));
+    return refused;
+}
+
+bool has_data(const std::string& file) {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+}
+
+// An image, and what an interrupted pull has left of it, must be of this pool, if of any.
+Answered<compare::Preparation> prepare_pull(const Context& context, const compare::Side& remote) {
+    const std::string& image = context.command.file;
+    for (const std::string& file : {image, compare::partial_name(image)}) {
+        if (!has_data(file))
+            continue;
+        const auto local =
+            LocalPool::open(file, compare::PoolFile::Use::read, LocalPool::Interrupted::accepted);
+        if (!local)
+            return tl::unexpected(answer_of(local.error()));
+        if (local->is_pool_set())
+            return prepare_comparison(context, *local, remote);
+        const auto side = local->side();
+        if (!side)
+            return tl::unexpected(answer_of(side.error()));
+        if (side->identity && side->identity != remote.identity && !context.command.force)
+            return tl::unexpected(refuse_other_pool(file));
+    }
+    return compare::Preparation{.length = remote.size};
 }
 
 // A target could report any size. The file gets that size only after a session has opened a pool of
@@ -243,14 +255,18 @@ Result<json> pull_into_file(const Context& context, Comparison asked) {
     RPMEM_TRY(only_read());
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  asked.pool.length, command.lanes));
-    RPMEM_ASSIGN(const auto local, LocalPool::make(command.file, asked.pool.size));
+    RPMEM_ASSIGN(const auto partial, compare::PartialPool::begin(command.file, asked.pool.size));
+    const LocalPool& local = partial.pool();
     RPMEM_ASSIGN(const auto comparison, find_differences(context, local, std::move(asked)));
     std::uint64_t moved = 0;
+    if (!comparison.chunks.empty())
+        RPMEM_TRY(partial.mark());
     {
         Progress progress("pulling", comparison.differing());
         RPMEM_ASSIGN(moved,
                      pull_chunks(session, comparison.pool, comparison.chunks, local, progress));
     }
+    RPMEM_TRY(partial.commit());
     json document = common_members(command, comparison);
     document.update(rates(moved, start));
     document["lanes"] = session.lanes();
@@ -270,8 +286,13 @@ ActionAnswer compare_and_pull(const Context& context) {
         return asked.error();
     const PoolClaim before = asked->claim;
     auto pulled = pull_into_file(context, std::move(*asked));
-    if (!pulled)
-        return answer_of(pulled.error());
+    if (!pulled) {
+        Error error = std::move(pulled).error();
+        if (const auto partial = compare::partial_name(context.command.file); has_data(partial))
+            error.text +=
+                fmt::format("; {} has what was copied, and the next pull continues it", partial);
+        return answer_of(error);
+    }
     const auto claim = check_claim(
         context, before, false,
         fmt::format("{} may hold two states of the pool; pull it again", context.command.file));

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/compare/partial_pool.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+namespace rpmem::compare {
+namespace {
+
+// Through symbolic links, as rename(2) would replace a link.
+std::string resolved(const std::string& path) {
+    std::error_code error;
+    const auto canonical = std::filesystem::weakly_canonical(path, error);
+    return error ? path : canonical.native();
+}
+
+// rename(2) is durable when the directory is.
+Result<> sync_directory_of(const std::string& path) {
+    const auto parent = std::filesystem::absolute(path).parent_path();
+    const UniqueFd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory || ::fsync(directory.get()) != 0)
+        return cannot("make names durable in", parent.native());
+    return {};
+}
+
+Result<> rename_durably(const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        return cannot("rename", fmt::format("{} to {}", from, to));
+    return sync_directory_of(to);
+}
+
+// The lock is on the file, not on its name: another process may have given it the final name.
+Result<UniqueFd> open_locked(const std::string& path) {
+    UniqueFd fd(
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, own_file));
+    struct stat opened {};
+    struct stat named {};
+    if (!fd || ::fstat(fd.get(), &opened) != 0)
+        return cannot("make", path);
+    if (!S_ISREG(opened.st_mode))
+        return invalid("{} is no regular file", path);
+    const bool is_locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_locked && errno != EWOULDBLOCK)
+        return cannot("lock", path);
+    if (!is_locked || ::stat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino ||
+        named.st_dev != opened.st_dev)
+        return fail(ErrorClass::caller_fault, EBUSY,
+                    "another rpmemctl writes to {}; try again when it has ended", path);
+    return fd;
+}
+
+// Copies the data of FROM between its holes, from the offset that both have.
+Result<> copy_data(const PoolFile& from, const PoolFile& to) {
+    std::array<std::byte, 65536> buffer;
+    for (std::uint64_t at = 0; at < from.size(); at += buffer.size()) {
+        const auto part =
+            std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), from.size() - at));
+        if (from.is_hole({at, at + part.size()}))
+            continue;
+        RPMEM_TRY(from.read(at, part));
+        RPMEM_TRY(to.write(at, part));
+    }
+    return {};
+}
+
+// FD is an empty file. A file system that can share blocks copies nothing.
+Result<> copy_image(const std::string& from, int fd, const std::string& to) {
+    RPMEM_ASSIGN(const auto image, PoolFile::open(from, PoolFile::Use::read));
+    const UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (source && ::ioctl(fd, FICLONE, source.get()) == 0)
+        return {};
+    RPMEM_ASSIGN(const auto copy, PoolFile::make(to, image.size()));
+    return copy_data(image, copy);
+}
+
+} // namespace
+
+std::string partial_name(const std::string& path) {
+    return resolved(path) + std::string(partial_suffix);
+}
+
+Result<PartialPool> PartialPool::begin_image(const std::string& path, std::uint64_t size) {
+    const std::string whole = resolved(path);
+    const std::string partial = whole + std::string(partial_suffix);
+    struct stat old {};
+    struct stat begun {};
+    const bool exists = ::stat(whole.c_str(), &old) == 0;
+    if (exists && !S_ISREG(old.st_mode))
+        return invalid("{} is no regular file", path);
+    RPMEM_ASSIGN(auto lock, open_locked(partial));
+    if (::fstat(lock.get(), &begun) != 0)
+        return cannot("examine", partial);
+    if (exists && begun.st_size == 0) {
+        if (::fchmod(lock.get(), old.st_mode & 07777) != 0)
+            return cannot("set the mode of", partial);
+        if (old.st_size > 0)
+            RPMEM_TRY(copy_image(whole, lock.get(), partial));
+    }
+    RPMEM_ASSIGN(auto file, PoolFile::make(partial, size));
+    return PartialPool(LocalPool::image(std::move(file)), std::move(lock), whole);
+}
+
+Result<PartialPool> PartialPool::begin(const std::string& path, std::uint64_t size) {
+    RPMEM_ASSIGN(auto set, LocalPool::open_pool_set(path, PoolFile::Use::write,
+                                                    LocalPool::Interrupted::accepted));
+    if (!set)
+        return begin_image(path, size);
+    std::string whole = set->first_part();
+    return PartialPool(std::move(*set), UniqueFd(), std::move(whole));
+}
+
+Result<> PartialPool::mark() const {
+    if (!pool_.is_pool_set() || ::access(whole_.c_str(), F_OK) != 0)
+        return {};
+    return rename_durably(whole_, partial_);
+}
+
+Result<> PartialPool::commit() const {
+    RPMEM_TRY(pool_.make_durable());
+    if (::access(partial_.c_str(), F_OK) != 0) // of a pool set that was equal
+        return {};
+    return rename_durably(partial_, whole_);
+}
+
+} // namespace rpmem::compare
