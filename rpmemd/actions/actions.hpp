@@ -53,11 +53,26 @@ struct ActionContext {
 // if RECORD is empty.
 [[nodiscard]] nlohmann::json claim_members(const PoolRecord& record);
 
+// The pool sets below a directory, by their names relative to it.
+struct FoundNames {
+    std::vector<std::string> names;
+    bool all = true; // false: the directory has too many files, or could not be read to its end
+};
+[[nodiscard]] FoundNames find_pool_sets(const std::filesystem::path& directory);
+// ENOENT if DIRECTORY is not a directory.
+[[nodiscard]] Result<> check_poolset_dir(const std::filesystem::path& directory);
+
+// None of the parts exists.
+[[nodiscard]] bool is_absent(const PoolFacts& pool);
+// SESSIONS are those of the pool.
+[[nodiscard]] bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions);
+
 using ActionResult = Result<nlohmann::json>; // the members of the document
 
 [[nodiscard]] ActionResult list_pool_sets(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult tell_pool(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult check_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult check_all_pools(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult list_sessions(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult evict_session(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult digest_pool(ActionContext& context, const ActionRequest& request);

@@ -17,6 +17,18 @@ std::string hex(const T& value) {
     return hex_of(std::as_bytes(std::span(&value, 1)));
 }
 
+// TEXT as one word of a shell.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_-./+,:@%";
+    if (text.find_first_not_of(plain) == std::string::npos)
+        return text;
+    std::string word = "'";
+    for (const char c : text)
+        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
 } // namespace
 
 std::string hex_of(std::span<const std::byte> bytes) {
@@ -61,6 +73,14 @@ json json_of(const PartFacts& part) {
             {"file_system", part.file_system},
             {"medium", part.medium},
             {"problem", part.problem}};
+}
+
+json repairs_of(const PoolFacts& pool) {
+    json commands = json::array();
+    for (const PartFacts& part : pool.parts)
+        if (part.refused_by_mode)
+            commands.push_back("chmod go-w " + shell_word(part.path.native()));
+    return commands;
 }
 
 json attributes_json(const PoolHeader& header) {

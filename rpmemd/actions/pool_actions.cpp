@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The actions list, info and check, which report on pools and change nothing.
+// The actions list and info, which report on pools, open none and change nothing.
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
@@ -26,11 +26,6 @@ constexpr std::size_t max_examined = 65536;
 constexpr int deepest = 3;
 constexpr std::size_t max_listed = 4096;
 
-struct FoundNames {
-    std::vector<std::string> names; // relative to the directory
-    bool all = true;                // the search was complete
-};
-
 bool may_be_pool_set(const fs::directory_entry& entry) {
     std::error_code error;
     if (!entry.is_regular_file(error) || entry.file_size(error) > max_pool_set_file_size || error)
@@ -41,7 +36,9 @@ bool may_be_pool_set(const fs::directory_entry& entry) {
     return file && begins_as_pool_set(first_line + "\n");
 }
 
-FoundNames find_names(const fs::path& directory) {
+} // namespace
+
+FoundNames find_pool_sets(const fs::path& directory) {
     FoundNames found;
     std::error_code error;
     std::size_t examined = 0;
@@ -64,16 +61,32 @@ FoundNames find_names(const fs::path& directory) {
     return found;
 }
 
+Result<> check_poolset_dir(const fs::path& directory) {
+    std::error_code error;
+    if (fs::is_directory(directory, error))
+        return {};
+    return fail(ErrorClass::caller_fault, ENOENT,
+                "the pool set directory {} does not exist, is not a directory, or cannot be "
+                "accessed; create it, or name another one (poolset-dir)",
+                directory.native());
+}
+
+bool is_absent(const PoolFacts& pool) {
+    const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
+    return std::ranges::all_of(pool.parts, is_missing); // also a directory without files
+}
+
 bool is_in_use(const PoolFacts& pool, const std::vector<LiveSession>& sessions) {
     return !sessions.empty() || std::ranges::any_of(pool.parts, &PartFacts::locked);
 }
 
+namespace {
+
 // Returns the state of a pool. The first one that applies wins. RECORD is from record_members().
 const char* state_of(const PoolFacts& pool, const std::vector<LiveSession>& sessions,
                      const json& record) {
-    const auto is_missing = [](const PartFacts& part) { return part.code == ENOENT; };
-    if (std::ranges::all_of(pool.parts, is_missing))
-        return "absent"; // also for directories without part files
+    if (is_absent(pool))
+        return "absent";
     if (is_in_use(pool, sessions))
         return "in use";
     if (std::ranges::any_of(pool.parts, [](const auto& part) { return part.code != 0; }) ||
@@ -104,13 +117,8 @@ json summary(const ActionContext& context, const std::string& name) {
 
 ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*request*/) {
     const fs::path& directory = context.store.poolset_dir;
-    std::error_code error;
-    if (!fs::is_directory(directory, error))
-        return fail(ErrorClass::caller_fault, ENOENT,
-                    "the pool set directory {} does not exist, is not a directory, or cannot be "
-                    "accessed; create it, or name another one (poolset-dir)",
-                    directory.native());
-    const FoundNames found = find_names(directory);
+    RPMEM_TRY(check_poolset_dir(directory));
+    const FoundNames found = find_pool_sets(directory);
     json sets = json::array();
     for (const std::string& name : found.names)
         sets.push_back(summary(context, name));
@@ -143,25 +151,6 @@ ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
                                          ? context.state_problem
                                          : "this key may not see them (--allow-admin)"}};
     report.update(record);
-    return report;
-}
-
-ActionResult check_pool(ActionContext& context, const ActionRequest& request) {
-    RPMEM_ASSIGN(const auto facts, examine_pool(context.store, request.name));
-    StoreOptions options = context.store;
-    options.read_only = true;
-    auto pool = open_pool(options, request.name, 0, context.log);
-    if (!pool && pool.error().code == EBUSY)
-        return with_holder(context, request.name, std::move(pool).error());
-    json report = {{"name", request.name},
-                   {"sound", pool.has_value()},
-                   {"problem", pool ? "" : pool.error().text},
-                   {"size", pool ? pool->size() : 0},
-                   {"headers", name_of(facts.headers)},
-                   {"shutdown_state", facts.header ? shutdown_json(*facts.header) : json(nullptr)}};
-    // If the pool could be opened, no session that may write has it.
-    const bool in_use = !pool && is_in_use(facts, sessions_of(context, request.name));
-    report.update(record_members(context, facts, in_use));
     return report;
 }
 

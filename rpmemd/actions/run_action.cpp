@@ -21,10 +21,11 @@ struct Row {
     ActionResult (*run)(ActionContext& context, const ActionRequest& request);
 };
 constexpr std::array rows = {
-    Row{Verb::list, list_pool_sets}, Row{Verb::info, tell_pool},
-    Row{Verb::check, check_pool},    Row{Verb::sessions, list_sessions},
-    Row{Verb::evict, evict_session}, Row{Verb::digest, digest_pool},
-    Row{Verb::create, create_set},   Row{Verb::mark_equal, mark_equal},
+    Row{Verb::list, list_pool_sets},    Row{Verb::info, tell_pool},
+    Row{Verb::check, check_pool},       Row{Verb::check_all, check_all_pools},
+    Row{Verb::sessions, list_sessions}, Row{Verb::evict, evict_session},
+    Row{Verb::digest, digest_pool},     Row{Verb::create, create_set},
+    Row{Verb::mark_equal, mark_equal},
 };
 
 ActionContext context_of(const Configuration& configuration, const Log& log) {

@@ -3,6 +3,7 @@
 
 #include "common/base/medium_kind.hpp"
 #include "common/pools/part_layout.hpp"
+#include "rpmemd/pools/ownership.hpp"
 #include "rpmemd/pools/part_directory.hpp"
 #include "rpmemd/pools/part_file.hpp"
 #include "rpmemd/pools/pool_attribute.hpp"
@@ -37,6 +38,7 @@ std::optional<PartFile> examine_part(PartFacts& facts, PartRules rules) {
     rules.unlocked = true;
     auto part = PartFile::open(facts.path, rules);
     if (!part) {
+        facts.refused_by_mode = is_refused_by_mode(facts.path, rules.mode);
         note_problem(facts, std::move(part).error());
         return std::nullopt;
     }

@@ -25,11 +25,12 @@ struct PartFacts {
     std::uint64_t size = 0;
     std::uint64_t allocated = 0; // bytes on its file system
     bool device_dax = false;
-    bool locked = false;       // a writing session or another program has an exclusive lock
-    std::string file_system{}; // empty if the type of the file system is not known
-    std::string medium{};      // why the medium may lose data; empty if its type is durable
-    std::string problem{};     // why the part cannot be used; empty if it can
-    int code = 0;              // errno value of the problem
+    bool locked = false;          // a writing session or another program has an exclusive lock
+    std::string file_system{};    // empty if the type of the file system is not known
+    std::string medium{};         // why the medium may lose data; empty if its type is durable
+    std::string problem{};        // why the part cannot be used; empty if it can
+    int code = 0;                 // errno value of the problem
+    bool refused_by_mode = false; // `chmod go-w` makes the part acceptable
 };
 
 struct PoolFacts {

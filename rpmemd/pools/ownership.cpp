@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/ownership.hpp"
 
+#include "common/base/unique_fd.hpp"
+
 #include <endian.h>
+#include <fcntl.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
 #include <linux/xattr.h>
@@ -147,6 +150,14 @@ Result<> check_ownership(int fd, const struct stat& status, const std::string& p
                 "{} may write to {} (mode {:04o}), and could change it at any time; to use it, "
                 "forbid that: chmod go-w {}",
                 *writer, path, status.st_mode & 07777, path);
+}
+
+bool is_refused_by_mode(const std::string& path, mode_t tolerated) {
+    const UniqueFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat status {};
+    return fd && fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+           is_trusted_owner(status.st_uid) && !is_unmapped(geteuid()) &&
+           !check_ownership(fd.get(), status, path, tolerated);
 }
 
 } // namespace rpmem::target

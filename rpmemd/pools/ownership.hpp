@@ -19,4 +19,8 @@ namespace rpmem::target {
 Result<> check_ownership(int fd, const struct stat& status, const std::string& path,
                          mode_t tolerated = 0);
 
+// Returns true if check_ownership() refuses the file PATH only because its mode or its ACL lets
+// others write, so that `chmod go-w` makes it acceptable. Follows symbolic links.
+[[nodiscard]] bool is_refused_by_mode(const std::string& path, mode_t tolerated);
+
 } // namespace rpmem::target

@@ -16,6 +16,8 @@ constexpr std::array all_words = {
         "print facts about this pool set, its parts, its headers and its sessions, and exit"},
     ActionWord{Verb::check, "--check", "POOLSET", false, false,
                "print whether this pool can be opened, and exit"},
+    ActionWord{Verb::check_all, "--check-all", "", false, false,
+               "print for each pool whether it can be opened, and exit"},
     ActionWord{Verb::sessions, "--sessions", "", true, false, "print the sessions and exit"},
     ActionWord{Verb::evict, "--evict", "SESSION", true, true,
                "end this session, bar its initiator from reconnecting, and exit"},

@@ -18,7 +18,7 @@ namespace rpmem::target {
 inline constexpr std::size_t max_requested_parts = 64; // of one request
 
 struct ActionRequest {
-    enum class Verb { list, info, check, sessions, evict, digest, create, mark_equal };
+    enum class Verb { list, info, check, check_all, sessions, evict, digest, create, mark_equal };
 
     Verb verb = Verb::list;
     std::string name{}; // name of the pool set, or id of the session

@@ -27,6 +27,7 @@ constexpr KeyRight key_rights[] = {
     {"--list", {"yes", "yes", "yes", "yes"}, "rpmemd --list"},
     {"--info", {"yes", "yes", "yes", "yes"}, "rpmemd --info pool.set"},
     {"--check", {"yes", "yes", "yes", "yes"}, "rpmemd --check pool.set"},
+    {"--check-all", {"yes", "yes", "yes", "yes"}, "rpmemd --check-all"},
     {"--digest", {"yes", "yes", "yes", "yes"}, "rpmemd --digest pool.set"},
     {"--mark-equal", {"yes", "no", "yes", "yes"}, "mark"},
     {"see sessions in --list, --info", {"no", "no", "no", "yes"}, "seen"},
@@ -138,7 +139,8 @@ protected:
         return with_session([this] {
             bool seen = false;
             for (const char* request :
-                 {"rpmemd --list", "rpmemd --info pool.set", "rpmemd --check pool.set"}) {
+                 {"rpmemd --list", "rpmemd --info pool.set", "rpmemd --check pool.set",
+                  "rpmemd --check-all"}) {
                 act(request);
                 seen = seen || contains(said_, "127.0.0.1");
                 EXPECT_TRUE(contains(said_, "in use") || contains(said_, "EBUSY")) << said_;

@@ -13,7 +13,7 @@ work=$RPMEM_TEST_DIR
 
 # shellcheck source=tests/clients/remote_replicas.sh
 . "$sources/tests/clients/remote_replicas.sh"
-if [[ $text == */rpmem-libpmemobj.7 ]] && reason=$(remote_replicas_refused); then
+if [[ $text == */rpmem-libpmemobj.7 || $text == */upgrade.md ]] && reason=$(remote_replicas_refused); then
     printf 'skipped: %s\n' "$reason"
     exit 77
 fi
@@ -126,12 +126,42 @@ prepare_clone() {
     ln -sfn "$build" "$HOME/clone/build/release"
     case $text in
     *.md) ;;
-    *)
-        cmake --install "$build" >"$work/install.log" || { cat "$work/install.log"; fault "cmake --install failed"; }
-        ldconfig
-        ;;
+    *) install_build ;;
     esac
     cd "$HOME/clone"
+}
+
+install_build() {
+    cmake --install "$build" >"$work/install.log" || { cat "$work/install.log"; fault "cmake --install failed"; }
+    ldconfig
+}
+
+# A replica as rpmemd 1.12.1 leaves it: the same bytes, parts of mode 0666, and no record of a writer, which
+# is an attribute of the first part or, where its file system has none, a file of state-dir.
+prepare_old_replica() {
+    install_build
+    ssh-keygen -q -t ed25519 -N '' -f "$HOME/.ssh/id_ed25519"
+    cat "$HOME/.ssh/id_ed25519.pub" >>"$HOME/.ssh/authorized_keys"
+    mkdir -m 0700 "$HOME/pools" /mnt/pmem0/replicas
+    printf 'poolset-dir = %s\n' "$HOME/pools" >"$HOME/.rpmemd.conf"
+    printf 'PMEMPOOLSET\n16M /mnt/pmem0/replicas/part0\n18M /mnt/pmem0/replicas/part1\n' >"$HOME/pools/remote.set"
+    printf 'PMEMPOOLSET\n32M /mnt/pmem0/local.part0\nREPLICA target remote.set\n' >local.set
+    pmempool create obj --layout=any local.set
+    has_record || fault "the pool has no record, which the test could look for"
+    python3 -c 'import os; os.removexattr("/mnt/pmem0/replicas/part0", "user.rpmem.pool")' 2>/dev/null || true
+    rm -rf "$HOME/.local/state/rpmemd"
+    chmod 0666 /mnt/pmem0/replicas/part?
+    ! has_record || fault "the pool has a record, unlike those of 1.12.1"
+    ! pmempool info local.set >"$work/info" 2>&1 || fault "the replica of 1.12.1 is accepted as it is"
+}
+
+has_record() { rpmemctl check target remote.set | grep -q 'last written by'; }
+
+# It was opened as the page says: its record is new, and the parts are closed to others.
+check_upgrade() {
+    has_record || fault "the pool was not opened"
+    [ "$(stat -c %a /mnt/pmem0/replicas/part? | sort -u)" = 644 ] || fault "$(stat /mnt/pmem0/replicas/part?)"
+    grep -q '^  remote.set .*faulty: ' checked || fault "not said: $(cat checked)"
 }
 
 check_blocks
@@ -139,6 +169,9 @@ prepare_login
 prepare_clone
 mkdir -p /mnt/pmem0
 : >"$work/used"
+export RPMEM_ENABLE_VERBS=0
+export PATH=$work/bin:$PATH
+[[ $text != */upgrade.md ]] || prepare_old_replica
 {
     cat <<'END'
 set -eu -o pipefail
@@ -154,12 +187,12 @@ while IFS=$'\t' read -r name start _; do
         fault "$text has no line that begins with: $start"
 done < <(skipped)
 
-export RPMEM_ENABLE_VERBS=0
-PATH=$work/bin:$PATH timeout 150 bash "$work/script" >"$work/output" 2>&1 </dev/null || {
+timeout 150 bash "$work/script" >"$work/output" 2>&1 </dev/null || {
     sed -n "$(grep -oE 'FAILED in line [0-9]+' "$work/output" | tail -n 1 | grep -oE '[0-9]+')p" "$text"
     tail -n 40 "$work/output"
     fault "a command of $text failed"
 }
+[[ $text != */upgrade.md ]] || check_upgrade
 # examples/counter.c counts on, whichever copy was lost.
 diff <(grep -E '^run [0-9]+$' "$work/output") <(seq "$(grep -cE '^run [0-9]+$' "$work/output")" | sed 's/^/run /') ||
     fault "$text: the counter has lost its count"

@@ -102,6 +102,21 @@ std::string shutdown_text(const json& document) {
                        number_of(state, "unsafe_shutdowns").value_or(0));
 }
 
+// Empty for a daemon that does not tell, and if nothing is to be done.
+std::string repairs_text(const json& list) {
+    std::string text;
+    for (const json& command : list)
+        if (command.is_string())
+            text += "  " + printable(command.get_ref<const std::string&>()) + "\n";
+    return text;
+}
+
+std::string with_repairs(std::string text, const std::string& repairs) {
+    if (!repairs.empty())
+        text += "others may write to these parts; to use them, run on the target:\n" + repairs;
+    return text;
+}
+
 } // namespace
 
 std::string describe_list(const json& document) {
@@ -156,7 +171,28 @@ std::string describe_check(const json& document) {
                         known(writer, "host"), time_text(writer, "since"),
                         flag_of(writer, "closed") ? "and closed"
                                                   : "and NOT closed: it may lack the last calls");
-    return text;
+    return with_repairs(std::move(text), repairs_text(member(document, "repairs")));
+}
+
+std::string describe_checks(const json& document) {
+    std::string text = fmt::format("pools in {}\n", text_of(document, "poolset_dir"));
+    std::string repairs;
+    const json& pools = member(document, "pools");
+    if (!pools.is_array() || pools.empty())
+        text += "  none\n";
+    for (const json& pool : pools) {
+        text += fmt::format("  {:<24} {:>10}  {}", text_of(pool, "name"), size_of(pool, "size"),
+                            text_of(pool, "state"));
+        if (number_of(pool, "behind_since"))
+            text += ", a session that began " + time_text(pool, "behind_since") + " was not closed";
+        if (const auto problem = text_of(pool, "problem"); !problem.empty())
+            text += ": " + problem;
+        text += '\n';
+        repairs += repairs_text(member(pool, "repairs"));
+    }
+    if (!flag_of(document, "complete"))
+        text += "  and more, which were not checked: the directory has too many files\n";
+    return with_repairs(std::move(text), repairs);
 }
 
 std::string describe_sessions(const json& document) {

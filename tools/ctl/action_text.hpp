@@ -12,6 +12,7 @@ namespace rpmem::ctl {
 
 [[nodiscard]] std::string describe_list(const nlohmann::json& document);
 [[nodiscard]] std::string describe_info(const nlohmann::json& document);
+[[nodiscard]] std::string describe_checks(const nlohmann::json& document);
 [[nodiscard]] std::string describe_check(const nlohmann::json& document);
 [[nodiscard]] std::string describe_sessions(const nlohmann::json& document);
 [[nodiscard]] std::string describe_evicted(const nlohmann::json& document);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -28,6 +29,7 @@ struct ActionVerb {
     std::chrono::milliseconds patience;
     std::string (*describe)(const json& document);
 };
+constexpr ActionVerb check_all = {Verb::check, "--check-all", work_timeout, describe_checks};
 constexpr std::array action_verbs = {
     ActionVerb{Verb::list, "--list", {}, describe_list},
     ActionVerb{Verb::info, "--info", {}, describe_info},
@@ -36,6 +38,25 @@ constexpr std::array action_verbs = {
     ActionVerb{Verb::evict, "--evict", time_to_evict, describe_evicted},
     ActionVerb{Verb::create, "--create-set", work_timeout, describe_created},
 };
+
+// The worst of the pools decides. Pools that the daemon did not look at may be the worst.
+int status_of_checks(const json& document) {
+    bool is_in_use = false;
+    for (const json& pool : member(document, "pools")) {
+        const std::string state = text_of(pool, "state");
+        if (state != "sound" && state != "in use")
+            return status_differs;
+        is_in_use = is_in_use || state == "in use";
+    }
+    if (!flag_of(document, "complete"))
+        return status_failed;
+    return is_in_use ? status_in_use : status_done;
+}
+
+int status_of_check(const json& document) {
+    return flag_of(document, "sound") && !number_of(document, "behind_since") ? status_done
+                                                                              : status_differs;
+}
 
 // Returns the arguments of rpmemd, in the order that forced commands require.
 std::vector<std::string> words_of(const ActionVerb& verb, const Command& command) {
@@ -76,18 +97,17 @@ int print_answer(const Command& command, const ActionAnswer& answer,
 }
 
 int run_action_verb(const Context& context) {
-    for (const ActionVerb& verb : action_verbs) {
-        if (verb.verb != context.command.verb)
-            continue;
-        ActionAnswer answer = ask_action(context.target, words_of(verb, context.command),
-                                         context.settings, verb.patience);
-        if (answer.status == status_done && verb.verb == Verb::check &&
-            (!flag_of(answer.document, "sound") ||
-             number_of(answer.document, "behind_since").has_value()))
-            answer.status = status_differs;
-        return print_answer(context.command, answer, verb.describe);
-    }
-    return status_usage; // there is one for each
+    const Command& command = context.command;
+    const ActionVerb* const verb = command.verb == Verb::check && command.all
+                                       ? &check_all
+                                       : std::ranges::find(action_verbs, command.verb,
+                                                           &ActionVerb::verb); // there is one
+    ActionAnswer answer =
+        ask_action(context.target, words_of(*verb, command), context.settings, verb->patience);
+    if (answer.status == status_done && verb->verb == Verb::check)
+        answer.status =
+            command.all ? status_of_checks(answer.document) : status_of_check(answer.document);
+    return print_answer(command, answer, verb->describe);
 }
 
 } // namespace rpmem::ctl

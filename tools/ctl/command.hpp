@@ -35,7 +35,7 @@ struct Command {
     std::string session{};
     std::string file{};
     std::string whom{};     // status, watch: a process ID or a file; empty for all
-    bool all = false;       // status, watch: the programs of other users, too
+    bool all = false;       // check: each pool; status, watch: the programs of other users, too
     unsigned count = 0;     // watch: number of views; 0 for no limit
     std::string textfile{}; // export: the directory
     unsigned interval = 0;  // export: seconds between writes; 0 to write once

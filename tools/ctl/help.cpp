@@ -57,10 +57,14 @@ constexpr std::array helps = {
              "Prints the parts of a pool, their medium, the attributes in its headers, and the\n"
              "sessions that use it. The pool may be in use.",
              STATUSES "  rpmemctl info target database.set"},
-    VerbHelp{Verb::check, "check", "TARGET SET", "whether a pool is sound",
+    VerbHelp{Verb::check, "check", "TARGET [SET]", "whether a pool, or each pool, is sound",
              "Lets the target open the pool for reading: parts, headers, shutdown state, bad\n"
-             "blocks. Also tells whether the last program that wrote to it has closed it.",
-             STATUSES "  rpmemctl check target database.set && echo sound"},
+             "blocks. Also tells whether the last program that wrote to it has closed it. With\n"
+             "--all, checks each pool in the target's directory of pool sets. If others may write\n"
+             "to a part, prints the command that takes the right from them.",
+             STATUSES "  rpmemctl check target database.set && echo sound\n"
+                      "  rpmemctl check target --all\n"
+                      "  rpmemctl check target --all --json | jq -r '.pools[].repairs[]'"},
     VerbHelp{
         Verb::remove, "remove", "TARGET SET", "delete a pool, and its pool set file",
         "Deletes the parts of the pool and the pool set file, and prints what it deleted. A pool\n"
@@ -100,7 +104,8 @@ constexpr std::array helps = {
         STATUSES "  rpmemctl push /pools/database target database.set --lanes 8"},
     VerbHelp{Verb::pull, "pull", "TARGET SET FILE", "copy a pool into a file",
              "Makes FILE an image of the pool, headers included. Chunks that are equal already do\n"
-             "not move, so a pull that was interrupted goes on where it was; zeros become holes.",
+             "not move; zeros become holes. FILE.partial is written and then renamed: what an\n"
+             "interrupted pull leaves there, the next one continues.",
              STATUSES "  rpmemctl pull target database.set /backup/database"},
     VerbHelp{Verb::status, "status", "[PID|FILE]",
              "show the open pools of programs on this machine",

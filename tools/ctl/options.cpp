@@ -73,6 +73,8 @@ void declare_options(CLI::App& app, Verb verb, Command& command) {
             ->capture_default_str();
     if (verb == Verb::status || verb == Verb::watch)
         app.add_flag("--all", command.all, "show the programs of other users, too");
+    if (verb == Verb::check)
+        app.add_flag("--all", command.all, "check each pool of the target; without SET");
     if (verb == Verb::watch)
         app.add_option("--count", command.count, "number of views, one a second; default: no limit")
             ->option_text("N");
@@ -124,6 +126,9 @@ CommandLine parse_command_line(int argc, const char* const argv[]) {
         return Exit{std::string("rpmemctl: ") + error.what() + "; see rpmemctl --help\n",
                     status_usage};
     }
+    if (command.verb == Verb::check && command.all != command.pool_set.empty())
+        return Exit{"rpmemctl: check needs SET, or --all without SET; see rpmemctl check --help\n",
+                    status_usage};
     return command;
 }
 
