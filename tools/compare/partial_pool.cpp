@@ -48,7 +48,7 @@ Result<UniqueFd> open_locked(const std::string& path) {
     if (!fd || ::fstat(fd.get(), &opened) != 0)
         return cannot("make", path);
     if (!S_ISREG(opened.st_mode))
-        return invalid("{} is no regular file", path);
+        return invalid("{} is not a regular file", path);
     const bool is_locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
     if (!is_locked && errno != EWOULDBLOCK)
         return cannot("lock", path);
@@ -96,7 +96,7 @@ Result<PartialPool> PartialPool::begin_image(const std::string& path, std::uint6
     struct stat begun {};
     const bool exists = ::stat(whole.c_str(), &old) == 0;
     if (exists && !S_ISREG(old.st_mode))
-        return invalid("{} is no regular file", path);
+        return invalid("{} is not a regular file", path);
     RPMEM_ASSIGN(auto lock, open_locked(partial));
     if (::fstat(lock.get(), &begun) != 0)
         return cannot("examine", partial);

@@ -103,6 +103,7 @@ TEST(DigestsOfATarget, AreCheckedBeforeTheyAreUsed) {
     };
     EXPECT_TRUE(refused([](auto& d) { d.size += 1; }));
     EXPECT_TRUE(refused([](auto& d) { d.length = d.size + 1; }));
+    EXPECT_TRUE(refused([](auto& d) { d.size -= 4096; })); // less than has digests
     EXPECT_TRUE(refused([](auto& d) { d.length = 0; }));
     EXPECT_TRUE(refused([](auto& d) { d.chunk = 0; }));
     EXPECT_TRUE(refused([](auto& d) { d.chunk += 1; }));
@@ -113,6 +114,10 @@ TEST(DigestsOfATarget, AreCheckedBeforeTheyAreUsed) {
     EXPECT_TRUE(refused([](auto& d) { d.digests.back().pop_back(); }));
     EXPECT_TRUE(refused([](auto& d) { d.digests.front() += '0'; }));
     EXPECT_TRUE(refused([](auto& d) { d.digests.clear(); }));
+    PoolDigests small = plain(8192, 8192);
+    EXPECT_TRUE(test::succeeded(check(small)));
+    small.chunk += 1; // not of pages, and still one digest
+    EXPECT_FALSE(check(small));
     // A chunk of the last bytes alone has a digest as well.
     PoolDigests odd = good;
     odd.length -= 1;

@@ -2,6 +2,7 @@
 // A pool on this machine in one file and in several parts: where each byte lies, what is a hole,
 // and what is refused; and the name that its files have while it is being overwritten.
 #include "tests/support/expect.hpp"
+#include "tests/support/recorder/recorder.hpp"
 #include "tools/compare/partial_pool.hpp"
 #include "tools/compare/preparation.hpp"
 
@@ -69,8 +70,15 @@ TEST_F(LocalPools, OfOneFile) {
     EXPECT_TRUE(value_of(pool.side()).identity);
     EXPECT_TRUE(value_of(pool.side()).has_header);
     EXPECT_FALSE(pool.is_hole({4096, 8192}));
+    const auto writable = value_of(LocalPool::open(path("image"), PoolFile::Use::write));
+    ASSERT_TRUE(succeeded(write(writable, MiB / 2, "x")));
+    EXPECT_TRUE(pool.is_hole({8192, MiB / 2})); // data begins where it ends
+    EXPECT_FALSE(pool.is_hole({8192, MiB / 2 + 1}));
     EXPECT_TRUE(pool.is_hole({MiB, part_size}));
     EXPECT_FALSE(pool.is_hole({MiB, part_size + 1})); // no bytes are there
+    fs::resize_file(image("page"), 4096);
+    EXPECT_TRUE(
+        value_of(value_of(LocalPool::open(path("page"), PoolFile::Use::read)).side()).identity);
     std::byte byte{};
     EXPECT_TRUE(failed(pool.read(part_size, std::span(&byte, 1)), ERANGE, "beyond"));
     EXPECT_TRUE(succeeded(pool.read(part_size - 1, std::span(&byte, 1))));
@@ -92,6 +100,7 @@ TEST_F(LocalPools, OfSeveralPartsAreOneRangeOfBytes) {
     EXPECT_TRUE(pool.is_hole({part_size + 8192, pool.size()}));
     ASSERT_TRUE(succeeded(pool.clear({part_size - 4096, part_size + 4096})));
     EXPECT_EQ(read(pool, part_size - 4, 8), std::string(8, '\0'));
+    EXPECT_TRUE(pool.is_hole({part_size - 4096, part_size + 4096}));
     EXPECT_TRUE(failed(write(pool, pool.size() - 1, "ab"), ERANGE, "beyond"));
     EXPECT_EQ(fs::file_size(path("part1")), part_size);
 }
@@ -127,8 +136,8 @@ TEST_F(LocalPools, RefuseWhatIsNoFile) {
         return LocalPool::open(name, PoolFile::Use::read);
     };
     EXPECT_TRUE(failed(opened(path("missing")), ENOENT, "cannot open"));
-    EXPECT_TRUE(failed(opened(directory_.path()), EINVAL, "no regular file"));
-    EXPECT_TRUE(failed(opened("/dev/null"), EINVAL, "no regular file"));
+    EXPECT_TRUE(failed(opened(directory_.path()), EINVAL, "not a regular file"));
+    EXPECT_TRUE(failed(opened("/dev/null"), EINVAL, "not a regular file"));
     EXPECT_TRUE(failed(opened(file("empty", 0)), EINVAL, "is empty"));
     file("part0", part_size);
     EXPECT_TRUE(failed(opened(pool_set()), ENOENT, "part1"));
@@ -168,15 +177,23 @@ TEST_F(LocalPools, AnImageHasItsNameWhenItIsWhole) {
 
 TEST_F(LocalPools, AnOldImageStaysUntilTheNewOneIsWhole) {
     const std::string name = image("old");
+    ASSERT_TRUE(succeeded(
+        write(value_of(LocalPool::open(name, PoolFile::Use::write)), part_size - 4, "tail")));
     fs::permissions(name, fs::perms(0640));
     const std::string before = test::read_file(name);
     fs::create_symlink("old", path("link"));
     {
         const auto partial = value_of(PartialPool::begin(path("link"), 3 * MiB));
         EXPECT_EQ(read(partial.pool(), 4096, 4), "data"); // what is equal need not move
+        EXPECT_EQ(read(partial.pool(), part_size - 4, 4), "tail");
+        ASSERT_TRUE(succeeded(partial.mark()));
         ASSERT_TRUE(succeeded(write(partial.pool(), 4096, "more")));
-        EXPECT_EQ(test::read_file(name), before);
-        ASSERT_TRUE(succeeded(partial.commit()));
+    } // interrupted
+    EXPECT_EQ(test::read_file(name), before);
+    {
+        const auto again = value_of(PartialPool::begin(path("link"), 3 * MiB));
+        EXPECT_EQ(read(again.pool(), 4096, 4), "more"); // and not the old data
+        ASSERT_TRUE(succeeded(again.commit()));
     }
     EXPECT_TRUE(fs::is_symlink(path("link")));
     EXPECT_EQ(bytes("old", 4096, 4), "more");
@@ -185,6 +202,22 @@ TEST_F(LocalPools, AnOldImageStaysUntilTheNewOneIsWhole) {
     struct stat status {};
     ASSERT_EQ(::stat(name.c_str(), &status), 0);
     EXPECT_LT(status.st_blocks * 512, static_cast<std::int64_t>(MiB)) << "a hole was filled";
+}
+
+TEST_F(LocalPools, AnImageThatIsNotDurableGetsNoName) {
+    const std::string name = path("new");
+    const auto partial = value_of(PartialPool::begin(name, part_size));
+    test::Recorder::instance().fail(
+        {.call = "fsync", .path = partial_name(name), .number = 0, .code = EIO});
+    EXPECT_TRUE(failed(partial.commit(), EIO, "cannot make durable"));
+    test::Recorder::instance().reset();
+    EXPECT_FALSE(fs::exists(name));
+    fs::resize_file(partial_name(name), MiB);
+    EXPECT_TRUE(failed(partial.commit(), EINVAL, "has changed the size"));
+    EXPECT_FALSE(fs::exists(name));
+    fs::resize_file(partial_name(name), part_size);
+    EXPECT_TRUE(succeeded(partial.commit()));
+    EXPECT_TRUE(fs::exists(name));
 }
 
 TEST_F(LocalPools, AnImageIsWrittenByOneProcessAtATime) {

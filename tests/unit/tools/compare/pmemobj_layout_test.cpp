@@ -3,7 +3,7 @@
 // so that each of them can be at its limit or beyond. tests/clients/compare.sh has pools of the
 // real libpmemobj, which show that the fields are these.
 #include "tests/support/expect.hpp"
-#include "tools/compare/pmemobj_layout.hpp"
+#include "tools/compare/preparation.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -98,7 +98,7 @@ TEST_F(PmemobjPool, OfAnotherProgramHasNone) {
 TEST_F(PmemobjPool, OfAnotherLayoutIsNotGuessedAt) {
     for (const std::uint32_t major : {5U, 7U}) {
         put(8, major);
-        EXPECT_TRUE(test::failed(look(), EINVAL, "only 6 is known")) << major;
+        EXPECT_TRUE(test::failed(look(), EINVAL, "only 6 is supported")) << major;
     }
 }
 
@@ -116,21 +116,21 @@ TEST_F(PmemobjPool, HasLogsBehindItsLanes) {
 TEST_F(PmemobjPool, WithDamagedLogsIsRefused) {
     const std::uint64_t next = lanes + 8;
     put(next, lanes); // a circle
-    EXPECT_TRUE(test::failed(look(), EINVAL, "logs of its lanes are damaged"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "a log of its lanes is damaged"));
     put(next, pool_size + 1);
-    EXPECT_TRUE(test::failed(look(), EINVAL, "logs of its lanes are damaged"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "a log of its lanes is damaged"));
     put(next, ~std::uint64_t{0});
-    EXPECT_TRUE(test::failed(look(), EINVAL, "logs of its lanes are damaged"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "a log of its lanes is damaged"));
     put(next, pool_size - 8); // its header would not fit
-    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or was cut"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or truncated"));
 }
 
 TEST_F(PmemobjPool, WithLanesBeyondItsEndIsRefused) {
     put(5128, std::uint64_t{65537});
-    EXPECT_TRUE(test::failed(look(), EINVAL, "65537 lanes are more than the 65536"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "it has 65537 lanes"));
     put(5128, std::uint64_t{2});
     put(5120, pool_size);
-    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or was cut"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or truncated"));
     put(5120, ~std::uint64_t{0} - 16);
     EXPECT_FALSE(look());
 }
@@ -138,11 +138,11 @@ TEST_F(PmemobjPool, WithLanesBeyondItsEndIsRefused) {
 TEST_F(PmemobjPool, WithAnotherHeapIsRefused) {
     for (const std::uint64_t place : {heap, heap + 14, heap + 40, heap + 48}) {
         data_[place] ^= std::byte{1};
-        EXPECT_TRUE(test::failed(look(), EINVAL, "its heap is not the one that is known")) << place;
+        EXPECT_TRUE(test::failed(look(), EINVAL, "has an unsupported header")) << place;
         data_[place] ^= std::byte{1};
     }
     put(5136, pool_size - 8);
-    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or was cut"));
+    EXPECT_TRUE(test::failed(look(), EINVAL, "damaged or truncated"));
 }
 
 TEST_F(PmemobjPool, HasFootersOfItsChunks) {
@@ -192,6 +192,29 @@ TEST_F(PmemobjPool, HasNoMoreZonesThanItsProgramHasUsed) {
     }
     put(zone + 4, std::uint32_t{4});
     EXPECT_EQ(test::value_of(look()).needed, pool_size + chunk_length); // more than there is
+}
+
+// What its program cannot use may be missing in the image.
+TEST_F(PmemobjPool, MayBeShorterThanItsReplica) {
+    const test::TemporaryDirectory directory;
+    const std::string file = directory.path() / "image";
+    put(24, "0123456789abcdef");
+    const auto prepared = [&](std::uint64_t more) {
+        std::ofstream(file).write(reinterpret_cast<const char*>(data_.data()),
+                                  static_cast<std::streamsize>(data_.size()));
+        const auto local = test::value_of(LocalPool::open(file, PoolFile::Use::read));
+        return test::value_of(prepare(local, {.name = "REMOTE",
+                                              .size = data_.size() + more,
+                                              .has_header = true,
+                                              .identity = test::value_of(local.side()).identity}));
+    };
+    const auto shorter = prepared(4096);
+    EXPECT_TRUE(shorter.mismatches.empty());
+    EXPECT_EQ(shorter.excluded, Ranges{run_time});
+    ASSERT_EQ(shorter.not_compared.size(), 3U);
+    EXPECT_TRUE(test::contains(shorter.not_compared[1], "576 bytes in 1 places"));
+    data_.resize(pool_size - 1);
+    EXPECT_EQ(prepared(4096).mismatches.size(), 1U);
 }
 
 } // namespace
