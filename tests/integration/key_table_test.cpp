@@ -138,9 +138,8 @@ protected:
     bool sees_sessions() {
         return with_session([this] {
             bool seen = false;
-            for (const char* request :
-                 {"rpmemd --list", "rpmemd --info pool.set", "rpmemd --check pool.set",
-                  "rpmemd --check-all"}) {
+            for (const char* request : {"rpmemd --list", "rpmemd --info pool.set",
+                                        "rpmemd --check pool.set", "rpmemd --check-all"}) {
                 act(request);
                 seen = seen || contains(said_, "127.0.0.1");
                 EXPECT_TRUE(contains(said_, "in use") || contains(said_, "EBUSY")) << said_;

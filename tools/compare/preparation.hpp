@@ -21,7 +21,8 @@ struct Preparation {
 // Fails if LOCAL cannot be read. Mismatches are no failure.
 [[nodiscard]] Result<Preparation> prepare(const LocalPool& local, const Side& remote);
 
-// Prepares to compare the excluded bytes, too: the rpmemd of the target is too old to exclude ranges.
+// Prepares to compare the excluded bytes, too: the rpmemd of the target is too old to exclude
+// ranges.
 void include_all(Preparation& preparation);
 
 } // namespace rpmem::compare

@@ -26,7 +26,7 @@ using Keep = std::function<void(const RunningPool&, UniqueFd)>;
 // Limits that keep a hostile program from hiding the pools of others.
 constexpr std::size_t max_descriptors = 16384;
 constexpr std::size_t max_processes = 4194304; // PID_MAX_LIMIT of Linux
-constexpr std::size_t max_pools = 1024; // of one process
+constexpr std::size_t max_pools = 1024;        // of one process
 
 // Returns at most MAX_ENTRIES of DIRECTORY. An error ends the list, such as that of a
 // process that ends in the meantime.

@@ -30,7 +30,8 @@ Result<std::unique_ptr<FabricGroup>> FabricGroup::open(const fabric::Domain& dom
                                                        std::size_t operations,
                                                        std::chrono::microseconds spin_time) {
     RPMEM_ASSIGN(auto completions, fabric::CompletionQueue::open(domain, operations));
-    return std::unique_ptr<FabricGroup>(new FabricGroup(std::move(completions), operations, spin_time));
+    return std::unique_ptr<FabricGroup>(
+        new FabricGroup(std::move(completions), operations, spin_time));
 }
 
 Result<> FabricGroup::add(Connection& connection) {
