@@ -10,7 +10,8 @@
 namespace rpmem::initiator {
 namespace {
 
-constexpr std::array<std::string_view, 2> protecting{"RPMEM_TLS", "RPMEM_REQUIRE_HELLO"};
+constexpr std::array<std::string_view, 3> protecting{"RPMEM_TLS", "RPMEM_REQUIRE_HELLO",
+                                                     "RPMEM_READ_ONLY"};
 
 } // namespace
 

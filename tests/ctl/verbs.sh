@@ -199,7 +199,7 @@ full_disk() {
 # A mistyped setting that protects: nothing is done without it.
 security_settings() {
     local wrong
-    for wrong in RPMEM_TLS=requirre RPMEM_REQUIRE_HELLO=yes; do
+    for wrong in RPMEM_TLS=requirre RPMEM_REQUIRE_HELLO=yes RPMEM_READ_ONLY=maybe; do
         export "${wrong?}"
         run 1 list "$target"
         says "$wrong" 'no pool is used'
