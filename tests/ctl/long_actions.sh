@@ -98,11 +98,14 @@ by_a_dead_ssh() {
     [ "$status" = 1 ] || fault "status $status" "$(cat "$dir/verify")"
     ended "a killed ssh"
     starts
-    # The sshd of the login: the parent of the daemon, or of the shell that started it.
+    # The sshd of the login, above the daemon and maybe a shell.
     local login
-    login=$(ps -o ppid= -p "$(digests | head -n 1)")
-    case $(ps -o comm= -p "$login") in sshd*) ;; *) login=$(ps -o ppid= -p "$login") ;; esac
-    kill -KILL $login
+    login=$(sed -nE 's/.*"pid": ([0-9]+).*/\1/p' "$dir/output")
+    until [[ $(cat "/proc/$login/comm") == sshd* ]]; do
+        login=$(sed -nE 's/^PPid:\s+//p' "/proc/$login/status")
+        [ "${login:-0}" -gt 1 ] || { fault "the daemon has no sshd"; return; }
+    done
+    kill -KILL "$login"
     ended "a killed sshd"
 }
 
