@@ -12,11 +12,18 @@
 namespace rpmem::initiator {
 namespace {
 
-std::size_t sum_of(const std::vector<PoolRange>& ranges) {
-    std::size_t sum = 0;
-    for (const PoolRange& range : ranges)
-        sum += range.length;
-    return sum;
+// Bytes of the pool in at least one of RANGES. Their sum also shrinks when a range is dropped
+// because another one contains it.
+std::size_t covered_by(std::vector<PoolRange> ranges) {
+    std::ranges::sort(ranges, {}, &PoolRange::offset);
+    std::size_t covered = 0;
+    std::size_t end = 0;
+    for (const PoolRange& range : ranges) {
+        const std::size_t begin = std::max(range.offset, end);
+        end = std::max(end, range.offset + range.length);
+        covered += end - std::min(begin, end);
+    }
+    return covered;
 }
 
 bool is_within(const PoolRange& inner, const PoolRange& outer) {
@@ -82,7 +89,7 @@ Result<FrameLane*> Pool::use_lane(Association& association, unsigned index, Call
 int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound) {
     if (bound.has_begun())
         lane.limit_waits(bound.limit(settings_.operation_timeout));
-    const std::size_t owed = sum_of(ranges);
+    const std::size_t owed = covered_by(ranges);
     std::size_t sent = 0;
     int code = 0;
     for (; code == 0 && sent < ranges.size(); ++sent) {
@@ -107,7 +114,7 @@ int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bou
         rest.insert(rest.end(), ranges.begin() + static_cast<std::ptrdiff_t>(sent) - 1,
                     ranges.end());
     }
-    if (sum_of(rest) < owed)
+    if (covered_by(rest) < owed)
         bound.renew();
     ranges = std::move(rest);
     return code;

@@ -41,11 +41,14 @@ public:
         return *pool_;
     }
     [[nodiscard]] unsigned sessions() const { return daemon_.sessions(); }
+    // Also counts those that have not ended.
+    [[nodiscard]] unsigned started_sessions() const { return started_; }
     // Ends the first session, however many frames it was to live for.
     void end_first_session() { first_has_ended_ = true; }
 
 private:
     void serve(DaemonEnd& end, const Life& life, unsigned number) {
+        started_ = number + 1;
         auto transcript = greet_over_tcp(end, wire::all_capabilities);
         const auto login = std::get<wire::LoginRequest>(DaemonEnd::decoded(end.hear_request()));
         end.say(wire::encode(wire::LoginResponse{wire::Status::success}));
@@ -68,6 +71,7 @@ private:
     }
 
     std::vector<Life> lives_;
+    std::atomic<unsigned> started_ = 0;
     std::atomic<bool> first_has_ended_ = false;
     ScriptedMemory memory_;
     RepeatedDaemon daemon_;
@@ -140,6 +144,18 @@ TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
     const auto result = timed([&] { return pool.deep_persist(0, 64, 0); },
                               2 * (reconnect_timeout + one_try) + busy);
     expect_failed(result, ECONNRESET, "led to a session");
+}
+
+// The second range contains the first one, which is dropped when the replay fails. Nothing was
+// acknowledged, so the time must not start anew: the error counts every try since the first loss.
+TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
+    DyingTarget target({Life{}});
+    Pool& pool = target.open();
+    ASSERT_TRUE(pool.flush(0, 64, 0, 0));
+    ASSERT_TRUE(pool.flush(0, 128, 0, 0));
+    const auto result = timed([&] { return pool.drain(0, 0); }, reconnect_timeout + one_try + busy);
+    expect_failed(result, ECONNRESET,
+                  fmt::format("({} attempts in", target.started_sessions() - 1));
 }
 
 // A range that is acknowledged is not replayed again, so a lane with several of them gets through
