@@ -55,15 +55,14 @@ Result<> PoolAttribute::write(std::string_view value,
     }
     // fdatasync(2) need not make attributes durable.
     const auto sync = [this] { return ::fsync(part_->fd()) == 0 ? 0 : errno; };
-    const auto synced = [&] { return syncs_ ? syncs_->run(0, 0, sync) : sync(); };
-    const int code = synced();
+    const int code = syncs_ ? syncs_->run(0, 0, sync) : sync();
     if (code == 0)
         return {};
     // Restore the attribute. Otherwise the next session would read from the cache a claim that was
     // never made durable.
     const bool restored = (former ? put(*former, XATTR_REPLACE)
                                   : ::fremovexattr(part_->fd(), pool_attribute_name) == 0) &&
-                          synced() == 0;
+                          sync() == 0; // SYNCS_ has failed, and would fail again
     return fail_errno(ErrorClass::resource_limit, code,
                       "cannot make the attribute {} of part {} durable{}", pool_attribute_name,
                       part_->path().native(),
