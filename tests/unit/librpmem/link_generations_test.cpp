@@ -158,7 +158,7 @@ TEST(LinkGenerations, AViolationOfTheProtocolIsFinal) {
     Pool& pool = sessions.open(1);
     EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
     sessions.end(0);
-    expect_failed(persist_in_session(sessions, pool, 1), ECONNRESET, "1 attempts");
+    expect_failed(persist_in_session(sessions, pool, 1), ECONNRESET, "failed (1 attempts in");
 }
 
 } // namespace
