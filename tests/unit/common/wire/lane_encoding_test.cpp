@@ -132,7 +132,7 @@ TEST(LaneEncoding, AnswersAreTakenInTheOrderOfTheMessages) {
 
 TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {
     EXPECT_TRUE(test::contains(refused(LaneEnd::initiator, bytes_of(PersistResponse{0, 8}), 1),
-                               "is for lane 8"));
+                               "a response for lane 8"));
     for (const std::size_t size : {0U, 7U, 9U})
         EXPECT_TRUE(
             test::contains(refused(LaneEnd::initiator, Bytes(size), 1), "which must have 8"));
