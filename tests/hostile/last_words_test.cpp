@@ -62,7 +62,7 @@ TEST_F(LastWords, ASignalIsToldToEachLaneAndToTheClient) {
     ASSERT_TRUE(used.persist(4096, 64, std::byte{1}));
     daemon_.signal(SIGTERM);
     for (RawLane* const each : {&used, &idle})
-        expect_ending(*each, "SIGTERM, of process " + std::to_string(::getpid()));
+        expect_ending(*each, "SIGTERM, from process " + std::to_string(::getpid()));
     expect_end("ended by a signal, SIGTERM");
 }
 
