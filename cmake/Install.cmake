@@ -95,7 +95,7 @@ endfunction()
 
 rpmem_install_text(README.md "" "")
 foreach(name architecture confinement durability installation operations performance reliability transport
-        virtual-machines)
+        upgrade virtual-machines)
     rpmem_install_text(docs/${name}.md "../" docs)
 endforeach()
 foreach(name CHANGELOG CONTRIBUTING SECURITY)

@@ -134,7 +134,7 @@ TEST_F(LaneConnectData, WithoutOrTooShort) {
         SCOPED_TRACE(size);
         Greeting greeting = good_greeting(0);
         greeting.resize(size);
-        expect_refusal(greeting, "shorter than 20");
+        expect_refusal(greeting, "the minimum is 20");
     }
     expect_lane();
     expect_lane(); // a peer may come again
