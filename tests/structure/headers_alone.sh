@@ -1,22 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# headers_alone.sh SOURCE_DIR CXX CC [all]: headers compile as the only content of a file. Without
-# "all" only those that no source has as its first header: of the others every build without units
-# of several sources shows it (includes.sh sees to the order), and all of them take minutes.
+# headers_alone.sh SOURCE_DIR CXX CC: each header compiles as the only content of a file.
 set -u
 cd "$1" || exit 1
 status=0
 export CXX=$2
-cc=$3 which=${4:-}
+cc=$3
 
-is_shown_by_source() {
-    [ "$which" != all ] && [ -f "${1%.hpp}.cpp" ]
-}
-
-headers=()
-while IFS= read -r header; do
-    is_shown_by_source "$header" || headers+=("$header")
-done < <(find common librpmem rpmemd tools -name '*.hpp' | sort)
+mapfile -t headers < <(find common librpmem rpmemd tools -name '*.hpp' | sort)
 [ "${#headers[@]}" -gt 0 ] || { echo "nothing was found" >&2; exit 1; }
 # shellcheck disable=SC2016 # $CXX is for the inner shell
 printf '%s\n' "${headers[@]}" | xargs -P 2 -n 1 sh -c 'echo "#include \"$1\"" |
