@@ -188,7 +188,7 @@ void declare(CLI::App& app, Options& options, const std::string& version) {
 
 // Converts the usual words for a switch to those of a configuration file. Returns any other text
 // unchanged, and it is refused later. A bare switch has the text "true".
-std::string word_of_switch(std::string text) {
+std::string word_of_switch(const std::string& text) {
     constexpr std::array<std::string_view, 4> yes = {"true", "on", "enable", "1"};
     constexpr std::array<std::string_view, 4> no = {"false", "off", "disable", "0"};
     if (std::ranges::find(yes, text) != yes.end())
@@ -216,7 +216,7 @@ Result<Layer> settings_of(const Options& options) {
             continue;
         std::string text = options.settings[row];
         if (setting.kind == SettingKind::boolean)
-            text = word_of_switch(std::move(text));
+            text = word_of_switch(text);
         else if (setting.name == "log-file")
             text = absolute_log_file(std::move(text));
         auto applied = apply_setting(layer, setting.name, {std::move(text), "command line"});
