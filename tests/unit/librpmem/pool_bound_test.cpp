@@ -147,7 +147,7 @@ TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
 }
 
 // The second range contains the first one, which is dropped when the replay fails. Nothing was
-// acknowledged, so the time must not start anew: the error counts every try since the first loss.
+// acknowledged, so the time must not start anew: the error counts every session since the first loss.
 TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     DyingTarget target({Life{}});
     Pool& pool = target.open();
@@ -155,7 +155,7 @@ TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     ASSERT_TRUE(pool.flush(0, 128, 0, 0));
     const auto result = timed([&] { return pool.drain(0, 0); }, reconnect_timeout + one_try + busy);
     expect_failed(result, ECONNRESET,
-                  fmt::format("({} attempts in", target.started_sessions() - 1));
+                  fmt::format("of which {} led to a session", target.started_sessions() - 1));
 }
 
 // A range that is acknowledged is not replayed again, so a lane with several of them gets through
