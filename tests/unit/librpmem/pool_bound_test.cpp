@@ -147,7 +147,8 @@ TEST(DyingTarget, TheSameRangeAcknowledgedAgainIsNoProgress) {
 }
 
 // The second range contains the first one, which is dropped when the replay fails. Nothing was
-// acknowledged, so the time must not start anew: the error counts every session since the first loss.
+// acknowledged, so the time must not start anew: the error counts every session since the first
+// loss.
 TEST(DyingTarget, ARangeThatAnotherOneContainsIsNoProgress) {
     DyingTarget target({Life{}});
     Pool& pool = target.open();
