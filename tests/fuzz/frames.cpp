@@ -43,6 +43,7 @@ public:
     }
     void finish() override {}
     void reset() override {}
+    void release_in_child() override {}
     [[nodiscard]] int fd() const override { return -1; }
 
 private:

@@ -37,6 +37,7 @@ public:
     }
     void finish() override { out_.is_over = true; }
     void reset() override { out_.is_over = true; }
+    void release_in_child() override {}
     [[nodiscard]] int fd() const override { return -1; }
 
 private:

@@ -43,6 +43,7 @@ copy_sources() {
 copy_sources
 echo "Debian $(cat "$root/etc/debian_version") in $root"
 in_root bash -c "apt-get -qq update" || echo "the package index could not be renewed"
+# shellcheck disable=SC2016 # for the other shell
 in_root env CI=true HOME=/root bash -c 'cd /root/librpmem && . tools/support.sh && install_packages run test &&
     configure "$1" -DRPMEM_BUILD_TESTS=ON -DRPMEM_SIMULATION_TESTS=OFF && build "$1"' bash "$preset" >"$work/log" 2>&1 ||
     { tail -n 100 "$work/log"; fault "the build failed in Debian $release"; }
