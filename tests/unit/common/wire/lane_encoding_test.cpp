@@ -135,7 +135,7 @@ TEST(LaneEncoding, AnswersThatBreakTheRulesAreRefused) {
                                "a response for lane 8"));
     for (const std::size_t size : {0U, 7U, 9U})
         EXPECT_TRUE(
-            test::contains(refused(LaneEnd::initiator, Bytes(size), 1), "which must have 8"));
+            test::contains(refused(LaneEnd::initiator, Bytes(size), 1), "bytes, expected 8"));
 }
 
 } // namespace
