@@ -1,32 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/session/remote_command.hpp"
 
-#include <algorithm>
+#include "common/base/shell_word.hpp"
 
 namespace rpmem::initiator {
-namespace {
-
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
-}
-
-} // namespace
-
-// Names that need no quotes are sent without quotes, as by PMDK 1.12.1.
-std::string quoted_word(std::string_view word) {
-    if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain))
-        return std::string(word);
-    std::string result = "'";
-    for (const char c : word) {
-        if (c == '\'')
-            result += "'\\''";
-        else
-            result += c;
-    }
-    return result + "'";
-}
-
 std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
                                        bool force_ipv4, const std::string& command) {
     std::vector<std::string> arguments = {ssh};
@@ -52,7 +29,7 @@ std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& tar
 
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
                            bool remove_pool_set) {
-    std::string result = command + " --remove " + quoted_word(pool_set);
+    std::string result = command + " --remove " + shell_word(pool_set);
     if (force)
         result += " --force";
     if (remove_pool_set)

@@ -15,9 +15,6 @@ namespace rpmem::initiator {
 std::vector<std::string> ssh_arguments(const std::string& ssh, const Target& target,
                                        bool force_ipv4, const std::string& command);
 
-// Quotes WORD, if necessary, for the remote shell and for the parser of forced commands.
-std::string quoted_word(std::string_view word);
-
 // Returns COMMAND with the options that remove a pool.
 std::string remove_command(const std::string& command, std::string_view pool_set, bool force,
                            bool remove_pool_set);

@@ -2,6 +2,7 @@
 #include "rpmemd/actions/document.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/shell_word.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -15,18 +16,6 @@ using nlohmann::json;
 template <typename T>
 std::string hex(const T& value) {
     return hex_of(std::as_bytes(std::span(&value, 1)));
-}
-
-// TEXT as one word of a shell.
-std::string shell_word(const std::string& text) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                       "0123456789_-./+,:@%";
-    if (text.find_first_not_of(plain) == std::string::npos)
-        return text;
-    std::string word = "'";
-    for (const char c : text)
-        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
 }
 
 } // namespace

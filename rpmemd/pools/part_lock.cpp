@@ -58,17 +58,19 @@ bool lock_to_write(int fd) {
 }
 
 bool lock_to_read(int fd, bool& leased) {
-    for (int attempt = 1;; ++attempt) {
+    for (int attempt = 0; attempt < tries; ++attempt) {
+        if (attempt > 0)
+            std::this_thread::sleep_for(pause);
         if (::flock(fd, LOCK_SH | LOCK_NB) == 0) {
             if (take_lease(fd, leased))
                 return true;
             ::flock(fd, LOCK_UN);
-            errno = EWOULDBLOCK;
-        }
-        if (errno != EWOULDBLOCK || attempt >= tries)
+        } else if (errno != EWOULDBLOCK) {
             return false;
-        std::this_thread::sleep_for(pause);
+        }
     }
+    errno = EWOULDBLOCK;
+    return false;
 }
 
 // A lease that is being broken is reported as what it is to become.

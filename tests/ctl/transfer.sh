@@ -312,9 +312,12 @@ writer_in_between() {
     in_between info 2 1 verify "$dir/before" "$target" p.set
     says 'is of two states of the pool'
     in_between session 1 1 pull "$target" p.set "$dir/mixed"
-    says 'another session has opened pool p.set for writing' 'may hold two states of the pool'
+    says 'another session has opened pool p.set for writing' 'may be of two states of the pool'
+    [ ! -e "$dir/mixed" ] || fault "a mixed image has the name of a whole one"
+    cp "$dir/before" "$dir/mixed"
     in_between info 2 1 pull "$target" p.set "$dir/mixed"
-    says 'may hold two states of the pool'
+    says 'may be of two states of the pool'
+    cmp "$dir/before" "$dir/mixed" || fault "a mixed image replaced a whole one"
     make_image
     in_between session 1 1 push "$image" "$target" p.set
     says 'may not be equal'

@@ -5,6 +5,7 @@
 #include "tests/integration/promised_time.hpp"
 
 #include <atomic>
+#include <semaphore>
 #include <thread>
 
 namespace rpmem::test {
@@ -150,7 +151,7 @@ TEST_F(Readers, AWriterComesFirstAlsoWhileActionsReadAllTheTime) {
                                " --state-dir " + (directory() / "state").string() + " --log-file " +
                                (directory() / "actions.log").string();
     std::atomic<bool> is_over = false;
-    std::atomic<int> answers = 0;
+    std::counting_semaphore answered(0);
     std::vector<std::thread> readers;
     // With fewer of them, the part is often unlocked between two.
     constexpr int count = 10;
@@ -159,11 +160,12 @@ TEST_F(Readers, AWriterComesFirstAlsoWhileActionsReadAllTheTime) {
                                     " pool.set >/dev/null 2>&1 </dev/null";
         readers.emplace_back([&, command] {
             while (!is_over)
-                answers += ::system(command.c_str()) == 0 ? 1 : 0;
+                if (::system(command.c_str()) == 0)
+                    answered.release();
         });
     }
-    while (answers < 4)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(answered.try_acquire_for(std::chrono::seconds(20))) << "the actions fail";
     set_daemon("");
     for (int i = 0; i < 5; ++i) {
         const PromisedTime time;

@@ -33,6 +33,12 @@
 
 namespace rpmem::test {
 
+// Whether libpmem takes every file for persistent memory. It reads the variable when it is loaded.
+inline bool pmem_is_forced() {
+    const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
+    return forced != nullptr && std::string_view(forced) == "1";
+}
+
 // Returns the value of RESULT. Throws its error text if it failed, which fails the test.
 template <typename Value>
 Value value_of(Result<Value> result) {

@@ -3,6 +3,7 @@
 
 #include "common/base/child_process.hpp"
 #include "common/base/io.hpp"
+#include "common/base/shell_word.hpp"
 #include "tools/bench/login.hpp"
 #include "tools/bench/mapping.hpp"
 #include "tools/bench/processes.hpp"
@@ -105,11 +106,11 @@ std::string answering_command(const Options& options) {
     std::string command = "env";
     for (const char* const name : handed_on)
         if (const char* const value = std::getenv(name))
-            command += fmt::format(" {}={}", name, quoted(value));
+            command += fmt::format(" {}={}", name, shell_word(value));
     const std::string program = options.answer_program.empty()
                                     ? std::filesystem::read_symlink(own_program).string()
                                     : options.answer_program;
-    return fmt::format("{} {} {}", command, quoted(program), answering_half);
+    return fmt::format("{} {} {}", command, shell_word(program), answering_half);
 }
 
 class Asking {

@@ -46,13 +46,6 @@ std::vector<std::string> ssh_words(const std::string& target, const std::string&
     return words;
 }
 
-std::string quoted(const std::string& word) {
-    std::string result = "'";
-    for (const char c : word)
-        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-}
-
 std::string loopback_address_of(const std::string& target) {
     const std::string host = login_of(target).host;
     const auto numbers = resolve(host.substr(host.find('@') + 1), start_timeout);

@@ -13,9 +13,6 @@ namespace rpmem::bench {
 [[nodiscard]] std::vector<std::string> ssh_words(const std::string& target,
                                                  const std::string& command);
 
-// A word of a command for a shell.
-[[nodiscard]] std::string quoted(const std::string& word);
-
 // The number of TARGET's address if that is this machine's loopback; else empty.
 [[nodiscard]] std::string loopback_address_of(const std::string& target);
 

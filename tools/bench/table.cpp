@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/base/freed_by.hpp"
+#include "common/base/shell_word.hpp"
 #include "tools/bench/cases.hpp"
 #include "tools/bench/login.hpp"
 #include "tools/bench/messages.hpp"
@@ -79,12 +80,12 @@ std::vector<Group> table_groups() {
 Json rows_of(const Options& options, const Group& group) {
     std::string command =
         fmt::format("exec /proc/{}/exe {} {} --json --rounds {} --time {} {}", ::getpid(),
-                    quoted(options.target), quoted(options.pool_set), options.rounds,
+                    shell_word(options.target), shell_word(options.pool_set), options.rounds,
                     std::min(options.milliseconds * group.times_longer, 60000U), group.options);
     if (!options.medium.empty())
-        command += " --medium " + quoted(options.medium);
+        command += " --medium " + shell_word(options.medium);
     if (!options.answer_program.empty())
-        command += " --answer-program " + quoted(options.answer_program);
+        command += " --answer-program " + shell_word(options.answer_program);
     const std::unique_ptr<FILE, FreedBy<&::pclose>> output(::popen(command.c_str(), "re"));
     const Json report = output ? Json::parse(output.get(), nullptr, false) : Json();
     return report.is_object() ? report.value("benchmarks", Json::array()) : Json::array();

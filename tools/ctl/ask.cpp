@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ctl/ask.hpp"
 
+#include "common/base/shell_word.hpp"
 #include "librpmem/session/command_end.hpp"
-#include "librpmem/session/remote_command.hpp"
 #include "tools/ctl/answer.hpp"
 #include "tools/ctl/command.hpp"
 #include "tools/ctl/reading.hpp"
@@ -54,7 +54,7 @@ ActionAnswer ask_action(const initiator::Target& target, const std::vector<std::
                         const std::string& input) {
     std::string command = settings.commands.front();
     for (const std::string& word : words)
-        command += " " + initiator::quoted_word(word);
+        command += " " + shell_word(word);
     const auto output = run_remote(target, command, settings, patience, input);
     if (!output)
         return failed_answer(output.error().code, output.error().text);

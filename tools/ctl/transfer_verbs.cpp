@@ -247,15 +247,20 @@ Answered<compare::Preparation> prepare_pull(const Context& context, const compar
     return compare::Preparation{.length = remote.size};
 }
 
+struct Pulled {
+    compare::PartialPool partial;
+    json document;
+};
+
 // A target could report any size. The file gets that size only after a session has opened a pool of
 // that size.
-Result<json> pull_into_file(const Context& context, Comparison asked) {
+Result<Pulled> pull_into_partial(const Context& context, Comparison asked) {
     const Command& command = context.command;
     const auto start = std::chrono::steady_clock::now();
     RPMEM_TRY(only_read());
     RPMEM_ASSIGN(auto session, PoolSession::open(command.target, command.pool_set,
                                                  asked.pool.length, command.lanes));
-    RPMEM_ASSIGN(const auto partial, compare::PartialPool::begin(command.file, asked.pool.size));
+    RPMEM_ASSIGN(auto partial, compare::PartialPool::begin(command.file, asked.pool.size));
     const LocalPool& local = partial.pool();
     RPMEM_ASSIGN(const auto comparison, find_differences(context, local, std::move(asked)));
     std::uint64_t moved = 0;
@@ -266,12 +271,18 @@ Result<json> pull_into_file(const Context& context, Comparison asked) {
         RPMEM_ASSIGN(moved,
                      pull_chunks(session, comparison.pool, comparison.chunks, local, progress));
     }
-    RPMEM_TRY(partial.commit());
     json document = common_members(command, comparison);
     document.update(rates(moved, start));
     document["lanes"] = session.lanes();
     RPMEM_TRY(session.close());
-    return document;
+    return Pulled{std::move(partial), std::move(document)};
+}
+
+ActionAnswer pull_failed(const std::string& file, Error error) {
+    if (const auto partial = compare::partial_name(file); has_data(partial))
+        error.text +=
+            fmt::format("; {} has what was copied, and the next pull continues it", partial);
+    return answer_of(error);
 }
 
 ActionAnswer compare_and_pull(const Context& context) {
@@ -285,21 +296,18 @@ ActionAnswer compare_and_pull(const Context& context) {
     if (!asked)
         return asked.error();
     const PoolClaim before = asked->claim;
-    auto pulled = pull_into_file(context, std::move(*asked));
-    if (!pulled) {
-        Error error = std::move(pulled).error();
-        if (const auto partial = compare::partial_name(context.command.file); has_data(partial))
-            error.text +=
-                fmt::format("; {} has what was copied, and the next pull continues it", partial);
-        return answer_of(error);
-    }
-    const auto claim = check_claim(
-        context, before, false,
-        fmt::format("{} may hold two states of the pool; pull it again", context.command.file));
+    auto pulled = pull_into_partial(context, std::move(*asked));
+    if (!pulled)
+        return pull_failed(context.command.file, std::move(pulled).error());
+    const auto claim = check_claim(context, before, false,
+                                   "what was copied may be of two states of the pool, and keeps "
+                                   "the suffix .partial; pull it again");
     if (!claim)
         return claim.error();
-    const int status = add_claim(*pulled, *claim);
-    return {std::move(*pulled), status};
+    if (auto committed = pulled->partial.commit(); !committed)
+        return pull_failed(context.command.file, std::move(committed).error());
+    const int status = add_claim(pulled->document, *claim);
+    return {std::move(pulled->document), status};
 }
 
 } // namespace

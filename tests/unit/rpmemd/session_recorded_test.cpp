@@ -209,13 +209,12 @@ TEST_F(RecordedSession, AClaimThatIsNotDurableGivesWayToTheEarlierOne) {
     EXPECT_EQ(record(), closed);
 }
 
-// libpmem takes every file for persistent memory, if its environment says so.
+// Run with PMEM_IS_PMEM_FORCE=1, as Pmem.IsFlushedByClose.
 class PmemRecordedSession : public RecordedSession {
 protected:
     void SetUp() override {
         RecordedSession::SetUp();
-        if (const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
-            forced == nullptr || std::string(forced) != "1")
+        if (!test::pmem_is_forced())
             GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
     }
 };

@@ -190,13 +190,12 @@ TEST_F(RecordedPool, AReaderThatComesAfterAWriterGivesWay) {
     EXPECT_TRUE(gave_way);
 }
 
-// libpmem takes every file for persistent memory, if its environment says so.
+// Run with PMEM_IS_PMEM_FORCE=1, as Pmem.IsFlushedByOpen.
 class PmemRecordedPool : public RecordedPool {
 protected:
     void SetUp() override {
         RecordedPool::SetUp();
-        if (const char* const forced = std::getenv("PMEM_IS_PMEM_FORCE");
-            forced == nullptr || std::string(forced) != "1")
+        if (!test::pmem_is_forced())
             GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
         ASSERT_TRUE(succeeded(create("pool.set", 0, golden_attributes(with_shutdown_state))));
     }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rpmem {
+
+// Quotes TEXT, if necessary, as one word of a POSIX shell. Forced commands are parsed by the same
+// rules, see rpmemd/settings/forced_command.hpp.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
+} // namespace rpmem
