@@ -4,13 +4,13 @@
 # supported: in Debian 13 on Debian 12, and the other way round. As root. It fails where a library, a compiler
 # or a program of that release is not what the sources expect.
 #
-# The other Debian, its packages and its ccache stay in ~/.cache/rpmem (XDG_CACHE_HOME), so that the next run
-# compiles only what has changed. Remove that directory to begin anew.
+# The other Debian, its packages, its ccache and the build stay in ~/.cache/rpmem (XDG_CACHE_HOME), so that the next
+# run compiles only what has changed. Remove that directory to begin anew. With -N it builds, and runs no test.
 set -eu -o pipefail
 # shellcheck source=tests/packaging/bare_debian.sh
 . "${0%/*}/bare_debian.sh"
 
-sources=$1 preset=$2
+sources=$(realpath "$1") preset=$2
 shift 2
 case $VERSION_CODENAME in
 bookworm) release=trixie ;;
@@ -33,11 +33,14 @@ fi
 proxy=
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
 
-# What git has and nothing else.
+# What git has and nothing else. A build of other sources goes: a file of them may be older than what was built.
 copy_sources() {
-    rm -rf "$root/root/librpmem"
-    mkdir -p "$root/root/librpmem"
-    (cd "$sources" && git -c safe.directory="*" ls-files -z | tar --null --files-from=- -c) | tar -C "$root/root/librpmem" -x
+    local copy=$root/root/librpmem
+    mkdir -p "$copy"
+    [ "$(cat "$root/root/sources" 2>/dev/null)" = "$sources" ] || rm -rf "$copy/build"
+    find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+    (cd "$sources" && git -c safe.directory="*" ls-files -z | tar --null --files-from=- -c) | tar -C "$copy" -x
+    echo "$sources" >"$root/root/sources"
 }
 
 copy_sources
