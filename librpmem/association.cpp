@@ -145,6 +145,7 @@ Result<> Association::connect(const wire::InBandAttributes& in_band) {
         Error error = std::move(lanes).error();
         if (const auto why = loss_behind(error)) {
             error.code = why->code;
+            error.kind = why->kind;
             error.text += "; " + why->text;
         }
         return Failure(std::move(error));

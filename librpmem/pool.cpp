@@ -124,8 +124,12 @@ Result<> Pool::on_lane(const char* call, unsigned index, const PoolRange& own, C
     const LaneSlot& slot = slots_[index];
     if (!slot.is_usable()) [[unlikely]]
         RPMEM_TRY(make_usable(call, index, bound));
+    std::uint64_t before = slot.lane->progress();
     while (const int code = operate(*slot.lane))
-        [[unlikely]] RPMEM_TRY(recover(call, index, code, own, bound));
+        [[unlikely]] {
+            RPMEM_TRY(recover(call, index, code, {own, before}, bound));
+            before = slot.lane->progress();
+        }
     if (bound.has_begun()) [[unlikely]]
         slot.lane->limit_waits(settings_.operation_timeout);
     return {};

@@ -144,10 +144,14 @@ private:
     [[nodiscard]] Result<FrameLane*> use_lane(Association& association, unsigned index,
                                               CallBound& bound);
     [[nodiscard]] int replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound);
-    // Call it when an operation of CALL on lane INDEX has returned CODE. On success the lane is
-    // usable again, and the caller repeats the operation, which writes the range OWN.
-    [[nodiscard]] Result<> recover(const char* call, unsigned index, int code, const PoolRange& own,
-                                   CallBound& bound);
+    struct FailedOperation {
+        PoolRange own;        // the range that it writes, or empty
+        std::uint64_t before; // FrameLane::progress() when it began
+    };
+    // Call it when OPERATION of CALL on lane INDEX has returned CODE. On success the lane is usable
+    // again, and the caller repeats the operation.
+    [[nodiscard]] Result<> recover(const char* call, unsigned index, int code,
+                                   const FailedOperation& operation, CallBound& bound);
     // Declares ASSOCIATION lost because its LANE has returned CODE. Returns an error if another
     // association would not help the call.
     [[nodiscard]] Result<> lose(Association& association, const FrameLane& lane, int code,

@@ -31,6 +31,20 @@ bool is_within(const PoolRange& inner, const PoolRange& outer) {
            inner.offset + inner.length <= outer.offset + outer.length;
 }
 
+// An operation sends OWN from its beginning. Returns how many bytes of it the target has
+// acknowledged, if UNACKNOWLEDGED are the ranges that it has not, or 0 if none of them is in OWN.
+std::size_t acknowledged_of(const PoolRange& own, const std::vector<PoolRange>& unacknowledged) {
+    std::size_t first = own.offset + own.length;
+    bool is_there = false;
+    for (const PoolRange& range : unacknowledged) {
+        if (!is_within(range, own))
+            continue;
+        first = std::min(first, range.offset);
+        is_there = true;
+    }
+    return is_there ? first - own.offset : 0;
+}
+
 } // namespace
 
 Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
@@ -123,17 +137,17 @@ int Pool::replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bou
 // The ranges of the failed operation itself are not replayed, because the caller repeats the
 // operation. Otherwise each session could acknowledge them as progress in replay(), and the call
 // would reconnect for ever.
-Result<> Pool::recover(const char* call, unsigned index, int code, const PoolRange& own,
+Result<> Pool::recover(const char* call, unsigned index, int code, const FailedOperation& operation,
                        CallBound& bound) {
     LaneSlot& slot = slots_[index];
-    const std::uint64_t progress = slot.lane->progress();
+    const PoolRange& own = operation.own;
+    const std::uint64_t progress = slot.lane->progress() - operation.before;
     RPMEM_TRY(in_context(call, lose(*slot.association, *slot.lane, code, bound)));
     slot.leave();
     if (code == EFAULT)
         return in_context(call, unreadable(slot.unconfirmed));
+    bound.renew_beyond(own.length == 0 ? progress : acknowledged_of(own, slot.unconfirmed));
     std::erase_if(slot.unconfirmed, [&](const PoolRange& range) { return is_within(range, own); });
-    if (bound.has_begun())
-        bound.renew_beyond(progress);
     return make_usable(call, index, bound);
 }
 

@@ -24,6 +24,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace rpmem::transport {
@@ -146,6 +147,10 @@ struct LossWatch {
     // Checks for the loss, for a few milliseconds at most. Thread-safe. Must not throw.
     std::function<bool()> is_lost{};
 };
+
+// For messages: the setting behind ConnectLimits::time.
+inline constexpr std::string_view connect_setting =
+    "RPMEM_CONNECT_TIMEOUT, or less while reconnecting";
 
 // The limits of an attempt to connect a lane.
 struct ConnectLimits {

@@ -69,9 +69,8 @@ Result<std::unique_ptr<FrameLane>> FabricLanes::connect(unsigned index,
     const std::unique_lock lock(connecting_, time);
     if (!lock)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
-                    "lane {} waited {} ms for the connection of other lanes "
-                    "(RPMEM_CONNECT_TIMEOUT)",
-                    index, time.count());
+                    "lane {} waited {} ms for the connection of other lanes ({})", index,
+                    time.count(), transport::connect_setting);
     RPMEM_ASSIGN(auto events, fabric::EventQueue::open(domain_));
     own_events_.push_back(std::make_unique<fabric::EventQueue>(std::move(events)));
     auto lane =

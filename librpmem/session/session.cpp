@@ -323,9 +323,10 @@ int Session::error_fd() {
     return channel_->error_fd();
 }
 
-// After a malformed message the stream cannot be resynchronised.
+// After a malformed message the stream cannot be resynchronised. Another session would not help,
+// because the same daemon would answer it.
 Error Session::nonsense(const Error& error) const {
-    return {EBADMSG, ErrorClass::link_lost,
+    return {EBADMSG, ErrorClass::target_refused,
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
 }
 

@@ -47,19 +47,23 @@ std::uint64_t known(std::span<const AccessRight> rights, unsigned version) {
     return bits;
 }
 
-// Returns whether this thread is the only one. Returns false without /proc. Waits up to 1 s,
-// because the kernel still lists a joined thread for a moment.
-bool is_the_only_thread() {
+// Fails if this thread is not the only one. Waits up to 1 s, because the kernel still lists a
+// joined thread for a moment.
+Result<> require_one_thread() {
     constexpr nlink_t links_without_threads = 2;
     const Deadline deadline(std::chrono::seconds(1));
     while (true) {
         struct stat status {};
         if (::stat("/proc/self/task", &status) != 0)
-            return false;
+            return fail_errno(ErrorClass::resource_limit, errno,
+                              "Landlock restricts one thread, and /proc/self/task does not tell "
+                              "whether there are others; is /proc mounted?");
         if (status.st_nlink == links_without_threads + 1)
-            return true;
+            return {};
         if (deadline.passed())
-            return false;
+            return fail(ErrorClass::bug, EBUSY,
+                        "the daemon has {} other threads, which Landlock would not restrict",
+                        status.st_nlink - links_without_threads - 1);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
@@ -93,10 +97,7 @@ Result<> restrict_by_landlock(const ReachableFiles& reachable) {
     const unsigned version = landlock_version();
     if (version == 0)
         return Failure(no_landlock());
-    if (!is_the_only_thread())
-        return fail(ErrorClass::bug, EBUSY,
-                    "the daemon has other threads, which Landlock would not restrict, or /proc is "
-                    "not mounted");
+    RPMEM_TRY(require_one_thread());
     const Ruleset all{known(of_files, version), known(of_ports, version),
                       known(of_scopes, version)};
     const UniqueFd rules(

@@ -69,6 +69,21 @@ TEST_F(Failures, NobodyListensOnThePort) {
     EXPECT_EQ(std::memcmp(sent.data(), close, sizeof(close)), 0);
 }
 
+TEST_F(Failures, ALossIsLoggedAfterARefusalToo) {
+    const auto log = [] {
+        return read_file(std::string(variable("RPMEM_LOG_FILE")) + std::to_string(::getpid()));
+    };
+    RPMEMpool* pool = created();
+    EXPECT_TRUE(failed(rpmem_set_attr(pool, nullptr), EINVAL));
+    const std::size_t before = log().size();
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+    EXPECT_TRUE(failed(persist_until_it_fails(pool), ECONNRESET, "lost"));
+    EXPECT_TRUE(contains(log().substr(before), "is lost"));
+    const std::size_t after = log().size();
+    EXPECT_TRUE(failed(rpmem_persist(pool, 8192, 8, 0, 0), ECONNRESET));
+    EXPECT_EQ(log().size(), after) << "the same failure was logged again";
+}
+
 TEST_F(Failures, AKilledDaemonIsALostLink) {
     RPMEMpool* pool = created(2);
     ASSERT_TRUE(succeeded(rpmem_persist(pool, 8192, 1000, 0, 0)));

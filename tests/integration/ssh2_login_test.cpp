@@ -162,6 +162,18 @@ TEST_F(Ssh2Login, OneOfSeveralKnownKeysIsEnough) {
     expect_login();
 }
 
+// RPMEM_RECONNECT_TIMEOUT=20000
+class Ssh2Reconnect : public Ssh2Test {};
+
+// Another attempt would meet the same host.
+TEST_F(Ssh2Reconnect, AnotherHostKeyIsFinal) {
+    RPMEMpool* pool = created();
+    write(known_hosts, host_name() + " " + public_key(keys / "stranger.pub") + "\n");
+    ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
+    EXPECT_TRUE(failed(persist_until_it_fails(pool), EACCES, "1 attempts"));
+    EXPECT_TRUE(contains(rpmem_errormsg(), "is not the known one"));
+}
+
 // RPMEM_TEST_USE_AGENT=1: there is an ssh-agent, and RPMEM_SSH_KEY is not set.
 class Ssh2Agent : public Ssh2Test {
 protected:

@@ -60,8 +60,8 @@ Result<wire::LaneCredits> open_lane(FabricConnection& connection, FabricGroup& g
             return fail(ErrorClass::link_lost, ECONNRESET, "the session ended");
         if (deadline.passed())
             return fail(ErrorClass::link_lost, ETIMEDOUT,
-                        "the target did not open the lane within {} ms (RPMEM_CONNECT_TIMEOUT)",
-                        limits.time.count());
+                        "the target did not open the lane within {} ms ({})", limits.time.count(),
+                        transport::connect_setting);
     }
 }
 
@@ -77,9 +77,8 @@ Result<> await_connected(const fabric::EventQueue& events, const std::string& wh
         return fail(ErrorClass::link_lost, ECONNRESET, "{} failed: the session ended", where);
     if (!event)
         return fail(ErrorClass::link_lost, ETIMEDOUT,
-                    "{} took longer than {} ms (RPMEM_CONNECT_TIMEOUT); is the port reachable "
-                    "(firewall)?",
-                    where, limits.time.count());
+                    "{} took longer than {} ms ({}); is the port reachable (firewall)?", where,
+                    limits.time.count(), transport::connect_setting);
     if (event->kind != EventKind::connected)
         return fail(ErrorClass::link_lost, event->code != 0 ? event->code : ECONNREFUSED,
                     "{} failed: {}", where,

@@ -86,8 +86,8 @@ Result<> Attempt::wait(short events, const char* stage) {
         if (found > 0 && sees_loss(options_))
             return failed(ECONNRESET, "the session ended");
         if (deadline_.passed())
-            return failed(ETIMEDOUT, fmt::format("{} (waited {} ms, RPMEM_CONNECT_TIMEOUT)", stage,
-                                                 options_.limits.time.count()));
+            return failed(ETIMEDOUT, fmt::format("{} (waited {} ms; {})", stage,
+                                                 options_.limits.time.count(), connect_setting));
     }
 }
 

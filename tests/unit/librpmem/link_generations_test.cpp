@@ -13,6 +13,8 @@ public:
     struct Answers {
         std::uint32_t lanes = 1; // granted
         wire::Status login = wire::Status::success;
+        bool medium_failed = false; // instead of a lane
+        wire::Bytes last{};         // what the daemon says before it ends
     };
 
     explicit ScriptedSessions(const std::vector<Answers>& all) {
@@ -76,12 +78,17 @@ private:
         const wire::Bytes request = end.hear_request();
         auto in_band = in_band_to(session.target.port());
         in_band.lanes = answers.lanes;
+        if (answers.medium_failed)
+            in_band.port = 1; // where nobody listens
         const wire::Bytes response =
             wire::encode(wire::OpenResponse{wire::Status::success, in_band, {}});
         transcript.add(request, response);
         session.target.secure(value_of(transcript.prove_by(answers.lanes, login.generation)));
         end.say(response);
+        if (answers.medium_failed)
+            end.say(wire::encode(wire::MediumFailure{"/pools/part", 0, 4096, EIO, "msync"}));
         static_cast<void>(wait_readable(session.over.fd(), Deadline(script_patience)));
+        end.say(answers.last);
     }
 
     const TemporaryDirectory directory_;
@@ -158,6 +165,30 @@ TEST(LinkGenerations, AViolationOfTheProtocolIsFinal) {
     EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
     sessions.end(0);
     expect_failed(persist_in_session(sessions, pool, 1), ECONNRESET, "failed (1 attempts in");
+}
+
+// The stream of messages cannot be read any further, and the next daemon is the same program.
+TEST(LinkGenerations, AMalformedMessageIsFinal) {
+    wire::Bytes malformed = wire::encode(wire::MediumFailure{"/pools/part", 0, 4096, EIO, "msync"});
+    std::fill_n(malformed.begin() + 32, 4, std::byte{0}); // its errno value
+    ScriptedSessions sessions({{.last = malformed}, {}});
+    Pool& pool = sessions.open(1);
+    EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
+    sessions.end(0);
+    expect_failed(persist_in_session(sessions, pool, 1), ECONNRESET, "");
+    EXPECT_EQ(sessions.generations().size(), 1U);
+}
+
+// The daemon reports it while the new session connects its lanes. Another session would meet the
+// same medium.
+TEST(LinkGenerations, AMediumThatFailsDuringAReconnectIsFinal) {
+    ScriptedSessions sessions({{}, {.medium_failed = true}, {}});
+    Pool& pool = sessions.open(1);
+    EXPECT_TRUE(succeeded(pool.persist(0, 64, 0, 0)));
+    sessions.end(0);
+    expect_failed(persist_in_session(sessions, pool, 1), EIO, "failed (1 attempts in");
+    expect_failed(pool.persist(0, 64, 0, 0), EIO, "/pools/part");
+    EXPECT_EQ(sessions.generations().size(), 2U);
 }
 
 } // namespace

@@ -19,10 +19,11 @@ struct FreedMemory {
 
 // What the library asks for when it opens the pool.
 struct ScriptedMemory {
+    std::size_t size = scripted_pool_size;
     std::unique_ptr<std::byte, FreedMemory> bytes{
-        static_cast<std::byte*>(std::aligned_alloc(4096, scripted_pool_size))};
+        static_cast<std::byte*>(std::aligned_alloc(4096, size))};
     [[nodiscard]] PoolArguments arguments() const {
-        return {loopback, "pool.set", bytes.get(), scripted_pool_size, 1, "rpmemd"};
+        return {loopback, "pool.set", bytes.get(), size, 1, "rpmemd"};
     }
 };
 
