@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C interface. It checks arguments, turns errors into errno and a text, and lets no exception
 // escape.
+#include "common/base/escaping.hpp"
 #include "common/base/hot.hpp"
 #include "common/base/log.hpp"
-#include "common/base/printable.hpp"
 #include "common/base/probes.hpp"
 #include "common/wire/unasked.hpp"
-#include "librpmem/link_thread.hpp"
+#include "librpmem/connection/link_thread.hpp"
 #include "librpmem/pool.hpp"
 #include "librpmem/session/remote_command.hpp"
 #include "librpmem/session/remote_removal.hpp"
@@ -210,7 +210,7 @@ RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
         return nullptr;
     }
     const unsigned in_force = (*pool)->lanes();
-    const AssociationFacts& facts = (*pool)->facts();
+    const ConnectionFacts& facts = (*pool)->facts();
     library().log.line(facts.misses_device ? LogLevel::warning : LogLevel::info,
                        "{}: {} lanes over {}", name, in_force, facts.description);
     for (const std::string& warning : facts.warnings)
@@ -220,7 +220,7 @@ RPMEMpool* hand_out(const GivenArguments& given, const Open& open) {
     for (const std::string& note : facts.notes)
         library().log.info("{}: {}", name, note);
     auto handle = std::make_unique<rpmem_pool>(std::move(*pool), std::move(name));
-    handle->pool->keep();
+    handle->pool->commit();
     *given.lanes = in_force;
     return handle.release();
 }

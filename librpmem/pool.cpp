@@ -33,10 +33,10 @@ Result<std::unique_ptr<Pool>> Pool::create(const PoolArguments& arguments,
                                            const rpmem_pool_attr& attributes,
                                            const Settings& settings, const PoolServices& services) {
     std::unique_ptr<Pool> pool(new Pool(arguments, settings));
-    RPMEM_ASSIGN(auto association, Association::log_in(arguments, settings));
-    RPMEM_ASSIGN(const auto response, association->create(attributes));
+    RPMEM_ASSIGN(auto connection, Connection::log_in(arguments, settings));
+    RPMEM_ASSIGN(const auto response, connection->create(attributes));
     pool->first_writable_ = has_header(attributes) ? header_size : 0;
-    RPMEM_TRY(pool->take_up(std::move(association), response.in_band, services));
+    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, services));
     return pool;
 }
 
@@ -44,30 +44,30 @@ Result<std::unique_ptr<Pool>> Pool::open(const PoolArguments& arguments,
                                          rpmem_pool_attr* attributes, const Settings& settings,
                                          const PoolServices& services) {
     std::unique_ptr<Pool> pool(new Pool(arguments, settings));
-    RPMEM_ASSIGN(auto association, Association::log_in(arguments, settings));
-    RPMEM_ASSIGN(const auto response, association->open());
+    RPMEM_ASSIGN(auto connection, Connection::log_in(arguments, settings));
+    RPMEM_ASSIGN(const auto response, connection->open());
     const std::size_t header = has_header(response.attributes) ? header_size : 0;
-    pool->first_writable_ = association->is_read_only() ? nothing_writable : header;
-    RPMEM_TRY(pool->take_up(std::move(association), response.in_band, services));
+    pool->first_writable_ = connection->is_read_only() ? nothing_writable : header;
+    RPMEM_TRY(pool->adopt(std::move(connection), response.in_band, services));
     if (attributes)
         *attributes = response.attributes;
     return pool;
 }
 
-Result<> Pool::take_up(std::shared_ptr<Association> association,
-                       const wire::InBandAttributes& in_band, const PoolServices& services) {
+Result<> Pool::adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
+                     const PoolServices& services) {
     std::optional<transport::Secret> takeover;
-    if (association->can_resume()) {
-        RPMEM_ASSIGN(takeover, association->takeover_key());
+    if (connection->can_resume()) {
+        RPMEM_ASSIGN(takeover, connection->takeover_key());
     }
-    RPMEM_TRY(association->connect(in_band));
-    facts_ = association->facts();
-    host_ = association->host();
-    lane_count_ = association->lanes().lanes();
+    RPMEM_TRY(connection->connect(in_band));
+    facts_ = connection->facts();
+    host_ = connection->host();
+    lane_count_ = connection->lanes().lanes();
     slots_ = std::make_unique<LaneSlot[]>(lane_count_);
     RPMEM_ASSIGN(counters_, PoolCounters::make(lane_count_));
     link_ = std::make_unique<Link>(arguments_, settings_, services, counters_,
-                                   std::move(association), std::move(takeover));
+                                   std::move(connection), std::move(takeover));
     RPMEM_TRY(link_->start());
     out_of_dumps_.emplace(std::span(arguments_.address, arguments_.size));
     in_children_.emplace(
@@ -76,7 +76,7 @@ Result<> Pool::take_up(std::shared_ptr<Association> association,
             pool.inherited_ = true;
             pool.link_->release_in_child();
             for (unsigned index = 0; index < pool.lane_count_; ++index)
-                if (Association* const own = pool.slots_[index].association.get())
+                if (Connection* const own = pool.slots_[index].connection.get())
                     own->release_in_child();
         },
         this);
@@ -89,22 +89,22 @@ Pool::~Pool() {
     slots_.reset();
 }
 
-Result<std::shared_ptr<Association>> Pool::association(const char* call, CallBound& bound) {
+Result<std::shared_ptr<Connection>> Pool::connection(const char* call, CallBound& bound) {
     // Checked without a lock, because in a child the thread that held it may not exist.
     if (inherited())
         return fail(ErrorClass::caller_fault, EPERM,
                     "{}: the pool belongs to the process that opened it, and this is a child that "
                     "it made by fork(2); a child may only close it, and open pools of its own",
                     call);
-    return in_context(call, link_->association(bound));
+    return in_context(call, link_->connection(bound));
 }
 
-// Like association(), but checks for a loss first, because the call uses no lane that would notice.
-Result<std::shared_ptr<Association>> Pool::look(const char* call, CallBound& bound) {
-    RPMEM_ASSIGN(auto association, this->association(call, bound));
-    if (!association->monitor().find_lost())
-        return association;
-    return this->association(call, bound);
+// Like connection(), but checks for a loss first, because the call uses no lane that would notice.
+Result<std::shared_ptr<Connection>> Pool::look(const char* call, CallBound& bound) {
+    RPMEM_ASSIGN(auto connection, this->connection(call, bound));
+    if (!connection->monitor().find_lost())
+        return connection;
+    return this->connection(call, bound);
 }
 
 template <typename Operate>
@@ -178,7 +178,7 @@ Result<> Pool::drain(unsigned lane, unsigned flags) {
         return bad_lane("rpmem_drain", lane);
     return counted(CallKind::drain, lane, 0, [&] {
         CallBound bound;
-        if (!slots_[lane].owes())
+        if (!slots_[lane].has_unacknowledged())
             return look("rpmem_drain", bound).map([](const auto&) {});
         return on_lane("rpmem_drain", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
     });
@@ -202,8 +202,8 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
     if (first_writable_ == nothing_writable)
         return bad_range("rpmem_set_attr", 0, header_size, 0, 0);
     CallBound bound;
-    return on_session("rpmem_set_attr", bound, [&](Association& association) {
-        return association.session().set_attributes({attributes});
+    return on_session("rpmem_set_attr", bound, [&](Connection& connection) {
+        return connection.session().set_attributes({attributes});
     });
 }
 
@@ -212,45 +212,46 @@ Result<> Pool::set_attributes(const rpmem_pool_attr& attributes) {
 template <typename Ask>
 Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
     while (true) {
-        RPMEM_ASSIGN(const auto association, look(call, bound));
+        RPMEM_ASSIGN(const auto connection, look(call, bound));
         if (bound.has_begun())
-            association->session().answers_within(bound.limit(settings_.operation_timeout));
-        Result<> asked = ask(*association);
+            connection->session().answers_within(bound.limit(settings_.operation_timeout));
+        Result<> asked = ask(*connection);
         if (bound.has_begun())
-            association->session().answers_within(settings_.operation_timeout);
+            connection->session().answers_within(settings_.operation_timeout);
         if (asked || asked.error().kind == ErrorClass::target_refused)
             return asked;
         const bool was_cut_short = bound.has_begun() && asked.error().code == ETIMEDOUT;
-        const Error error = was_cut_short ? asked.error() : classify(*association, asked.error());
-        association->monitor().declare_lost(error);
-        const bool goes_on = error.kind == ErrorClass::link_lost && association->can_reconnect();
+        const Error error = was_cut_short ? asked.error() : classify(*connection, asked.error());
+        connection->monitor().declare_lost(error);
+        const bool goes_on = error.kind == ErrorClass::link_lost && connection->can_reconnect();
         if (!goes_on && error.code == ETIMEDOUT)
             return in_context(call, error);
         if (!goes_on)
             return in_context(call,
-                              association->monitor().reason(std::chrono::milliseconds(0)).value());
+                              connection->monitor().reason(std::chrono::milliseconds(0)).value());
     }
 }
 
 Result<> Pool::close() {
     in_children_.reset();
-    keep();
+    commit();
     link_->hurry(close_time);
     CallBound bound;
     Result<> drained = look("rpmem_close", bound).map([](const auto&) {});
     for (unsigned lane = 0; lane < lane_count_ && drained; ++lane)
-        if (slots_[lane].owes())
+        if (slots_[lane].has_unacknowledged())
             drained =
                 on_lane("rpmem_close", lane, {}, bound, [](FrameLane& own) { return own.drain(); });
-    const bool owes = std::any_of(slots_.get(), slots_.get() + lane_count_,
-                                  [](const LaneSlot& slot) { return slot.owes(); });
+    const bool has_unacknowledged =
+        std::any_of(slots_.get(), slots_.get() + lane_count_,
+                    [](const LaneSlot& slot) { return slot.has_unacknowledged(); });
     slots_.reset();
     Result<> closed = drained
                           ? on_session("rpmem_close", bound,
-                                       [](Association& association) { return association.close(); })
+                                       [](Connection& connection) { return connection.close(); })
                           : std::move(drained);
     if (!closed && closed.error().kind == ErrorClass::link_lost)
-        closed.error().text += owes ? missing_writes : nothing_missing;
+        closed.error().text += has_unacknowledged ? missing_writes : nothing_missing;
     return closed;
 }
 

@@ -3,16 +3,16 @@
 // connection to the target. Pool::make_usable() and Pool::recover() change the slot of a lane:
 //
 //   empty  -> usable  the lane is used for the first time
-//   usable -> lost    the association is lost, see Monitor; the slot itself does not change
-//   lost   -> usable  a later association has replayed the unacknowledged ranges
+//   usable -> lost    the connection is lost, see Monitor; the slot itself does not change
+//   lost   -> usable  a later connection has replayed the unacknowledged ranges
 #pragma once
 
 #include "common/base/fork_listener.hpp"
 #include "common/base/hot.hpp"
-#include "librpmem/association.hpp"
-#include "librpmem/call_bound.hpp"
+#include "librpmem/connection/call_bound.hpp"
+#include "librpmem/connection/connection.hpp"
+#include "librpmem/connection/link.hpp"
 #include "librpmem/dump_exclusion.hpp"
-#include "librpmem/link.hpp"
 #include "librpmem/statistics/pool_snapshot.hpp"
 
 #include <librpmem.h>
@@ -42,11 +42,11 @@ public:
     Pool& operator=(const Pool&) = delete;
 
     // Call it when the application has the pool. Without it, the destructor removes a created pool.
-    void keep() noexcept { link_->keep(); }
+    void commit() noexcept { link_->commit(); }
 
     [[nodiscard]] unsigned lanes() const { return lane_count_; }
-    // Returns the facts about the first association.
-    [[nodiscard]] const AssociationFacts& facts() const { return facts_; }
+    // Returns the facts about the first connection.
+    [[nodiscard]] const ConnectionFacts& facts() const { return facts_; }
 
     // Fast path of persist() and flush(). Returns false if the slow path must run: nothing was
     // started, or the lane has failed and the slow path will report why.
@@ -77,12 +77,14 @@ private:
     // One thread at a time uses a slot.
     struct LaneSlot {
         FrameLane* lane = nullptr;  // null before the first use and after leave()
-        Monitor* monitor = nullptr; // of the association
-        std::shared_ptr<Association> association;
-        std::vector<PoolRange> unconfirmed; // ranges that lost associations did not acknowledge
+        Monitor* monitor = nullptr; // of the connection
+        std::shared_ptr<Connection> connection;
+        std::vector<PoolRange> unconfirmed; // ranges that lost connections did not acknowledge
 
         [[nodiscard]] bool is_usable() const { return lane && !monitor->lost(); }
-        [[nodiscard]] bool owes() const { return (lane && lane->owes()) || !unconfirmed.empty(); }
+        [[nodiscard]] bool has_unacknowledged() const {
+            return (lane && lane->has_unacknowledged()) || !unconfirmed.empty();
+        }
         // Drops a lost lane, and keeps its unacknowledged ranges.
         void leave() {
             if (lane)
@@ -93,8 +95,8 @@ private:
 
     Pool(const PoolArguments& arguments, const Settings& settings)
         : arguments_(arguments), settings_(settings) {}
-    Result<> take_up(std::shared_ptr<Association> association,
-                     const wire::InBandAttributes& in_band, const PoolServices& services);
+    Result<> adopt(std::shared_ptr<Connection> connection, const wire::InBandAttributes& in_band,
+                   const PoolServices& services);
 
     // Counts CALL, which began at the tick BEGAN and has succeeded on LANE.
     void count(CallKind call, unsigned lane, std::size_t length, std::uint64_t began) {
@@ -133,15 +135,15 @@ private:
                                     unsigned lane, unsigned flags) const;
     [[nodiscard]] Failure bad_lane(const char* call, unsigned lane) const;
     [[nodiscard]] std::size_t size_of_pool() const { return arguments_.size; }
-    [[nodiscard]] Result<std::shared_ptr<Association>> association(const char* call,
-                                                                   CallBound& bound);
-    [[nodiscard]] Result<std::shared_ptr<Association>> look(const char* call, CallBound& bound);
+    [[nodiscard]] Result<std::shared_ptr<Connection>> connection(const char* call,
+                                                                 CallBound& bound);
+    [[nodiscard]] Result<std::shared_ptr<Connection>> look(const char* call, CallBound& bound);
     template <typename Ask>
     Result<> on_session(const char* call, CallBound& bound, Ask ask);
 
     // Recovery from a loss, see pool_recovery.cpp. BOUND is the bound of the call.
     [[nodiscard]] Result<> make_usable(const char* call, unsigned index, CallBound& bound);
-    [[nodiscard]] Result<FrameLane*> use_lane(Association& association, unsigned index,
+    [[nodiscard]] Result<FrameLane*> use_lane(Connection& connection, unsigned index,
                                               CallBound& bound);
     [[nodiscard]] int replay(FrameLane& lane, std::vector<PoolRange>& ranges, CallBound& bound);
     struct FailedOperation {
@@ -152,16 +154,16 @@ private:
     // again, and the caller repeats the operation.
     [[nodiscard]] Result<> recover(const char* call, unsigned index, int code,
                                    const FailedOperation& operation, CallBound& bound);
-    // Declares ASSOCIATION lost because its LANE has returned CODE. Returns an error if another
-    // association would not help the call.
-    [[nodiscard]] Result<> lose(Association& association, const FrameLane& lane, int code,
+    // Declares CONNECTION lost because its LANE has returned CODE. Returns an error if another
+    // connection would not help the call.
+    [[nodiscard]] Result<> lose(Connection& connection, const FrameLane& lane, int code,
                                 const CallBound& bound);
     [[nodiscard]] Error unreadable(std::vector<PoolRange>& ranges) const;
-    [[nodiscard]] static Error classify(Association& association, Error error);
+    [[nodiscard]] static Error classify(Connection& connection, Error error);
 
     PoolArguments arguments_;
     Settings settings_;
-    AssociationFacts facts_;
+    ConnectionFacts facts_;
     std::string host_;
     // The first offset after the header that the target keeps. SIZE_MAX in a read-only session.
     std::size_t first_writable_ = 0;
@@ -170,7 +172,7 @@ private:
     std::unique_ptr<Link> link_;
     std::unique_ptr<LaneSlot[]> slots_;
     std::atomic<bool> inherited_ = false;
-    std::optional<ForkListener> in_children_; // from take_up() to close()
+    std::optional<ForkListener> in_children_; // from adopt() to close()
     std::optional<DumpExclusion> out_of_dumps_;
 };
 

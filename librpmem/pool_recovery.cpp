@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recovery of a call whose lane is lost: it gets the next association, and replays the
+// Recovery of a call whose lane is lost: it gets the next connection, and replays the
 // unacknowledged ranges of the lane there. Each iteration of these loops asks the link for the
-// association, so the bound of the call ends them.
+// connection, so the bound of the call ends them.
 #include "librpmem/pool.hpp"
 #include "librpmem/readable_memory.hpp"
 
@@ -50,50 +50,50 @@ std::size_t acknowledged_of(const PoolRange& own, const std::vector<PoolRange>& 
 Result<> Pool::make_usable(const char* call, unsigned index, CallBound& bound) {
     LaneSlot& slot = slots_[index];
     while (true) {
-        RPMEM_ASSIGN(auto association, this->association(call, bound));
-        if (slot.association != association) {
+        RPMEM_ASSIGN(auto connection, this->connection(call, bound));
+        if (slot.connection != connection) {
             slot.leave();
-            slot.association = std::move(association);
+            slot.connection = std::move(connection);
         }
-        auto lane = use_lane(*slot.association, index, bound);
-        if (!lane && slot.association->monitor().lost())
+        auto lane = use_lane(*slot.connection, index, bound);
+        if (!lane && slot.connection->monitor().lost())
             continue;
         RPMEM_TRY(in_context(call, lane));
         if (const int code = replay(**lane, slot.unconfirmed, bound)) {
-            RPMEM_TRY(in_context(call, lose(*slot.association, **lane, code, bound)));
+            RPMEM_TRY(in_context(call, lose(*slot.connection, **lane, code, bound)));
             if (code == EFAULT)
                 return in_context(call, unreadable(slot.unconfirmed));
             continue;
         }
         slot.lane = *lane;
         slot.lane->count_waits_in(counters_.lane(index).waits);
-        slot.monitor = &slot.association->monitor();
+        slot.monitor = &slot.connection->monitor();
         return {};
     }
 }
 
-// Connects lane INDEX if necessary. Declares ASSOCIATION lost if that fails and a new association
+// Connects lane INDEX if necessary. Declares CONNECTION lost if that fails and a new connection
 // may help.
-Result<FrameLane*> Pool::use_lane(Association& association, unsigned index, CallBound& bound) {
+Result<FrameLane*> Pool::use_lane(Connection& connection, unsigned index, CallBound& bound) {
     const auto began = CallBound::Clock::now();
     const auto limit =
         std::min(settings_.connect_timeout, settings_.peer_timeout + link_->times().reconnecting);
-    auto lane = association.lanes().use_lane(index, bound.limit(limit));
+    auto lane = connection.lanes().use_lane(index, bound.limit(limit));
     if (lane)
         return lane;
     Error error = std::move(lane).error();
-    if (association.loss_behind(error))
+    if (connection.loss_behind(error))
         return Failure(std::move(error));
     // A lack of descriptors may be temporary, so it is retried during a recovery. Otherwise the
     // call fails at once.
     const bool may_pass = error.kind == ErrorClass::link_lost ||
                           (bound.has_begun() && error.kind == ErrorClass::resource_limit);
-    if (may_pass && association.can_reconnect()) {
+    if (may_pass && connection.can_reconnect()) {
         const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
             CallBound::Clock::now() - began - settings_.peer_timeout);
         bound.begin(link_->times(), error.text, std::max(spent, CallBound::milliseconds(0)));
         error.kind = ErrorClass::link_lost;
-        association.monitor().declare_lost(error);
+        connection.monitor().declare_lost(error);
     }
     return Failure(std::move(error));
 }
@@ -142,7 +142,7 @@ Result<> Pool::recover(const char* call, unsigned index, int code, const FailedO
     LaneSlot& slot = slots_[index];
     const PoolRange& own = operation.own;
     const std::uint64_t progress = slot.lane->progress() - operation.before;
-    RPMEM_TRY(in_context(call, lose(*slot.association, *slot.lane, code, bound)));
+    RPMEM_TRY(in_context(call, lose(*slot.connection, *slot.lane, code, bound)));
     slot.leave();
     if (code == EFAULT)
         return in_context(call, unreadable(slot.unconfirmed));
@@ -151,19 +151,19 @@ Result<> Pool::recover(const char* call, unsigned index, int code, const FailedO
     return make_usable(call, index, bound);
 }
 
-// Another association does not help if the target violates the protocol, or if it is alive but does
+// Another connection does not help if the target violates the protocol, or if it is alive but does
 // not complete an operation. Such an error is classified as a refusal.
-Error Pool::classify(Association& association, Error error) {
-    const bool lives = association.can_resume() && !association.session().is_silent();
+Error Pool::classify(Connection& connection, Error error) {
+    const bool lives = connection.can_resume() && !connection.session().is_silent();
     if (error.code == EBADMSG || (error.code == ETIMEDOUT && lives))
         error.kind = ErrorClass::target_refused;
     return error;
 }
 
-Result<> Pool::lose(Association& association, const FrameLane& lane, int code,
+Result<> Pool::lose(Connection& connection, const FrameLane& lane, int code,
                     const CallBound& bound) {
-    Monitor& monitor = association.monitor();
-    Session& session = association.session();
+    Monitor& monitor = connection.monitor();
+    Session& session = connection.session();
     if (code == ETIMEDOUT && bound.has_begun()) {
         monitor.declare_lost({ETIMEDOUT, ErrorClass::link_lost,
                               fmt::format("{} acknowledged nothing in the time that was left after "
@@ -173,16 +173,16 @@ Result<> Pool::lose(Association& association, const FrameLane& lane, int code,
     }
     if (code == ETIMEDOUT) {
         const Error late = classify(
-            association,
+            connection,
             {ETIMEDOUT, ErrorClass::link_lost,
              fmt::format("{} did not complete an operation within {} ms (RPMEM_OPERATION_TIMEOUT)",
                          host_, settings_.operation_timeout.count())});
         monitor.declare_lost(late);
-        const bool may_help = late.kind == ErrorClass::link_lost && association.can_reconnect();
+        const bool may_help = late.kind == ErrorClass::link_lost && connection.can_reconnect();
         return may_help ? Result<>() : Failure(late);
     }
     if (code == EBADMSG) {
-        Error broke = session.ending("rpmemd broke the protocol: " + lane.complaint());
+        Error broke = session.ending("rpmemd broke the protocol: " + lane.violation());
         broke.kind = ErrorClass::target_refused;
         monitor.declare_lost(std::move(broke));
     }
@@ -192,7 +192,7 @@ Result<> Pool::lose(Association& association, const FrameLane& lane, int code,
         return {};
     }
     // A lane usually fails because the session ends. Then the session has the reason.
-    if (!monitor.reason(association.explanation_time())) {
+    if (!monitor.reason(connection.explanation_time())) {
         const std::string words = printable(lane.output());
         monitor.declare_lost(
             session.ending(fmt::format("a lane failed: {}{}{}", lane.failure(),

@@ -6,15 +6,15 @@
 #include "common/wire/control_messages.hpp"
 #include "common/wire/removal.hpp"
 #include "rpmemd/actions/run_action.hpp"
-#include "rpmemd/daemon.hpp"
-#include "rpmemd/handshake.hpp"
-#include "rpmemd/own_process.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/confinement/process_hardening.hpp"
+#include "rpmemd/pool_options.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "rpmemd/probe.hpp"
 #include "rpmemd/registry/state_directory.hpp"
+#include "rpmemd/session/control_loop.hpp"
+#include "rpmemd/session/handshake.hpp"
 #include "rpmemd/settings/forced_command.hpp"
 #include "rpmemd/settings/options.hpp"
-#include "rpmemd/store_options.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -61,7 +61,7 @@ Log open_log(const target::Configuration& configuration) {
 }
 
 int remove(const target::Configuration& configuration, Log& log) {
-    auto options = target::store_options_of(configuration);
+    auto options = target::pool_options_of(configuration);
     const auto state = target::StateDirectory::open(configuration.state_dir);
     if (state)
         options.header_copies = state->fd();

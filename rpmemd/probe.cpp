@@ -4,7 +4,7 @@
 #include "common/base/medium_kind.hpp"
 #include "common/probe/node.hpp"
 #include "common/wire/control_messages.hpp"
-#include "rpmemd/handshake.hpp"
+#include "rpmemd/session/handshake.hpp"
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>

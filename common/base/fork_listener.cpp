@@ -16,7 +16,7 @@ constinit bool has_handlers = false;
 
 } // namespace
 
-void ForkListener::tell_all() {
+void ForkListener::notify_all() {
     for (ForkListener* listener = first_listener; listener; listener = listener->next_)
         listener->forked_(listener->owner_);
     listeners_mutex.unlock();
@@ -31,7 +31,7 @@ ForkListener::ForkListener(Forked forked, void* owner) : forked_(forked), owner_
     // dlclose(3) of this library removes the handlers.
     if (!has_handlers)
         has_handlers = ::pthread_atfork([] { listeners_mutex.lock(); },
-                                        [] { listeners_mutex.unlock(); }, &tell_all) == 0;
+                                        [] { listeners_mutex.unlock(); }, &notify_all) == 0;
     next_ = first_listener;
     if (next_)
         next_->previous_ = this;

@@ -24,7 +24,7 @@ public:
     ForkListener& operator=(const ForkListener&) = delete;
 
 private:
-    static void tell_all();
+    static void notify_all();
 
     Forked forked_;
     void* owner_;

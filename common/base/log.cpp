@@ -76,7 +76,7 @@ public:
     }
     ~Destination() {
         limit_.for_each_dropped(
-            [this](std::string_view kind, unsigned dropped) { tell_dropped(kind, dropped); });
+            [this](std::string_view kind, unsigned dropped) { log_dropped(kind, dropped); });
     }
     Destination(const Destination&) = delete;
     Destination& operator=(const Destination&) = delete;
@@ -86,7 +86,7 @@ public:
         if (level != LogLevel::debug) {
             const auto [admitted, dropped] = limit_.admit(kind, std::chrono::steady_clock::now());
             if (dropped > 0)
-                tell_dropped(kind, dropped);
+                log_dropped(kind, dropped);
             if (!admitted)
                 return;
         }
@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    void tell_dropped(std::string_view kind, unsigned dropped) {
+    void log_dropped(std::string_view kind, unsigned dropped) {
         logger_.log(spdlog::level::warn, fmt::format("{} more lines like \"{}\" were left out",
                                                      dropped, printable(kind)));
     }
@@ -134,17 +134,6 @@ std::optional<FileIdentity> identity_of(int fd) {
     if (::fstat(fd, &status) != 0)
         return std::nullopt;
     return FileIdentity{status.st_dev, status.st_ino};
-}
-
-std::string printable(std::string_view text) {
-    std::string result;
-    result.reserve(text.size());
-    for (const char character : text)
-        if (character >= ' ' && character < 0x7f)
-            result += character;
-        else
-            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(character));
-    return result;
 }
 
 } // namespace rpmem

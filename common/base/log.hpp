@@ -3,6 +3,7 @@
 // share the destination. The path of a persist never logs.
 #pragma once
 
+#include "common/base/escaping.hpp"
 #include "common/base/result.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +17,6 @@
 namespace rpmem {
 
 enum class LogLevel { none, error, warning, notice, info, debug };
-
-// Returns TEXT with every byte that is not printable ASCII written as \xNN. Text from a peer, such
-// as a name, must neither begin a new line in a log nor send escape sequences to a terminal.
-[[nodiscard]] std::string printable(std::string_view text);
 
 // Identifies the file that a descriptor refers to.
 struct FileIdentity {

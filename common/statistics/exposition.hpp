@@ -37,7 +37,7 @@ public:
     void histogram(const Labels& labels, const CallTotals& totals, double nanoseconds_of_tick);
     // Writes a family for each of METRICS.
     template <typename Metrics, typename Owners, typename LabelsOf>
-    void tell(const Metrics& metrics, const Owners& owners, LabelsOf labels_of) {
+    void add(const Metrics& metrics, const Owners& owners, LabelsOf labels_of) {
         for (const auto& [name, type, help, of] : metrics) {
             family(name, type, help);
             for (const auto& owner : owners)

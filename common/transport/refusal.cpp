@@ -18,31 +18,31 @@ std::string resources_text(std::uint32_t number) {
                        ::strerror_r(static_cast<int>(number), buffer, sizeof(buffer)));
 }
 
-std::string reason_of(Refusal why, std::uint32_t number) {
+std::string reason_of(RefusalCode why, std::uint32_t number) {
     switch (why) {
-    case Refusal::busy:
+    case RefusalCode::busy:
         return "too many connections are being established; try again";
-    case Refusal::too_late:
+    case RefusalCode::too_late:
         return "the handshake was not complete in time";
-    case Refusal::no_such_session:
+    case RefusalCode::no_such_session:
         return "another session answers at this address and port; check whether an address "
                "translator or an old daemon is in between";
-    case Refusal::no_such_lane:
+    case RefusalCode::no_such_lane:
         return number == 0
                    ? std::string("the session has no lane with this number")
                    : fmt::format("the session has {} lanes, and none with this number", number);
-    case Refusal::lane_in_use:
+    case RefusalCode::lane_in_use:
         return "the lane is connected already";
-    case Refusal::generation:
+    case RefusalCode::generation:
         return "the generation of the connection is not the one of the control channel";
-    case Refusal::proof_wrong:
+    case RefusalCode::proof_wrong:
         return "the proof is wrong: the peer does not know the session's secret or has agreed on "
                "other terms, or data were altered in transit";
-    case Refusal::no_resources:
+    case RefusalCode::no_resources:
         return resources_text(number);
-    case Refusal::ending:
+    case RefusalCode::ending:
         return "the session is ending";
-    case Refusal::another_format:
+    case RefusalCode::another_format:
         return number == 0
                    ? std::string("the bytes are not a handshake that this version supports")
                    : fmt::format("it supports formats of the handshake up to {}; update the older "
@@ -62,6 +62,6 @@ std::string describe(const Refused& refused) {
                        reason_of(refused.why, refused.number));
 }
 
-int errno_of(Refusal why) { return why == Refusal::proof_wrong ? EACCES : ECONNREFUSED; }
+int errno_of(RefusalCode why) { return why == RefusalCode::proof_wrong ? EACCES : ECONNREFUSED; }
 
 } // namespace rpmem::transport

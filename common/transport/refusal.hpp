@@ -8,7 +8,7 @@
 namespace rpmem::transport {
 
 // The values are those on the wire. A later version may send other ones.
-enum class Refusal : std::uint32_t {
+enum class RefusalCode : std::uint32_t {
     busy = 1,
     too_late = 2,
     no_such_session = 3,
@@ -22,7 +22,7 @@ enum class Refusal : std::uint32_t {
 };
 
 struct Refused {
-    Refusal why = Refusal::another_format;
+    RefusalCode why = RefusalCode::another_format;
     // no_such_lane: the number of lanes of the session. no_resources: the errno value.
     // another_format: the newest format that the target knows. 0 for the others.
     std::uint32_t number = 0;
@@ -35,12 +35,12 @@ struct Refused {
 [[nodiscard]] std::string describe(const Refused& refused);
 
 // Returns a positive errno value.
-[[nodiscard]] int errno_of(Refusal why);
+[[nodiscard]] int errno_of(RefusalCode why);
 
 // Whether a retry may succeed. A genuine lane can be too late as well, if replayed first messages
 // occupy the other slots.
-[[nodiscard]] constexpr bool may_pass(Refusal why) {
-    return why == Refusal::busy || why == Refusal::too_late;
+[[nodiscard]] constexpr bool may_pass(RefusalCode why) {
+    return why == RefusalCode::busy || why == RefusalCode::too_late;
 }
 
 } // namespace rpmem::transport

@@ -88,14 +88,14 @@ struct Abilities {
     std::span<std::byte> bounce_buffer{};
 };
 
-class Connection {
+class LaneConnection {
 public:
-    Connection() = default;
+    LaneConnection() = default;
     // Ends the connection at once. Over TCP the peer sees a reset, unless close() was called and
     // all frames were sent. Does not access pieces or places any more.
-    virtual ~Connection() = default;
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
+    virtual ~LaneConnection() = default;
+    LaneConnection(const LaneConnection&) = delete;
+    LaneConnection& operator=(const LaneConnection&) = delete;
 
     // Accepts the whole frame or nothing. PIECE is its payload.
     virtual PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
@@ -169,12 +169,12 @@ public:
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
-    virtual Result<> add(Connection& connection) = 0;
-    virtual void remove(Connection& connection) = 0;
+    virtual Result<> add(LaneConnection& connection) = 0;
+    virtual void remove(LaneConnection& connection) = 0;
     // Returns when the connections in ready() should be polled, when the descriptor WAKE is
     // readable, or when LIMIT has passed since the first wait() after progressed().
     virtual WaitResult wait(std::chrono::milliseconds limit, int wake) = 0;
-    [[nodiscard]] virtual std::span<Connection* const> ready() const = 0;
+    [[nodiscard]] virtual std::span<LaneConnection* const> ready() const = 0;
     // Bytes have arrived: the next wait() begins a new wait.
     void progressed() {
         if (std::exchange(is_waiting_, false)) [[unlikely]]

@@ -31,9 +31,9 @@ DirectRanges ranges_of_0_1(fabric::ProviderKind provider) {
 
 } // namespace
 
-Result<std::unique_ptr<LazyLanes>> FabricLanes::open(const LanesRequest& request,
-                                                     const Settings& settings,
-                                                     std::chrono::milliseconds first_time) {
+Result<std::unique_ptr<LaneSet>> FabricLanes::open(const LanesRequest& request,
+                                                   const Settings& settings,
+                                                   std::chrono::milliseconds first_time) {
     std::unique_ptr<FabricLanes> lanes(new FabricLanes(request, settings));
     RPMEM_TRY(lanes->set_up());
     const ConnectContext context{*lanes->events_, first_time};

@@ -32,7 +32,7 @@ std::size_t max_read_piece(std::size_t max_payload) {
     return std::max<std::size_t>(max_payload / min_pieces / whole_word * whole_word, whole_word);
 }
 
-FrameLane::FrameLane(std::unique_ptr<transport::Connection> connection,
+FrameLane::FrameLane(std::unique_ptr<transport::LaneConnection> connection,
                      std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
                      std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
                      const DirectRanges& direct_ranges)
@@ -70,7 +70,7 @@ int FrameLane::flush(std::size_t offset, std::size_t length, bool relaxed) {
 }
 
 int FrameLane::drain() {
-    if (!owes())
+    if (!has_unacknowledged())
         return 0;
     if (const int code = ask_for_ack())
         return code;
@@ -171,7 +171,7 @@ int FrameLane::post(FrameType type, std::uint8_t flags, std::size_t offset, std:
     if (!written_.empty())
         if (const int code = confirm_writes())
             return code;
-    while (owes())
+    while (has_unacknowledged())
         if (const int code = make_progress())
             return code;
     return 0;
@@ -262,7 +262,7 @@ bool FrameLane::begin(const FrameHeader& header, std::span<std::byte>& place, st
 
 // Receives the text of an error. All other payloads have a place.
 void FrameLane::take(const FrameHeader&, std::size_t, std::span<const std::byte> chunk) {
-    last_words_.append(reinterpret_cast<const char*>(chunk.data()), chunk.size());
+    target_error_.append(reinterpret_cast<const char*>(chunk.data()), chunk.size());
 }
 
 // Only complete frames are progress, because an ack that arrives byte by byte must not extend a
@@ -274,8 +274,8 @@ bool FrameLane::end(const FrameHeader& header, std::string&) {
     return true;
 }
 
-std::string FrameLane::complaint() const {
-    return last_words_.empty() ? connection_->failure().text : last_words_;
+std::string FrameLane::violation() const {
+    return target_error_.empty() ? connection_->failure().text : target_error_;
 }
 
 } // namespace rpmem::initiator

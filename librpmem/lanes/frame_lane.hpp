@@ -49,7 +49,7 @@ public:
     // POOL is the memory of the application, TERMS.pool_size bytes. TIMEOUT bounds how long an
     // operation waits for the next complete frame from the target, or for the completion of the
     // next direct operation. Parts of a frame do not count.
-    FrameLane(std::unique_ptr<transport::Connection> connection,
+    FrameLane(std::unique_ptr<transport::LaneConnection> connection,
               std::unique_ptr<transport::Group> group, const wire::LaneTerms& terms,
               std::byte* pool, LossWatch watch, std::chrono::milliseconds timeout,
               const DirectRanges& direct_ranges = {});
@@ -68,7 +68,7 @@ public:
     [[nodiscard]] int read(std::byte* destination, std::size_t offset, std::size_t length);
 
     // Whether a range was sent that is not known to be durable.
-    [[nodiscard]] bool owes() const {
+    [[nodiscard]] bool has_unacknowledged() const {
         return responses_.acknowledged() < responses_.last_write() || !written_.empty();
     }
     // Appends the ranges of frames and of direct writes that are not known to be durable. They may
@@ -84,11 +84,11 @@ public:
         return responses_.acknowledged() + responses_.reads_ended();
     }
     // Returns the error text of the target if it has sent one, otherwise failure().
-    [[nodiscard]] std::string complaint() const;
+    [[nodiscard]] std::string violation() const;
     // Returns why the lane has ended, as this end has noticed it.
     [[nodiscard]] const std::string& failure() const { return connection_->failure().text; }
     // Returns the error text of the target, or an empty string if it has sent none.
-    [[nodiscard]] const std::string& output() const { return last_words_; }
+    [[nodiscard]] const std::string& output() const { return target_error_; }
     // Makes the lane count in COUNTER how often it has waited for credits.
     void count_waits_in(std::uint64_t& counter) { waits_ = &counter; }
     // Closes the descriptors in a child made by fork(2). The parent continues to use its own.
@@ -148,7 +148,7 @@ private:
     int post_directly(Post post_operation);
 
     std::unique_ptr<transport::Group> group_; // must outlive the connection
-    std::unique_ptr<transport::Connection> connection_;
+    std::unique_ptr<transport::LaneConnection> connection_;
     wire::ResponseRules responses_;
     std::byte* pool_;
     LossWatch watch_;
@@ -167,7 +167,7 @@ private:
     // Unconfirmed direct writes with the appliance method. Never reallocated.
     std::vector<PoolRange> written_;
     std::array<std::span<std::byte>, wire::max_reads> places_{}; // destinations of open reads
-    std::string last_words_;                                     // error text of the target
+    std::string target_error_;                                   // error text of the target
 };
 
 } // namespace rpmem::initiator

@@ -16,9 +16,9 @@ constexpr std::size_t receive_buffer_size = std::size_t{8} * 1024;
 
 } // namespace
 
-Result<std::unique_ptr<LazyLanes>> TcpLanes::open(const LanesRequest& request,
-                                                  const Settings& settings,
-                                                  std::chrono::milliseconds first_time) {
+Result<std::unique_ptr<LaneSet>> TcpLanes::open(const LanesRequest& request,
+                                                const Settings& settings,
+                                                std::chrono::milliseconds first_time) {
     std::unique_ptr<TcpLanes> lanes(new TcpLanes(request, settings));
     if (request.tls) {
         RPMEM_ASSIGN(auto tls, transport::TlsContext::make(transport::TlsRole::initiator,

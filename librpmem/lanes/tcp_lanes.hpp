@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/transport/tls/tls_context.hpp"
-#include "librpmem/lanes/lazy_lanes.hpp"
+#include "librpmem/lanes/lane_set.hpp"
 
 #include <chrono>
 #include <memory>
@@ -11,16 +11,15 @@
 
 namespace rpmem::initiator {
 
-class TcpLanes final : public LazyLanes {
+class TcpLanes final : public LaneSet {
 public:
     // Connects the first lane within FIRST_TIME, which shows that the target can be reached.
-    static Result<std::unique_ptr<LazyLanes>> open(const LanesRequest& request,
-                                                   const Settings& settings,
-                                                   std::chrono::milliseconds first_time);
+    static Result<std::unique_ptr<LaneSet>> open(const LanesRequest& request,
+                                                 const Settings& settings,
+                                                 std::chrono::milliseconds first_time);
 
 private:
-    TcpLanes(const LanesRequest& request, const Settings& settings)
-        : LazyLanes(request, settings) {}
+    TcpLanes(const LanesRequest& request, const Settings& settings) : LaneSet(request, settings) {}
     Result<std::unique_ptr<FrameLane>> connect(unsigned index,
                                                std::chrono::milliseconds time) override;
 

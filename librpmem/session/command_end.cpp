@@ -155,7 +155,7 @@ std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
                        advice_for(command, status, words));
 }
 
-std::string describe_noise(const RemoteCommand& command, std::string_view noise) {
+std::string describe_unexpected_output(const RemoteCommand& command, std::string_view noise) {
     if (noise.find(nologin_words) != std::string_view::npos)
         return fmt::format("the login shell of {} runs no commands; it is nologin(8), which says "
                            "{}: set another one there with usermod -s",

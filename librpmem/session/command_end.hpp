@@ -42,7 +42,7 @@ std::string describe_end(const RemoteCommand& command, const ExitStatus& status,
                          std::string_view when, const CommandOutput& words);
 
 // NOISE is output that was received instead of that of rpmemd. The text quotes its beginning.
-std::string describe_noise(const RemoteCommand& command, std::string_view noise);
+std::string describe_unexpected_output(const RemoteCommand& command, std::string_view noise);
 
 // Returns MESSAGE with the error text of the remote command appended, unless that is empty.
 [[nodiscard]] std::string with_text(const std::string& message, const std::string& remote_text);

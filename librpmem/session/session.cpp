@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds undo_time(5000);
 constexpr int last_errno = 4095;
 
 // Maximum number of bytes that are read of unexpected output.
-constexpr std::size_t max_noise = 1024;
+constexpr std::size_t max_unexpected_output = 1024;
 
 // Added to the text of a timeout, because a program that waits for input causes one.
 constexpr std::string_view never_started =
@@ -63,12 +63,12 @@ Result<> Session::await_ready(const Deadline& deadline) {
         return not_received(got.error(), "for rpmemd to start", login_limit_, never_started);
     const auto came = std::span(bytes).first(*got);
     if (*got > 0 && *got < bytes.size())
-        return noise(came);
+        return unexpected_output(came);
     if (*got == 0)
         return ended_early("before rpmemd was ready");
     RPMEM_ASSIGN(const auto status, wire::decode_initial_status(bytes));
     if (status != 0 && status != wire::hello_status && (status < 0 || status > last_errno))
-        return noise(came);
+        return unexpected_output(came);
     spoke_ = true;
     if (status == 0 && requires_hello_)
         return fail(ErrorClass::target_refused, EPROTO,
@@ -86,15 +86,15 @@ Result<> Session::await_ready(const Deadline& deadline) {
 }
 
 // BEGINNING was received instead of the initial status.
-Failure Session::noise(std::span<const std::byte> beginning) {
+Failure Session::unexpected_output(std::span<const std::byte> beginning) {
     std::string text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
-    text += channel_->output_there(max_noise);
+    text += channel_->output_there(max_unexpected_output);
     // A hello has the secret of the session, which must not appear in a log.
     const auto word = wire::encode_initial_status(wire::hello_status);
     const std::string_view hello(reinterpret_cast<const char*>(word.data()), word.size());
     text.resize(std::min(text.size(), text.find(hello)));
     return fail(ErrorClass::target_refused, EPROTO, "{}",
-                with_text(describe_noise(command_, text), channel_->error_text()));
+                with_text(describe_unexpected_output(command_, text), channel_->error_text()));
 }
 
 Result<> Session::exchange_hellos(const Deadline& deadline) {
@@ -131,7 +131,7 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
 }
 
 Failure Session::ended_early(std::string_view when) {
-    const auto status = channel_->finish(Deadline(last_words_time));
+    const auto status = channel_->finish(Deadline(error_text_time));
     const std::string context = fmt::format("out-of-band connection to {} failed", host_);
     if (!status)
         return fail(ErrorClass::link_lost, ECONNRESET, "{}",
@@ -167,7 +167,7 @@ Failure Session::not_received(const Error& error, std::string_view when, const L
 
 // Appends the error text to TEXT. Waits for the rest of it, because the daemon is about to end.
 std::string Session::with_error_text(const std::string& text) {
-    const Deadline deadline(words_time_);
+    const Deadline deadline(error_text_time_);
     while (channel_->error_fd() >= 0 && !deadline.passed()) {
         const auto ready = wait_readable(channel_->error_fd(), deadline);
         if (!ready || !*ready)
@@ -185,10 +185,10 @@ Failure Session::refused(wire::Status status, const char* request) {
 
 // The caller holds the mutex.
 Result<Session::Response> Session::exchange(const wire::Bytes& request, MessageType response) {
-    if (std::exchange(is_torn_, true))
-        return Failure(torn());
+    if (std::exchange(is_poisoned_, true))
+        return Failure(poisoned());
     auto answer = exchange_messages(request, response);
-    is_torn_ = false;
+    is_poisoned_ = false;
     return answer;
 }
 
@@ -198,8 +198,8 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
     if (!channel_->send(request, deadline)) {
         // A daemon that reads nothing any more has ended or is about to. It may have sent the
         // report of a failed medium.
-        static_cast<void>(wait_readable(channel_->output_fd(), Deadline(last_words_time)));
-        if (const auto loss = look_at_messages(); loss && loss->kind == ErrorClass::medium_failed)
+        static_cast<void>(wait_readable(channel_->output_fd(), Deadline(error_text_time)));
+        if (const auto loss = read_messages(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
         return deadline.passed() ? timed_out("for rpmemd to take a request", request_limit_)
                                  : ended_early("before it took the request");
@@ -208,7 +208,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
     while (true) {
         const auto got = channel_->receive(bytes, next_word(deadline));
         if (!got && got.error().code == ETIMEDOUT && !deadline.passed())
-            return Failure(silent());
+            return Failure(timeout_error());
         if (!got)
             return not_received(got.error(), "for an answer of rpmemd", request_limit_);
         // A stream of unsolicited messages must not extend the wait for the response.
@@ -222,7 +222,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         if (auto loss = take_unasked(*type, bytes))
             return Failure(std::move(*loss));
     }
-    heard();
+    note_activity();
     RPMEM_ASSIGN(const auto header, understood(wire::decode_response_header(bytes, response)));
     bytes.resize(header.size);
     const auto body = std::span(bytes).subspan(wire::response_header_size);
@@ -238,7 +238,7 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
 Deadline Session::next_word(const Deadline& deadline) const {
     if (!beats_)
         return deadline;
-    return Deadline(std::min(silence_, std::chrono::milliseconds(deadline.poll_timeout())));
+    return Deadline(std::min(peer_timeout_, std::chrono::milliseconds(deadline.poll_timeout())));
 }
 
 // REQUEST is CREATE or OPEN. WHAT describes it for a message.
@@ -325,7 +325,7 @@ int Session::error_fd() {
 
 // After a malformed message the stream cannot be resynchronised. Another session would not help,
 // because the same daemon would answer it.
-Error Session::nonsense(const Error& error) const {
+Error Session::malformed(const Error& error) const {
     return {EBADMSG, ErrorClass::target_refused,
             fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
 }

@@ -3,7 +3,7 @@
 // daemon may also send unsolicited messages.
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "common/wire/unasked.hpp"
@@ -68,8 +68,8 @@ public:
     Result<transport::ProofSession> take_proof();
 
     // Sends a heartbeat, and reads what has arrived. Returns the reason if the session is lost:
-    // like loss(), or because the daemon is silent. Does nothing while another thread uses the
-    // channel, because that thread notices a loss itself.
+    // like poll_for_loss(), or because the daemon is silent. Does nothing while another thread uses
+    // the channel, because that thread notices a loss itself.
     std::optional<Error> beat();
     // Whether no message has arrived for RPMEM_PEER_TIMEOUT, or for wire::min_silence if that is
     // longer.
@@ -93,12 +93,11 @@ public:
     [[nodiscard]] int output_fd() const { return channel_->output_fd(); }
     [[nodiscard]] int error_fd();
     // Reads error text and unsolicited messages that have arrived. Returns the reason if the
-    // session is lost: an error of class link_lost or medium_failed. Waits while another thread
-    // uses the channel.
-    std::optional<Error> loss();
-    // Like loss(), but returns nothing while another thread uses the channel, because that thread
-    // notices a loss itself.
-    std::optional<Error> loss_if_unused();
+    // session is lost: an error of class link_lost, medium_failed or target_refused. While another
+    // thread uses the channel, waits for it or returns nothing, because that thread notices a loss
+    // itself.
+    enum class WhileInUse { wait, skip };
+    std::optional<Error> poll_for_loss(WhileInUse while_in_use);
     // Returns the error of a session that is lost because of WHAT, with the error text of the
     // target.
     Error ending(std::string_view what);
@@ -120,22 +119,23 @@ private:
           login_limit_(login_limit), request_limit_{settings.operation_timeout,
                                                     settings.operation_timeout,
                                                     "RPMEM_OPERATION_TIMEOUT"},
-          silence_(std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::min_silence)) {
-        heard();
+          peer_timeout_(
+              std::max<std::chrono::milliseconds>(settings.peer_timeout, wire::min_silence)) {
+        note_activity();
     }
 
     using Clock = std::chrono::steady_clock;
 
     // Maximum wait for the last output of a command that has ended or is about to end.
-    static constexpr std::chrono::milliseconds last_words_time{2000};
+    static constexpr std::chrono::milliseconds error_text_time{2000};
     // The same in the heartbeat thread. It serves all pools, and while it waits, the other targets
     // get no heartbeat.
-    static constexpr std::chrono::milliseconds last_words_time_of_beat{200};
+    static constexpr std::chrono::milliseconds error_text_time_of_beat{200};
 
     std::optional<Error> beat_on_channel();
-    std::optional<Error> look();
-    std::optional<Error> look_at_messages();
-    std::optional<Error> look_once();
+    std::optional<Error> read_all();
+    std::optional<Error> read_messages();
+    std::optional<Error> read_message();
     // Returns the type of an unsolicited message from its header. Returns nothing for any other
     // message, and for a type that was not agreed on.
     [[nodiscard]] std::optional<wire::MessageType> unasked(std::span<const std::byte> header) const;
@@ -144,17 +144,20 @@ private:
     std::optional<Error> receive_notice(std::span<const std::byte> header);
     std::optional<Error> receive_pool_claim();
     Error receive_medium_failure(wire::Bytes message);
-    void heard() { heard_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed); }
-    [[nodiscard]] Error nonsense(const Error& error) const;
+    void note_activity() {
+        last_activity_.store(Clock::now().time_since_epoch(), std::memory_order_relaxed);
+    }
+    [[nodiscard]] Error malformed(const Error& error) const;
     [[nodiscard]] Error incomplete(const Error& error) const;
     template <typename T>
     [[nodiscard]] Result<T> understood(Result<T> decoded) const {
-        return std::move(decoded).map_error([this](const Error& error) { return nonsense(error); });
+        return std::move(decoded).map_error(
+            [this](const Error& error) { return malformed(error); });
     }
     Result<> await_ready(const Deadline& deadline);
     Result<> exchange_hellos(const Deadline& deadline);
     [[nodiscard]] Deadline next_word(const Deadline& deadline) const;
-    [[nodiscard]] Error silent() const;
+    [[nodiscard]] Error timeout_error() const;
     struct Response {
         wire::ResponseHeader header;
         wire::Bytes bytes; // the whole message
@@ -164,11 +167,11 @@ private:
     };
     Result<Response> exchange(const wire::Bytes& request, wire::MessageType response);
     Result<Response> exchange_messages(const wire::Bytes& request, wire::MessageType response);
-    [[nodiscard]] Error torn() const;
+    [[nodiscard]] Error poisoned() const;
     template <typename Response, typename Request>
     Result<Response> ask_for_pool(const Request& request, const char* what);
     Failure refused(wire::Status status, const char* request);
-    Failure noise(std::span<const std::byte> beginning);
+    Failure unexpected_output(std::span<const std::byte> beginning);
     Failure ended_early(std::string_view when);
     Failure timed_out(std::string_view when, const Limit& limit, std::string_view hint = {});
     Failure not_received(const Error& error, std::string_view when, const Limit& limit,
@@ -181,20 +184,20 @@ private:
     std::string host_;
     bool takes_tls_;
     bool requires_hello_;
-    bool is_torn_ = false; // an exception has interrupted the exchange of a message
-    bool spoke_ = false;   // rpmemd has answered, so the login and the command are right
+    bool is_poisoned_ = false; // an exception has interrupted the exchange of a message
+    bool spoke_ = false;       // rpmemd has answered, so the login and the command are right
     std::optional<wire::Hello> hello_;
     wire::Agreement agreement_;
     std::optional<transport::ControlTranscript> transcript_;
     std::uint64_t generation_ = 0;
-    std::atomic<Clock::duration> heard_; // time of the last message
+    std::atomic<Clock::duration> last_activity_; // time of the last message
     std::vector<std::string> notices_;
     std::optional<wire::PoolClaim> pool_claim_;
     Limit login_limit_;
     Limit request_limit_;
-    std::chrono::milliseconds words_time_ = last_words_time;
-    std::chrono::milliseconds silence_; // maximum time without a message while beats_ is true
-    bool beats_ = false;                // the daemon sends heartbeats
+    std::chrono::milliseconds error_text_time_ = error_text_time;
+    std::chrono::milliseconds peer_timeout_; // maximum time without a message while beats_ is true
+    bool beats_ = false;                     // the daemon sends heartbeats
 };
 
 } // namespace rpmem::initiator

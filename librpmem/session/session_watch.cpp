@@ -18,26 +18,25 @@ Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, s
 
 } // namespace
 
-std::optional<Error> Session::loss() {
-    const std::lock_guard lock(mutex_);
-    return look();
-}
-
-std::optional<Error> Session::loss_if_unused() {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    return lock ? look() : std::nullopt;
+std::optional<Error> Session::poll_for_loss(WhileInUse while_in_use) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (while_in_use == WhileInUse::wait)
+        lock.lock();
+    else if (!lock.try_lock())
+        return std::nullopt;
+    return read_all();
 }
 
 // The caller holds the mutex.
-std::optional<Error> Session::look() {
-    if (std::exchange(is_torn_, true))
-        return torn();
-    auto loss = look_at_messages();
-    is_torn_ = false;
+std::optional<Error> Session::read_all() {
+    if (std::exchange(is_poisoned_, true))
+        return poisoned();
+    auto loss = read_messages();
+    is_poisoned_ = false;
     return loss;
 }
 
-Error Session::torn() const {
+Error Session::poisoned() const {
     return lost_link(fmt::format(
         "the session with {} is lost: this process had no memory to read its messages", host_));
 }
@@ -46,28 +45,28 @@ Error Session::torn() const {
 Error Session::incomplete(const Error& error) const {
     return lost_link(fmt::format("the session with {} is lost: the rest of a message of rpmemd did "
                                  "not arrive within {} ms: {}",
-                                 host_, words_time_.count(), error.text));
+                                 host_, error_text_time_.count(), error.text));
 }
 
-std::optional<Error> Session::look_at_messages() {
+std::optional<Error> Session::read_messages() {
     channel_->collect_error_text();
     // The work is bounded for a daemon that sends without end or byte by byte.
     constexpr int max_messages = 64;
-    const Deadline deadline(words_time_);
+    const Deadline deadline(error_text_time_);
     for (int count = 0; count < max_messages && !deadline.passed(); ++count) {
         pollfd fd = {channel_->output_fd(), POLLIN, 0};
         if (::poll(&fd, 1, 0) <= 0)
             break;
-        if (auto loss = look_once())
+        if (auto loss = read_message())
             return loss;
     }
     return std::nullopt;
 }
 
 // Output must be readable.
-std::optional<Error> Session::look_once() {
+std::optional<Error> Session::read_message() {
     wire::Bytes header(wire::response_header_size);
-    const auto got = channel_->receive(header, Deadline(words_time_));
+    const auto got = channel_->receive(header, Deadline(error_text_time_));
     if (got && *got == header.size())
         if (const auto type = unasked(header))
             return take_unasked(*type, std::move(header));
@@ -80,7 +79,7 @@ std::optional<Error> Session::look_once() {
                         host_)));
     const std::string text = with_error_text(fmt::format(
         "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
-    const auto status = channel_->status(Deadline(words_time_));
+    const auto status = channel_->status(Deadline(error_text_time_));
     return lost_link(
         status ? fmt::format("{} ({})", text, describe_end(command_, *status, "", {true, ""}))
                : text);
@@ -103,7 +102,7 @@ std::optional<wire::MessageType> Session::unasked(std::span<const std::byte> hea
 }
 
 std::optional<Error> Session::take_unasked(wire::MessageType type, wire::Bytes header) {
-    heard();
+    note_activity();
     if (type == wire::MessageType::medium_failure)
         return receive_medium_failure(std::move(header));
     if (type == wire::MessageType::notice)
@@ -117,10 +116,10 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
     constexpr std::size_t max_notices = 16; // further ones are dropped until take_notices()
     const auto size = wire::decode_notice_size(header);
     if (!size)
-        return nonsense(size.error());
+        return malformed(size.error());
     std::string text(*size, '\0');
     const auto got =
-        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(words_time_));
+        channel_->receive(std::as_writable_bytes(std::span(text)), Deadline(error_text_time_));
     if (!got)
         return incomplete(got.error());
     if (*got < text.size())
@@ -134,7 +133,7 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
 // unasked() has checked the size.
 std::optional<Error> Session::receive_pool_claim() {
     wire::Bytes body(wire::pool_claim_size - wire::response_header_size);
-    const auto got = channel_->receive(body, Deadline(words_time_));
+    const auto got = channel_->receive(body, Deadline(error_text_time_));
     if (!got || *got < body.size())
         return lost_link(
             fmt::format("the session with {} is lost: it ended within the claim of a pool", host_));
@@ -147,16 +146,16 @@ std::optional<Error> Session::receive_pool_claim() {
 Error Session::receive_medium_failure(wire::Bytes message) {
     const auto size = wire::decode_medium_failure_size(message);
     if (!size)
-        return nonsense(size.error());
+        return malformed(size.error());
     message.resize(*size);
     const auto got = channel_->receive(std::span(message).subspan(wire::response_header_size),
-                                       Deadline(words_time_));
+                                       Deadline(error_text_time_));
     if (!got)
         return incomplete(got.error());
     message.resize(wire::response_header_size + *got);
     const auto failure = wire::decode_medium_failure(message);
     if (!failure)
-        return nonsense(failure.error());
+        return malformed(failure.error());
     return {EIO, ErrorClass::medium_failed,
             printable(fmt::format(
                 "the medium of {} has failed: {} ({}: {} bytes at offset {} are not durable: {})",
@@ -170,22 +169,23 @@ std::vector<std::string> Session::take_notices() {
 }
 
 bool Session::is_silent() const {
-    return Clock::now().time_since_epoch() - heard_.load(std::memory_order_relaxed) >= silence_;
+    return Clock::now().time_since_epoch() - last_activity_.load(std::memory_order_relaxed) >=
+           peer_timeout_;
 }
 
-Error Session::silent() const {
+Error Session::timeout_error() const {
     return lost_link(fmt::format(
         "the session with {} is lost: nothing has come from rpmemd for {} ms (RPMEM_PEER_TIMEOUT)",
-        host_, silence_.count()));
+        host_, peer_timeout_.count()));
 }
 
 std::optional<Error> Session::beat() {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return std::nullopt;
-    words_time_ = last_words_time_of_beat;
+    error_text_time_ = error_text_time_of_beat;
     auto loss = beat_on_channel();
-    words_time_ = last_words_time;
+    error_text_time_ = error_text_time;
     return loss;
 }
 
@@ -195,12 +195,12 @@ std::optional<Error> Session::beat_on_channel() {
     constexpr std::chrono::milliseconds send_time(100);
     const bool sent =
         channel_->send(wire::encode(wire::HeartbeatRequest{}), Deadline(send_time)).has_value();
-    if (auto loss = look())
+    if (auto loss = read_all())
         return loss;
     if (!sent)
         return lost_link(
             fmt::format("the session with {} is lost: ssh does not accept a heartbeat", host_));
-    return is_silent() ? std::optional(silent()) : std::nullopt;
+    return is_silent() ? std::optional(timeout_error()) : std::nullopt;
 }
 
 void Session::cut() {

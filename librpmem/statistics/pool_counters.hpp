@@ -45,7 +45,7 @@ struct alignas(cache_line) LaneCounters {
     }
 };
 
-// See librpmem/link.hpp.
+// See librpmem/connection/link.hpp.
 enum class LinkState : std::uint32_t { connected, reconnecting, failed };
 inline constexpr std::array<std::string_view, 3> link_state_names{"connected", "reconnecting",
                                                                   "failed"};
@@ -53,7 +53,7 @@ inline constexpr std::array<std::string_view, 3> link_state_names{"connected", "
 // Written rarely, by one thread at a time. Texts end with NUL.
 struct PoolFacts {
     std::array<char, 512> name;      // TARGET:POOL_SET
-    std::array<char, 256> lanes_by;  // description of the first association's provider
+    std::array<char, 256> lanes_by;  // description of the first connection's provider
     std::array<char, 512> last_loss; // why the last session was lost or the link has failed
     std::uint64_t size;
     LinkState state;

@@ -5,7 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
 #include "rpmemd/pools/examine_pool.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/sessions.hpp"
 #include "rpmemd/registry/state_directory.hpp"
@@ -22,7 +22,7 @@ namespace rpmem::target {
 
 // The state of the target, shared by all actions.
 struct ActionContext {
-    StoreOptions store;
+    PoolOptions store;
     std::filesystem::path state_dir;
     std::optional<StateDirectory> state; // nothing if state-dir cannot be used
     std::string state_problem;           // why state-dir cannot be used
@@ -70,7 +70,7 @@ struct FoundNames {
 using ActionResult = Result<nlohmann::json>; // the members of the document
 
 [[nodiscard]] ActionResult list_pool_sets(ActionContext& context, const ActionRequest& request);
-[[nodiscard]] ActionResult tell_pool(ActionContext& context, const ActionRequest& request);
+[[nodiscard]] ActionResult pool_info(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult check_pool(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult check_all_pools(ActionContext& context, const ActionRequest& request);
 [[nodiscard]] ActionResult list_sessions(ActionContext& context, const ActionRequest& request);

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 // For reading, so that nothing on the medium changes.
 Result<Pool> open_to_check(ActionContext& context, const std::string& name) {
-    StoreOptions options = context.store;
+    PoolOptions options = context.store;
     options.read_only = true;
     return open_pool(options, name, 0, context.log);
 }

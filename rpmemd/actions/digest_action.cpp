@@ -148,11 +148,10 @@ Result<Registration> register_reading(const ActionContext& context, const std::s
                        .user = {},
                        .address = printable(address.substr(0, address.find(' ')))}}));
     RPMEM_ASSIGN(auto parts, pool.identify_parts());
-    RPMEM_TRY(
-        registration.take_up({.pool_set = (context.store.poolset_dir / name).lexically_normal(),
-                              .parts = std::move(parts),
-                              .attribute = pool.attribute(),
-                              .headers = pool.lasting_headers()}));
+    RPMEM_TRY(registration.adopt({.pool_set = (context.store.poolset_dir / name).lexically_normal(),
+                                  .parts = std::move(parts),
+                                  .attribute = pool.attribute(),
+                                  .headers = pool.lasting_headers()}));
     return registration;
 }
 
@@ -164,7 +163,7 @@ ActionResult digest_pool(ActionContext& context, const ActionRequest& request) {
         RPMEM_ASSIGN(except, read_except(STDIN_FILENO));
     }
     const Caller caller(STDIN_FILENO, STDOUT_FILENO);
-    StoreOptions options = context.store;
+    PoolOptions options = context.store;
     options.read_only = true;
     auto pool = open_pool(options, request.name, 0, context.log);
     if (!pool)

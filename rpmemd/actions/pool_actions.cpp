@@ -125,7 +125,7 @@ ActionResult list_pool_sets(ActionContext& context, const ActionRequest& /*reque
     return json{{"poolset_dir", directory.native()}, {"complete", found.all}, {"pool_sets", sets}};
 }
 
-ActionResult tell_pool(ActionContext& context, const ActionRequest& request) {
+ActionResult pool_info(ActionContext& context, const ActionRequest& request) {
     RPMEM_ASSIGN(const auto pool, examine_pool(context.store, request.name));
     const auto sessions = sessions_of(context, request.name);
     json parts = json::array();

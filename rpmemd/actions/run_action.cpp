@@ -3,7 +3,7 @@
 
 #include "rpmemd/actions/actions.hpp"
 #include "rpmemd/actions/document.hpp"
-#include "rpmemd/store_options.hpp"
+#include "rpmemd/pool_options.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,7 @@ struct Row {
     ActionResult (*run)(ActionContext& context, const ActionRequest& request);
 };
 constexpr std::array rows = {
-    Row{Verb::list, list_pool_sets},    Row{Verb::info, tell_pool},
+    Row{Verb::list, list_pool_sets},    Row{Verb::info, pool_info},
     Row{Verb::check, check_pool},       Row{Verb::check_all, check_all_pools},
     Row{Verb::sessions, list_sessions}, Row{Verb::evict, evict_session},
     Row{Verb::digest, digest_pool},     Row{Verb::create, create_set},
@@ -29,7 +29,7 @@ constexpr std::array rows = {
 };
 
 ActionContext context_of(const Configuration& configuration, const Log& log) {
-    ActionContext context{.store = store_options_of(configuration),
+    ActionContext context{.store = pool_options_of(configuration),
                           .state_dir = configuration.state_dir,
                           .state = std::nullopt,
                           .state_problem = {},

@@ -247,10 +247,10 @@ Result<> restrict_system_calls(const ChangeableFiles& files, RefusalLog log) {
     allow_files(filter, files.may_remove);
     if (files.replaced >= 0)
         allow_replacement(filter, files.replaced);
-    // For the record of the pool (rpmemd/pools/pool_attribute.cpp). A filter sees the descriptor
-    // and the flags, but not the name. An attacker who has taken over the daemon can also change
-    // other existing attributes of the file with this descriptor, but can write to that file
-    // anyway.
+    // For the record of the pool (rpmemd/pools/files/pool_attribute.cpp). A filter sees the
+    // descriptor and the flags, but not the name. An attacker who has taken over the daemon can
+    // also change other existing attributes of the file with this descriptor, but can write to that
+    // file anyway.
     if (files.attributed >= 0)
         filter.allow(SCMP_SYS(fsetxattr), {is(0, files.attributed), is(4, XATTR_REPLACE)});
     allow_sockets(filter);

@@ -2,7 +2,7 @@
 #include "rpmemd/durability/medium.hpp"
 
 #include "common/base/deep_flush.hpp"
-#include "rpmemd/durability/overlapping_syncs.hpp"
+#include "rpmemd/durability/sync_tracker.hpp"
 
 #include <libpmem.h>
 #include <libpmem2.h>
@@ -75,7 +75,7 @@ Result<> Medium::add(int fd, const std::string& path, std::byte* address, std::s
     struct stat status {};
     const bool had_name = ::fstat(fd, &status) == 0 && status.st_nlink > 0;
     Range range{address, address + size, offset,
-                fd,      path,           std::make_unique<OverlappingSyncs>(*latch_, path),
+                fd,      path,           std::make_unique<SyncTracker>(*latch_, path),
                 is_pmem, had_name,       deep_flush,
                 nullptr, nullptr};
     // A Device DAX does not use libpmem2, which searches all of /sys/bus/nd for each deep flush.

@@ -18,11 +18,11 @@ struct pmem2_source;
 
 namespace rpmem::target {
 
-class OverlappingSyncs;
+class SyncTracker;
 
 // The mappings belong to the caller and must outlive this. persist() and deep_persist() return 0 or
 // a positive errno value, and may run in parallel. After a failure, every msync(2) and deep flush
-// fails without a request to the medium: see rpmemd/durability/overlapping_syncs.hpp. persist() on
+// fails without a request to the medium: see rpmemd/durability/sync_tracker.hpp. persist() on
 // persistent memory never fails; check failure_code().
 class Medium {
 public:
@@ -48,9 +48,7 @@ public:
     void flush_pmem() const;
 
     // The syncs of part number PART, for whoever writes its header.
-    [[nodiscard]] OverlappingSyncs& syncs_of(std::size_t part) const {
-        return *ranges_[part].syncs;
-    }
+    [[nodiscard]] SyncTracker& syncs_of(std::size_t part) const { return *ranges_[part].syncs; }
     // The first failure, also one that look_at_files() found. failure_code() costs one load.
     [[nodiscard]] int failure_code() const { return latch_->code(); }
     [[nodiscard]] std::optional<MediumFailure> failure() const { return latch_->failure(); }
@@ -74,7 +72,7 @@ private:
         std::uint64_t offset; // offset of BEGIN in the file
         int fd;
         std::string path;
-        std::unique_ptr<OverlappingSyncs> syncs;
+        std::unique_ptr<SyncTracker> syncs;
         bool is_pmem;
         bool had_name; // files of O_TMPFILE and memfd_create(2) never have one
         std::optional<int> deep_flush;

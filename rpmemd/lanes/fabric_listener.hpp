@@ -5,7 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/base/shared_settings.hpp"
 #include "common/transport/fabric/endpoint.hpp"
-#include "common/transport/unproven_slots.hpp"
+#include "common/transport/pending_connections.hpp"
 
 #include <chrono>
 #include <cstddef>

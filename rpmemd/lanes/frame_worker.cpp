@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds leaving_tick(50);
 
 // Returns whether the connection can send nothing more. After a protocol violation it has ended()
 // for input, but an error can still be sent.
-bool has_closed(const transport::Connection& connection) {
+bool has_closed(const transport::LaneConnection& connection) {
     return connection.fd() < 0 ||
            (connection.ended() && !transport::may_be_told(connection.failure().fault));
 }
@@ -54,8 +54,8 @@ Result<> FrameWorker::take(std::unique_ptr<ServedLane> lane) {
     } catch (const std::system_error& error) {
         Failure failure = fail_errno(ErrorClass::resource_limit, error.code().value(),
                                      "cannot start a thread (see the limit 'ulimit -u')");
-        arrived_.back()->say(wire::ErrorKind::resources, error.code().value(),
-                             failure.value().text);
+        arrived_.back()->send_error(wire::ErrorKind::resources, error.code().value(),
+                                    failure.value().text);
         return failure;
     }
     return {};
@@ -64,7 +64,7 @@ Result<> FrameWorker::take(std::unique_ptr<ServedLane> lane) {
 void FrameWorker::end(std::string why) {
     {
         const std::lock_guard lock(arriving_);
-        last_words_ = std::move(why);
+        end_text_ = std::move(why);
     }
     stopping_ = true;
     wake_.raise();
@@ -111,9 +111,9 @@ void FrameWorker::take_arrived() {
         arrived.swap(arrived_);
     }
     for (auto& lane : arrived) {
-        transport::Connection& connection = lane->connection();
+        transport::LaneConnection& connection = lane->connection();
         if (const auto added = group_->add(connection); !added) {
-            lane->say(wire::ErrorKind::resources, added.error().code, added.error().text);
+            lane->send_error(wire::ErrorKind::resources, added.error().code, added.error().text);
             ended_(lane->index(), added.error().text, {});
             continue;
         }
@@ -126,7 +126,7 @@ void FrameWorker::take_arrived() {
 void FrameWorker::serve_ready() {
     ready_.insert(ready_.end(), group_->ready().begin(), group_->ready().end());
     std::size_t served = 0;
-    for (transport::Connection* const connection : ready_) {
+    for (transport::LaneConnection* const connection : ready_) {
         const auto lane = lanes_.find(connection);
         if (lane == lanes_.end())
             continue; // the lane is in leaving_, or was in ready_ twice
@@ -145,13 +145,13 @@ void FrameWorker::serve_ready() {
 }
 
 void FrameWorker::end_lane(std::unique_ptr<ServedLane> lane) {
-    const std::string problem = lane->problem();
+    const std::string error_text = lane->error_text();
     counters_->ended_lanes.add(1);
-    counters_->failures.add(problem.empty() ? 0 : 1);
-    if (!problem.empty())
+    counters_->failures.add(error_text.empty() ? 0 : 1);
+    if (!error_text.empty())
         lane->send_error();
-    ended_(lane->index(), lane->connection().failure().text, problem);
-    if (!problem.empty() && !has_closed(lane->connection()))
+    ended_(lane->index(), lane->connection().failure().text, error_text);
+    if (!error_text.empty() && !has_closed(lane->connection()))
         leaving_.push_back({std::move(lane), Clock::now() + leaving_time, true});
     else
         group_->remove(lane->connection());
@@ -166,7 +166,7 @@ void FrameWorker::take_leave() {
     std::string why;
     {
         const std::lock_guard lock(arriving_);
-        why = last_words_;
+        why = end_text_;
     }
     for (auto& lane : lanes) {
         if (why.empty()) {
@@ -174,7 +174,7 @@ void FrameWorker::take_leave() {
         } else if (!lane->serve()) {
             end_lane(std::move(lane));
         } else {
-            lane->say(wire::ErrorKind::ending, ECONNRESET, why);
+            lane->send_error(wire::ErrorKind::ending, ECONNRESET, why);
             leaving_.push_back({std::move(lane), Clock::now() + leaving_time, false});
         }
     }
@@ -183,7 +183,7 @@ void FrameWorker::take_leave() {
 void FrameWorker::look_after_leaving() {
     std::erase_if(leaving_, [this](ClosingLane& each) {
         static_cast<void>(each.lane->serve());
-        transport::Connection& connection = each.lane->connection();
+        transport::LaneConnection& connection = each.lane->connection();
         const bool is_done = has_closed(connection) || (!each.awaits_peer && !connection.unsent());
         if (!is_done && Clock::now() < each.until)
             return false;

@@ -28,7 +28,8 @@ class FrameWorker {
 public:
     // Called in the thread of the worker when a lane has ended, except by end() or stop(). PROBLEM
     // is why the session must end, too, or empty. Also called, with lane 0, if the thread fails.
-    using Ended = std::function<void(unsigned lane, const std::string& how, std::string problem)>;
+    using Ended =
+        std::function<void(unsigned lane, const std::string& how, std::string error_text)>;
 
     static Result<std::unique_ptr<FrameWorker>> make(std::unique_ptr<transport::Group> group,
                                                      Ended ended);
@@ -55,7 +56,7 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    using Lanes = std::unordered_map<transport::Connection*, std::unique_ptr<ServedLane>>;
+    using Lanes = std::unordered_map<transport::LaneConnection*, std::unique_ptr<ServedLane>>;
     // A lane on which an error was posted. It stays until the error is sent or, with AWAITS_PEER,
     // until the peer has closed the connection.
     struct ClosingLane {
@@ -80,10 +81,10 @@ private:
     std::atomic<bool> stopping_ = false;
     std::mutex arriving_; // protects arrived_ and last_words_
     std::vector<std::unique_ptr<ServedLane>> arrived_;
-    std::string last_words_; // the error text for all lanes, from end(); empty to send none
+    std::string end_text_; // the error text for all lanes, from end(); empty to send none
     Lanes lanes_;
     std::vector<ClosingLane> leaving_;
-    std::vector<transport::Connection*> ready_; // to be served in this round
+    std::vector<transport::LaneConnection*> ready_; // to be served in this round
     std::thread thread_;
 };
 

@@ -15,8 +15,8 @@ unsigned LaneServer::count_workers(unsigned wanted, unsigned lanes) {
 Result<> LaneServer::add_worker(std::unique_ptr<transport::Group> group) {
     RPMEM_ASSIGN(auto worker,
                  FrameWorker::make(std::move(group), [this](unsigned lane, const std::string& how,
-                                                            std::string problem) {
-                     lane_ended(lane, how, std::move(problem));
+                                                            std::string error_text) {
+                     lane_ended(lane, how, std::move(error_text));
                  }));
     workers_.push_back(std::move(worker));
     return {};
@@ -29,7 +29,7 @@ std::vector<std::shared_ptr<const WorkerCounters>> LaneServer::counters() const 
     return all;
 }
 
-bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
+bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::LaneConnection> connection,
                        const wire::LaneCredits& credits, bool direct) {
     const wire::LaneTerms terms{.credits = credits,
                                 .pool_size = pool_.memory.size(),
@@ -43,9 +43,9 @@ bool LaneServer::serve(unsigned lane, std::unique_ptr<transport::Connection> con
     return taken.has_value();
 }
 
-void LaneServer::lane_ended(unsigned, const std::string& how, std::string problem) {
-    if (!problem.empty())
-        fail_by(std::move(problem));
+void LaneServer::lane_ended(unsigned, const std::string& how, std::string error_text) {
+    if (!error_text.empty())
+        fail_by(std::move(error_text));
     log_.info("{}", how);
 }
 

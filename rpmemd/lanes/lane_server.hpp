@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "rpmemd/durability/medium.hpp"
 #include "rpmemd/lanes/frame_worker.hpp"
 
@@ -95,10 +95,10 @@ protected:
     // A lane that connects again gets the same worker.
     [[nodiscard]] std::size_t worker_of(unsigned lane) const { return lane % workers_.size(); }
     // Passes a lane to its worker. Returns false if the thread cannot start. The session then ends.
-    bool serve(unsigned lane, std::unique_ptr<transport::Connection> connection,
+    bool serve(unsigned lane, std::unique_ptr<transport::LaneConnection> connection,
                const wire::LaneCredits& credits, bool direct);
     // Called in the thread of a worker, see FrameWorker::Ended.
-    virtual void lane_ended(unsigned lane, const std::string& how, std::string problem);
+    virtual void lane_ended(unsigned lane, const std::string& how, std::string error_text);
     // Calls poll(2) until DEADLINE, if there is one, and for at most LIMIT.
     static Result<> wait_until(std::optional<std::chrono::steady_clock::time_point> deadline,
                                std::span<pollfd> fds, std::chrono::milliseconds limit);

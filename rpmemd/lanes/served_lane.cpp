@@ -24,7 +24,7 @@ using transport::PostResult;
 using wire::FrameHeader;
 using wire::FrameType;
 
-ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
+ServedLane::ServedLane(unsigned index, std::unique_ptr<transport::LaneConnection> connection,
                        const wire::LaneTerms& terms, std::byte* pool, const Medium& medium,
                        WorkerCounters& counters)
     : index_(index), connection_(std::move(connection)), pool_(pool), medium_(medium),
@@ -36,15 +36,15 @@ bool ServedLane::serve() {
     if (failure.fault == Fault::medium)
         find_unreadable_page();
     if (transport::may_be_told(failure.fault) || failure.fault == Fault::medium)
-        note(failure.text);
-    if (!problem_.empty() || connection_->ended())
+        set_error_text(failure.text);
+    if (!error_text_.empty() || connection_->ended())
         return false;
     answer_reads();
     // Persistent memory is flushed at once, because the worker would only wait for the next frame
     // otherwise.
     if (requests_.owes_ack() && (requests_.ack_is_due() || medium_.is_pmem()))
         acknowledge();
-    return problem_.empty();
+    return error_text_.empty();
 }
 
 bool ServedLane::begin(const FrameHeader& header, std::span<std::byte>&, std::string& why) {
@@ -53,8 +53,8 @@ bool ServedLane::begin(const FrameHeader& header, std::span<std::byte>&, std::st
 
 void ServedLane::take(const FrameHeader& header, std::size_t position,
                       std::span<const std::byte> chunk) {
-    if (problem_.empty())
-        note(dirty_.copy(pool_ + header.offset + position, chunk));
+    if (error_text_.empty())
+        set_error_text(dirty_.copy(pool_ + header.offset + position, chunk));
 }
 
 bool ServedLane::end(const FrameHeader& header, std::string&) {
@@ -83,20 +83,20 @@ void ServedLane::count(const FrameHeader& header) {
 
 // A persist frame without a range only requests an ack.
 void ServedLane::make_durable(const FrameHeader& header) {
-    if (header.length == 0 || !problem_.empty())
+    if (header.length == 0 || !error_text_.empty())
         return;
     std::byte* const address = pool_ + header.offset;
     if ((header.flags & wire::frame_flag::deep) == 0)
-        return note(dirty_.add(address, header.length));
-    note(dirty_.deep_persist(address, header.length));
+        return set_error_text(dirty_.add(address, header.length));
+    set_error_text(dirty_.deep_persist(address, header.length));
 }
 
 void ServedLane::acknowledge() {
-    std::string problem = dirty_.persist();
+    std::string error_text = dirty_.persist();
     if (medium_.failure_code() != 0) // possibly of another lane, or of a header
-        problem = medium_.failure_text();
-    note(std::move(problem));
-    if (!problem_.empty() || !requests_.ack_is_due())
+        error_text = medium_.failure_text();
+    set_error_text(std::move(error_text));
+    if (!error_text_.empty() || !requests_.ack_is_due())
         return;
     const FrameHeader ack{.type = FrameType::ack, .number = requests_.last_complete()};
     if (connection_->post(ack, {}, More::none) != PostResult::yes)
@@ -122,25 +122,25 @@ void ServedLane::answer_reads() {
     }
 }
 
-void ServedLane::note(std::string problem) {
-    if (problem_.empty())
-        problem_ = std::move(problem);
+void ServedLane::set_error_text(std::string error_text) {
+    if (error_text_.empty())
+        error_text_ = std::move(error_text);
 }
 
 void ServedLane::send_error() {
     const bool broke_rules = transport::may_be_told(connection_->failure().fault);
-    say(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
-        broke_rules ? EBADMSG : EIO, problem_);
+    send_error(broke_rules ? wire::ErrorKind::protocol : wire::ErrorKind::medium,
+               broke_rules ? EBADMSG : EIO, error_text_);
 }
 
-void ServedLane::say(wire::ErrorKind kind, int code, const std::string& why) {
-    last_words_ = why.substr(0, wire::max_error_text);
-    note(why);
+void ServedLane::send_error(wire::ErrorKind kind, int code, const std::string& why) {
+    sent_text_ = why.substr(0, wire::max_error_text);
+    set_error_text(why);
     static_cast<void>(
         connection_->post({.type = FrameType::error,
-                           .length = static_cast<std::uint32_t>(last_words_.size()),
+                           .length = static_cast<std::uint32_t>(sent_text_.size()),
                            .offset = wire::offset_of_error(kind, static_cast<std::uint32_t>(code))},
-                          std::as_bytes(std::span(last_words_)), More::none));
+                          std::as_bytes(std::span(sent_text_)), More::none));
     connection_->close();
 }
 

@@ -19,25 +19,25 @@ namespace rpmem::target {
 class ServedLane final : private transport::Receiver {
 public:
     // POOL has TERMS.pool_size bytes. COUNTERS belong to the worker.
-    ServedLane(unsigned index, std::unique_ptr<transport::Connection> connection,
+    ServedLane(unsigned index, std::unique_ptr<transport::LaneConnection> connection,
                const wire::LaneTerms& terms, std::byte* pool, const Medium& medium,
                WorkerCounters& counters);
 
     [[nodiscard]] unsigned index() const { return index_; }
-    [[nodiscard]] transport::Connection& connection() { return *connection_; }
+    [[nodiscard]] transport::LaneConnection& connection() { return *connection_; }
 
     // Processes the frames that have arrived, and sends data and due acks. Returns false if the
     // lane has ended.
     [[nodiscard]] bool serve();
-    // Returns what Connection::poll() returned in the last call of serve().
+    // Returns what LaneConnection::poll() returned in the last call of serve().
     [[nodiscard]] std::size_t served_bytes() const { return served_bytes_; }
     // Returns why the session must end: a protocol violation, a failure of the medium, or the error
-    // of say(). Empty otherwise, even if the lane has ended.
-    [[nodiscard]] const std::string& problem() const { return problem_; }
-    // Posts problem() to the initiator and closes the connection.
+    // of send_error(). Empty otherwise, even if the lane has ended.
+    [[nodiscard]] const std::string& error_text() const { return error_text_; }
+    // Posts error_text() to the initiator and closes the connection.
     void send_error();
     // Posts an error that this lane did not cause, and closes the connection.
-    void say(wire::ErrorKind kind, int code, const std::string& why);
+    void send_error(wire::ErrorKind kind, int code, const std::string& why);
 
 private:
     bool begin(const wire::FrameHeader& header, std::span<std::byte>& place,
@@ -49,11 +49,11 @@ private:
     void make_durable(const wire::FrameHeader& header);
     void acknowledge();
     void answer_reads();
-    void note(std::string problem);
+    void set_error_text(std::string error_text);
     void find_unreadable_page() const;
 
     unsigned index_;
-    std::unique_ptr<transport::Connection> connection_;
+    std::unique_ptr<transport::LaneConnection> connection_;
     std::byte* pool_;
     const Medium& medium_;
     WorkerCounters& counters_;
@@ -64,8 +64,8 @@ private:
     std::size_t first_read_ = 0;
     std::size_t read_count_ = 0;
     std::size_t served_bytes_ = 0;
-    std::string problem_;
-    std::string last_words_; // the payload of say(), until it is sent
+    std::string error_text_;
+    std::string sent_text_; // the payload of send_error(), until it is sent
 };
 
 } // namespace rpmem::target

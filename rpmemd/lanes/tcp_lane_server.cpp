@@ -10,7 +10,7 @@
 namespace rpmem::target {
 namespace {
 
-using transport::Refusal;
+using transport::RefusalCode;
 using transport::Refused;
 
 // Size of a worker's buffer for one receive call. It fits into the L2 cache.
@@ -87,7 +87,7 @@ Result<> TcpLaneServer::wait(std::span<pollfd> fds, std::chrono::milliseconds li
 
 std::optional<Refused> TcpLaneServer::admit(const transport::LaneIdentity& identity) {
     if (in_use_[identity.lane].exchange(true))
-        return Refused{.why = Refusal::lane_in_use};
+        return Refused{.why = RefusalCode::lane_in_use};
     // Count the lane before the welcome. The welcome may complete rpmem_create(), and then the pool
     // must not be removed, even if this process has no memory for the lane.
     ++connected_;
@@ -105,9 +105,9 @@ void TcpLaneServer::take(const transport::LaneIdentity& identity,
 }
 
 // Runs in the thread of a worker.
-void TcpLaneServer::lane_ended(unsigned lane, const std::string& how, std::string problem) {
+void TcpLaneServer::lane_ended(unsigned lane, const std::string& how, std::string error_text) {
     in_use_[lane] = false;
-    LaneServer::lane_ended(lane, how, std::move(problem));
+    LaneServer::lane_ended(lane, how, std::move(error_text));
 }
 
 } // namespace rpmem::target

@@ -56,7 +56,7 @@ private:
     std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override;
     void take(const transport::LaneIdentity& identity, std::unique_ptr<transport::Stream> stream,
               std::string name, const wire::LaneCredits& credits) override;
-    void lane_ended(unsigned lane, const std::string& how, std::string problem) override;
+    void lane_ended(unsigned lane, const std::string& how, std::string error_text) override;
 
     TcpServerOptions options_;
     transport::SystemRandom random_;

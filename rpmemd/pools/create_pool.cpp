@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/pools/part_layout.hpp"
+#include "rpmemd/pools/files/part_creation.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
-#include "rpmemd/pools/part_creation.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
-#include "rpmemd/pools/store.hpp"
 
 #include <chrono>
 
@@ -36,7 +36,7 @@ Result<> prepare_headers(MappedPool& pool, const std::vector<PartFile>& parts,
     return {};
 }
 
-Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
+Result<Pool> create(const PoolOptions& options, const PoolSet& pool_set, std::string_view name,
                     std::size_t size, const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_TRY(check_attributes(attributes, pool_set.headers));
     RPMEM_TRY(check_distinct(paths_of(pool_set)));
@@ -62,7 +62,7 @@ Result<Pool> create(const StoreOptions& options, const PoolSet& pool_set, std::s
 
 } // namespace
 
-Result<Pool> create_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+Result<Pool> create_pool(const PoolOptions& options, std::string_view name, std::size_t size,
                          const rpmem_pool_attr& attributes, Log& log) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
     // Before the pool is created, because an exception afterwards would not undo the creation.

@@ -3,10 +3,10 @@
 
 #include "common/base/medium_kind.hpp"
 #include "common/pools/part_layout.hpp"
-#include "rpmemd/pools/ownership.hpp"
-#include "rpmemd/pools/part_directory.hpp"
-#include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/pool_attribute.hpp"
+#include "rpmemd/pools/files/owner_and_mode.hpp"
+#include "rpmemd/pools/files/part_directory.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
@@ -89,7 +89,7 @@ void examine_first(PoolFacts& pool, const PartFile& first) {
 
 } // namespace
 
-Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view name) {
+Result<PoolFacts> examine_pool(const PoolOptions& options, std::string_view name) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
     PoolFacts pool{.headers = pool_set.headers};
     RPMEM_ASSIGN(pool.parts, planned_parts(pool_set));

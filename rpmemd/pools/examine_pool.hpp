@@ -5,9 +5,9 @@
 
 #include "common/base/result.hpp"
 #include "common/pools/pool_set_file.hpp"
-#include "rpmemd/pools/part_identity.hpp"
-#include "rpmemd/pools/pool_header.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/files/part_identity.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -47,6 +47,6 @@ struct PoolFacts {
 };
 
 // Fails like load_pool_set(), uses_directories() and PartDirectories::scan().
-[[nodiscard]] Result<PoolFacts> examine_pool(const StoreOptions& options, std::string_view name);
+[[nodiscard]] Result<PoolFacts> examine_pool(const PoolOptions& options, std::string_view name);
 
 } // namespace rpmem::target

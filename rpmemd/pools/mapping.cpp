@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/mapping.hpp"
 
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <libpmem.h>
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
     return Mapping{std::move(memory), std::move(medium), std::move(on_pmem)};
 }
 
-void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool) {
+void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool) {
     if (options.header_copies < 0 || count == 0)
         return;
     auto opened =

@@ -6,10 +6,10 @@
 #include "common/base/result.hpp"
 #include "common/pools/part_layout.hpp"
 #include "rpmemd/durability/medium.hpp"
-#include "rpmemd/pools/header_copy.hpp"
-#include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/pool_header.hpp"
-#include "rpmemd/pools/shutdown_state.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/headers/header_copy.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/pools/headers/shutdown_state.hpp"
 
 #include <librpmem.h>
 
@@ -20,7 +20,7 @@
 
 namespace rpmem::target {
 
-struct StoreOptions;
+struct PoolOptions;
 
 // A reserved range of addresses. The destructor unmaps all of it, including later mappings in it.
 class Reservation {
@@ -65,7 +65,7 @@ Result<Mapping> map_parts(const std::vector<PartFile>& parts, const PartLayout& 
 
 // Opens the file for a copy of COUNT headers. Does nothing without a directory for it or without
 // headers. If the file cannot be used, only logs a warning.
-void open_header_copy(const StoreOptions& options, std::size_t count, MappedPool& pool);
+void open_header_copy(const PoolOptions& options, std::size_t count, MappedPool& pool);
 
 // Call it before the headers on the medium, BEFORE, are overwritten with those of POOL. Saves both.
 // On failure only logs a warning.

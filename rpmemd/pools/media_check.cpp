@@ -12,7 +12,7 @@
 namespace rpmem::target {
 namespace {
 
-Result<> check_volatile(const StoreOptions& options, const PartFile& part,
+Result<> check_volatile(const PoolOptions& options, const PartFile& part,
                         std::set<std::string>& told, const Log& log) {
     const MediumName medium = part.is_device_dax() ? MediumName{} : medium_of(part.fd());
     if (medium.kind == MediumKind::lasting)
@@ -27,7 +27,7 @@ Result<> check_volatile(const StoreOptions& options, const PartFile& part,
     return {};
 }
 
-Result<> check_deep_flush(const StoreOptions& options, const PartFile& part,
+Result<> check_deep_flush(const PoolOptions& options, const PartFile& part,
                           std::set<std::string>& told, const Log& log) {
     struct stat status {};
     if (fstat(part.fd(), &status) != 0)
@@ -51,7 +51,7 @@ Result<> check_deep_flush(const StoreOptions& options, const PartFile& part,
 
 } // namespace
 
-Result<> check_media(const StoreOptions& options, const std::vector<PartFile>& parts,
+Result<> check_media(const PoolOptions& options, const std::vector<PartFile>& parts,
                      const std::vector<bool>& on_pmem, const Log& log) {
     std::set<std::string> told;
     for (std::size_t i = 0; i < parts.size(); ++i) {

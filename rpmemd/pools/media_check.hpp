@@ -4,8 +4,8 @@
 
 #include "common/base/log.hpp"
 #include "common/base/result.hpp"
-#include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace rpmem::target {
 // Logs a warning for each volatile or remote file system, and for each persistent memory for which
 // this user may not request deep flushes. ON_PMEM has one entry for each part. If OPTIONS refuse
 // such parts, fails with EINVAL for the file system, and with EACCES for the deep flush.
-Result<> check_media(const StoreOptions& options, const std::vector<PartFile>& parts,
+Result<> check_media(const PoolOptions& options, const std::vector<PartFile>& parts,
                      const std::vector<bool>& on_pmem, const Log& log);
 
 } // namespace rpmem::target

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/pools/part_layout.hpp"
-#include "rpmemd/pools/device.hpp"
-#include "rpmemd/pools/header_recovery.hpp"
+#include "rpmemd/pools/files/device.hpp"
+#include "rpmemd/pools/files/part_creation.hpp"
+#include "rpmemd/pools/files/part_directory.hpp"
+#include "rpmemd/pools/headers/header_recovery.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/pools/mapping.hpp"
 #include "rpmemd/pools/media_check.hpp"
-#include "rpmemd/pools/part_creation.hpp"
-#include "rpmemd/pools/part_directory.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
-#include "rpmemd/pools/store.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -131,7 +131,7 @@ bool was_closed(const MappedPool& pool) {
 
 // Writes the headers of POOL that differ from those on the medium. If this is interrupted, the next
 // open repairs the headers, because the copy is not replaced while a header is torn.
-Result<> repair_headers(const StoreOptions& options, const MappedPool& pool,
+Result<> repair_headers(const PoolOptions& options, const MappedPool& pool,
                         const std::vector<PartFile>& parts) {
     RPMEM_ASSIGN(const auto on_media, headers_on_media(parts, pool.header_layout));
     if (std::ranges::equal(on_media, pool.headers, are_same_headers))
@@ -161,7 +161,7 @@ Result<> repair_headers(const StoreOptions& options, const MappedPool& pool,
     return {};
 }
 
-Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& parts, std::size_t size,
+Result<> map_pool(const PoolOptions& options, const std::vector<PartFile>& parts, std::size_t size,
                   MappedPool& pool) {
     RPMEM_ASSIGN(const auto layout, lay_out_parts(pool.header_layout, sizes_of(parts)));
     RPMEM_TRY(check_pool_size(size, layout.size));
@@ -174,7 +174,7 @@ Result<> map_pool(const StoreOptions& options, const std::vector<PartFile>& part
 
 // Opens the parts and checks the headers. Only then adds part files if necessary, so that an
 // invalid pool does not grow.
-Result<> open_parts(const StoreOptions& options, const PoolSet& pool_set, std::size_t size,
+Result<> open_parts(const PoolOptions& options, const PoolSet& pool_set, std::size_t size,
                     MappedPool& pool, PendingParts& parts) {
     RPMEM_ASSIGN(const auto with_directories, uses_directories(pool_set));
     std::optional<PartDirectories> directories;
@@ -191,7 +191,7 @@ Result<> open_parts(const StoreOptions& options, const PoolSet& pool_set, std::s
     return pool.read_only || !directories ? Result<>() : grow(*directories, size, parts);
 }
 
-Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::string_view name,
+Result<Pool> open(const PoolOptions& options, const PoolSet& pool_set, std::string_view name,
                   std::size_t size, Log& log) {
     auto pool = std::make_unique<MappedPool>();
     pool->name = name;
@@ -229,7 +229,7 @@ Result<Pool> open(const StoreOptions& options, const PoolSet& pool_set, std::str
 
 } // namespace
 
-Result<Pool> open_pool(const StoreOptions& options, std::string_view name, std::size_t size,
+Result<Pool> open_pool(const PoolOptions& options, std::string_view name, std::size_t size,
                        Log& log) {
     RPMEM_ASSIGN(const auto pool_set, load_pool_set(options, name));
     return in_context(fmt::format("opening pool {}", name),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/pool_parts.hpp"
 
-#include "rpmemd/pools/shutdown_state.hpp"
+#include "rpmemd/pools/headers/shutdown_state.hpp"
 
 #include <chrono>
 #include <thread>
 
 namespace rpmem::target {
 
-PartRules rules_of(const StoreOptions& options) {
+PartRules rules_of(const PoolOptions& options) {
     return {options.part_mode, options.read_only, options.cancelled, options.failures};
 }
 

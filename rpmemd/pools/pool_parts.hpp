@@ -4,9 +4,9 @@
 
 #include "common/base/result.hpp"
 #include "common/pools/pool_set_file.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/pools/mapping.hpp"
-#include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace rpmem::target {
 
-PartRules rules_of(const StoreOptions& options);
+PartRules rules_of(const PoolOptions& options);
 
 // Fails with EINVAL if the size of PART is not that in the pool set file, or if the size is AUTO
 // and PART is not a Device DAX.

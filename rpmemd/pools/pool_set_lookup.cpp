@@ -2,8 +2,8 @@
 #include "rpmemd/pools/pool_set_lookup.hpp"
 
 #include "common/base/io.hpp"
-#include "rpmemd/pools/ownership.hpp"
-#include "rpmemd/pools/trusted_path.hpp"
+#include "rpmemd/pools/files/owner_and_mode.hpp"
+#include "rpmemd/pools/files/trusted_path.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ Result<> check_name(std::string_view name) {
     return {};
 }
 
-Failure cannot_open(const StoreOptions& options, const std::string& name, Error error) {
+Failure cannot_open(const PoolOptions& options, const std::string& name, Error error) {
     if (error.code == EXDEV)
         return fail(
             ErrorClass::caller_fault, EBADF,
@@ -48,20 +48,20 @@ Failure cannot_open(const StoreOptions& options, const std::string& name, Error 
         std::move(error));
 }
 
-Failure cannot_open(const StoreOptions& options, const std::string& name, int code) {
+Failure cannot_open(const PoolOptions& options, const std::string& name, int code) {
     return cannot_open(options, name,
                        {code, ErrorClass::caller_fault, std::generic_category().message(code)});
 }
 
 // Returns the place of the file NAME, which need not exist.
-Result<ResolvedPath> find_place_of(const StoreOptions& options, const std::string& name) {
+Result<ResolvedPath> find_place_of(const PoolOptions& options, const std::string& name) {
     if (options.allow_outside)
         return find_place(options.poolset_dir / name);
     return resolve_beneath(options.poolset_dir, name,
                            options.refuse_hidden ? Hidden::refused : Hidden::allowed);
 }
 
-Result<ResolvedPath> find_by_name(const StoreOptions& options, const std::string& name) {
+Result<ResolvedPath> find_by_name(const PoolOptions& options, const std::string& name) {
     auto place = options.allow_outside ? find_place(options.poolset_dir / name)
                                        : resolve_beneath(options.poolset_dir, name);
     if (!place)
@@ -73,7 +73,7 @@ Result<ResolvedPath> find_by_name(const StoreOptions& options, const std::string
 
 // Refuses a pool set file that other users could have written, because its parts could then be any
 // files of the daemon's user.
-Result<UniqueFd> open_by_name(const StoreOptions& options, const ResolvedPath& place,
+Result<UniqueFd> open_by_name(const PoolOptions& options, const ResolvedPath& place,
                               const std::string& name) {
     // With O_NONBLOCK a FIFO with this name does not block the daemon.
     UniqueFd file = open_place(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -108,7 +108,7 @@ struct FoundText {
     std::string text;
 };
 
-Result<FoundText> find_text(const StoreOptions& options, const std::string& name) {
+Result<FoundText> find_text(const PoolOptions& options, const std::string& name) {
     RPMEM_TRY(check_name(name));
     RPMEM_ASSIGN(auto place, find_by_name(options, name));
     RPMEM_ASSIGN(const auto file, open_by_name(options, place, name));
@@ -121,7 +121,7 @@ Result<FoundText> find_text(const StoreOptions& options, const std::string& name
 
 } // namespace
 
-Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name) {
+Result<PoolSet> load_pool_set(const PoolOptions& options, std::string_view name) {
     const std::string path(name);
     RPMEM_ASSIGN(const auto found, find_text(options, path));
     return parse_pool_set(found.text, path);
@@ -155,7 +155,7 @@ std::vector<std::filesystem::path> paths_of(const PoolSet& pool_set) {
     return paths;
 }
 
-Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text) {
+Result<> write_pool_set(const PoolOptions& options, std::string_view name, std::string_view text) {
     constexpr mode_t own_file = 0600;
     const std::string path(name);
     RPMEM_TRY(check_name(name));
@@ -180,7 +180,7 @@ Result<> write_pool_set(const StoreOptions& options, std::string_view name, std:
     return in_context(fmt::format("cannot write pool set {}", path), std::move(written));
 }
 
-Result<> check_new_part(const StoreOptions& options, const std::string& name) {
+Result<> check_new_part(const PoolOptions& options, const std::string& name) {
     auto place = find_place_of(options, name);
     if (!place)
         return cannot_open(options, name, std::move(place).error());
@@ -191,7 +191,7 @@ Result<> check_new_part(const StoreOptions& options, const std::string& name) {
     return {};
 }
 
-Result<> unlink_pool_set(const StoreOptions& options, std::string_view name) {
+Result<> unlink_pool_set(const PoolOptions& options, std::string_view name) {
     const std::string path(name);
     RPMEM_ASSIGN(const auto found, find_text(options, path));
     if (!begins_as_pool_set(found.text))

@@ -4,7 +4,7 @@
 
 #include "common/base/result.hpp"
 #include "common/pools/pool_set_file.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace rpmem::target {
 //   EACCES  this user may not open it, or other users may change it or a directory of its path
 //   EINVAL  it is not a regular file, or not a valid pool set file
 // and with the errno value of the system.
-Result<PoolSet> load_pool_set(const StoreOptions& options, std::string_view name);
+Result<PoolSet> load_pool_set(const PoolOptions& options, std::string_view name);
 
 // The indices of two parts that are the same file.
 struct SameFile {
@@ -40,15 +40,15 @@ struct SameFile {
 // Writes TEXT to a new file, durable on return. Fails with EEXIST, with EINVAL if TEXT is not a
 // valid pool set file, and like load_pool_set(). With options.refuse_hidden, also fails with EACCES
 // for a hidden path.
-Result<> write_pool_set(const StoreOptions& options, std::string_view name, std::string_view text);
+Result<> write_pool_set(const PoolOptions& options, std::string_view name, std::string_view text);
 
 // Call it with options.refuse_hidden before a pool with the part NAME, relative to poolset_dir, is
 // created. Fails with EACCES if the file exists, because the pool would expose its contents, or if
 // the path is hidden.
-Result<> check_new_part(const StoreOptions& options, const std::string& name);
+Result<> check_new_part(const PoolOptions& options, const std::string& name);
 
 // Removes the file, durable on return. Fails with EINVAL if it does not begin as a pool set file,
 // and like load_pool_set() while the file is opened.
-Result<> unlink_pool_set(const StoreOptions& options, std::string_view name);
+Result<> unlink_pool_set(const PoolOptions& options, std::string_view name);
 
 } // namespace rpmem::target

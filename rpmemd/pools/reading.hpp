@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/pools/part_layout.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 
 #include <cstdint>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/pools/part_layout.hpp"
-#include "rpmemd/pools/header_copy.hpp"
-#include "rpmemd/pools/part_directory.hpp"
-#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/files/part_directory.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/headers/header_copy.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "rpmemd/pools/pool_parts.hpp"
 #include "rpmemd/pools/pool_set_lookup.hpp"
-#include "rpmemd/pools/store.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ struct LockedPart {
 // The removal of a pool. With FORCE, reports errors and continues.
 class Removal {
 public:
-    Removal(const StoreOptions& options, std::string_view name, const RemoveOptions& remove,
+    Removal(const PoolOptions& options, std::string_view name, const RemoveOptions& remove,
             Log& log)
         : options_(options), name_(name), remove_(remove), log_(log) {}
 
@@ -36,7 +36,7 @@ private:
     Result<> leave_out_parts_of_others();
     Result<> forgive(Result<> result);
 
-    const StoreOptions& options_;
+    const PoolOptions& options_;
     std::string_view name_;
     const RemoveOptions& remove_;
     Log& log_;
@@ -163,8 +163,8 @@ Result<> Removal::run() {
 
 } // namespace
 
-Result<> remove_pool(const StoreOptions& options, std::string_view name,
-                     const RemoveOptions& remove, Log& log) {
+Result<> remove_pool(const PoolOptions& options, std::string_view name, const RemoveOptions& remove,
+                     Log& log) {
     RPMEM_TRY(in_context(fmt::format("removing pool {}", name),
                          Removal(options, name, remove, log).run()));
     log.info("removed pool {}", name);

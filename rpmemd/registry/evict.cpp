@@ -2,8 +2,8 @@
 #include "rpmemd/registry/evict.hpp"
 
 #include "common/base/deadline.hpp"
-#include "rpmemd/pools/part_file.hpp"
-#include "rpmemd/pools/pool_attribute.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 
 #include <algorithm>

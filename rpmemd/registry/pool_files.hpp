@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/pools/part_identity.hpp"
+#include "rpmemd/pools/files/part_identity.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/registry/state_file.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/pool_record_place.hpp"
 
-#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 
 #include <cerrno>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "rpmemd/pools/part_identity.hpp"
-#include "rpmemd/pools/pool_attribute.hpp"
+#include "rpmemd/pools/files/part_identity.hpp"
+#include "rpmemd/pools/files/pool_attribute.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/state_directory.hpp"
 #include "rpmemd/registry/state_file.hpp"
@@ -36,7 +36,7 @@ public:
     // pool had none, later calls use state-dir: call read() and write() again.
     [[nodiscard]] Result<> write(const PoolRecord& record);
 
-    // Makes later writes sync without OverlappingSyncs, which refuses every sync after a failure.
+    // Makes later writes sync without SyncTracker, which refuses every sync after a failure.
     void sync_alone() { attribute_ = PoolAttribute(attribute_.part()); }
 
     [[nodiscard]] bool is_attribute() const { return in_attribute_; }

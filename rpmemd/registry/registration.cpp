@@ -82,7 +82,7 @@ Result<> Registration::end_earlier() const {
 }
 
 Result<> Registration::enter(SessionIdentity identity) {
-    become(State::unlisted);
+    set_state(State::unlisted);
     identity_ = std::move(identity);
     const bool takes_over = identity_.generation > 0 && !read_only_;
     auto directory = StateDirectory::open(state_dir_);
@@ -100,7 +100,7 @@ Result<> Registration::enter(SessionIdentity identity) {
         RPMEM_TRY(end_earlier());
     const auto written = directory ? write_session() : Result<>(Failure(directory.error()));
     if (written)
-        become(State::listed);
+        set_state(State::listed);
     else
         warn(fmt::format("this session cannot be resumed after a loss, because state-dir cannot be "
                          "used: {}",
@@ -176,7 +176,7 @@ Result<> Registration::claim(bool goes_on, bool created) {
                       place_->write(pool_));
 }
 
-Result<> Registration::take_up(const PoolUse& use) {
+Result<> Registration::adopt(const PoolUse& use) {
     pool_name_ = shown(use.pool_set);
     const bool goes_on = identity_.generation > 0 && !read_only_ && !use.created;
     RPMEM_ASSIGN(pool_, claim_of(use));
@@ -200,7 +200,7 @@ Result<> Registration::take_up(const PoolUse& use) {
         if (!goes_on && !use.created)
             warn_if_behind(last_);
     }
-    become(State::holding);
+    set_state(State::holding);
     list(use);
     return {};
 }
@@ -240,7 +240,7 @@ void Registration::save() {
 // Also unlocks the record, so that the next session of the pool need not wait for it.
 void Registration::save_last() {
     save();
-    become(State::closed);
+    set_state(State::closed);
     place_.reset();
 }
 
@@ -256,7 +256,7 @@ void Registration::after_change(std::span<const PoolHeader> headers) {
     save();
 }
 
-void Registration::give_back() {
+void Registration::release() {
     if (has_changed_)
         return;
     pool_.closed = true;

@@ -4,15 +4,15 @@
 //
 //   outside  -> listed    enter(): the session has a file in state-dir, locked until it exits
 //   outside  -> unlisted  enter(): state-dir cannot be used; the session is served without a file
-//   listed   -> holding   take_up(): the record of the pool contains the claim
+//   listed   -> holding   adopt(): the record of the pool contains the claim
 //   unlisted -> holding   likewise
 //   holding  -> closed    closed(): the pool was closed cleanly; otherwise the next session warns
 //   holding  -> closed    medium_failed(): the next session also reports the failure
 #pragma once
 
 #include "common/base/log.hpp"
-#include "rpmemd/pools/part_identity.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/files/part_identity.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "rpmemd/registry/pool_record_place.hpp"
 #include "rpmemd/registry/records.hpp"
 #include "rpmemd/registry/sessions.hpp"
@@ -66,7 +66,7 @@ public:
     Registration(std::filesystem::path state_dir, bool read_only, Log log)
         : state_dir_(std::move(state_dir)), read_only_(read_only), log_(std::move(log)) {}
 
-    // Call it once, before take_up(). A session of generation 1 or later that may write ends the
+    // Call it once, before adopt(). A session of generation 1 or later that may write ends the
     // earlier sessions of its owner. It fails with EACCES if state-dir cannot be used, with EBUSY
     // if a later generation is alive, and like fence(). Other sessions are served without
     // state-dir.
@@ -78,14 +78,14 @@ public:
     // the claim cannot be stored, and with ESTALE if a session that resumes does not find the pool
     // as the earlier generation left it. A session that only reads stores nothing. It logs and
     // ignores a record that it cannot read.
-    Result<> take_up(const PoolUse& use);
+    Result<> adopt(const PoolUse& use);
     // Call them before and after a change of the headers.
     void before_change();
     void after_change(std::span<const PoolHeader> headers);
     // Call it only if this session cannot have written. Restores the earlier record. If there was
     // none, stores this claim as closed. Does nothing after before_change(). The parts must still
     // be locked. medium_failed() may follow.
-    void give_back();
+    void release();
     // Marks the claim as closed. Everything must be durable, and the parts still locked. Otherwise
     // the next session could open the pool before the record is written.
     void closed();
@@ -112,7 +112,7 @@ public:
 private:
     enum class State { outside, unlisted, listed, holding, closed };
 
-    void become(State next) { state_ = next; }
+    void set_state(State next) { state_ = next; }
     [[nodiscard]] Result<> end_earlier() const;
     Result<> write_session();
     [[nodiscard]] Result<PoolRecord> claim_of(const PoolUse& use) const;

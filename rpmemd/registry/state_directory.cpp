@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/state_directory.hpp"
 
-#include "rpmemd/pools/ownership.hpp"
-#include "rpmemd/pools/trusted_path.hpp"
+#include "rpmemd/pools/files/owner_and_mode.hpp"
+#include "rpmemd/pools/files/trusted_path.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

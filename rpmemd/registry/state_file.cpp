@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/registry/state_file.hpp"
 
-#include "rpmemd/pools/ownership.hpp"
+#include "rpmemd/pools/files/owner_and_mode.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -72,7 +72,7 @@ struct Configuration {
     // The following are set by admit(), see rpmemd/settings/forced_command.hpp.
     bool may_delete = true;     // pools that the session has not created may be deleted
     bool sees_sessions = true;  // the client may learn who uses a pool
-    bool stays_beneath = false; // refuse hidden paths for new files, see StoreOptions
+    bool stays_beneath = false; // refuse hidden paths for new files, see PoolOptions
 
     std::vector<std::string> warnings; // one line for each ignored value
 };

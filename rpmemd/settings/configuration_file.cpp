@@ -3,8 +3,8 @@
 
 #include "common/base/io.hpp"
 #include "common/base/text.hpp"
-#include "rpmemd/pools/ownership.hpp"
-#include "rpmemd/pools/trusted_path.hpp"
+#include "rpmemd/pools/files/owner_and_mode.hpp"
+#include "rpmemd/pools/files/trusted_path.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

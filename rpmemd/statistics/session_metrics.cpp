@@ -76,20 +76,20 @@ constexpr statistics::Metric<SessionTotals> session_metrics[] = {
      [](const SessionTotals& session) { return session.acknowledgements; }},
 };
 
-void tell_requests(Exposition& exposition, const SessionTotals& totals) {
-    const auto tell = [&](const char* name, const char* help, std::uint64_t RequestTotals::*of) {
+void add_requests(Exposition& exposition, const SessionTotals& totals) {
+    const auto add = [&](const char* name, const char* help, std::uint64_t RequestTotals::*of) {
         exposition.family(name, "counter", help);
         for (std::size_t kind = 0; kind < request_names.size(); ++kind)
             exposition.sample(with(labels_of_session(totals), "request", request_names[kind]),
                               totals.requests[kind].*of);
     };
-    tell("rpmemd_session_requests_total", "Requests received on the lanes.",
-         &RequestTotals::requests);
-    tell("rpmemd_session_request_bytes_total", "Bytes of the ranges of requests.",
-         &RequestTotals::bytes);
+    add("rpmemd_session_requests_total", "Requests received on the lanes.",
+        &RequestTotals::requests);
+    add("rpmemd_session_request_bytes_total", "Bytes of the ranges of requests.",
+        &RequestTotals::bytes);
 }
 
-void tell_medium(Exposition& exposition, const SessionTotals& totals, double nanoseconds_of_tick) {
+void add_medium(Exposition& exposition, const SessionTotals& totals, double nanoseconds_of_tick) {
     const auto labels = [&](std::size_t call) {
         return with(labels_of_session(totals), "call", medium_call_names[call]);
     };
@@ -108,9 +108,9 @@ void tell_medium(Exposition& exposition, const SessionTotals& totals, double nan
 std::string metrics_of(const SessionFacts& facts, AllCounters workers, double nanoseconds_of_tick) {
     const SessionTotals totals = totals_of(facts, workers);
     Exposition exposition;
-    exposition.tell(session_metrics, std::span(&totals, 1), labels_of_session);
-    tell_requests(exposition, totals);
-    tell_medium(exposition, totals, nanoseconds_of_tick);
+    exposition.add(session_metrics, std::span(&totals, 1), labels_of_session);
+    add_requests(exposition, totals);
+    add_medium(exposition, totals, nanoseconds_of_tick);
     return exposition.text();
 }
 

@@ -5,8 +5,8 @@
 #include "common/wire/hello.hpp"
 #include "rpmemd/durability/streamed_copy.hpp"
 #include "rpmemd/durability/word_copy.hpp"
-#include "rpmemd/pools/checksum.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/headers/checksum.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 
 #include <benchmark/benchmark.h>
 

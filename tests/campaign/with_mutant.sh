@@ -9,7 +9,7 @@ work=$build_dir/campaign-$mutant
 
 rm -rf "$work"
 git clone -q --shared "$source_dir" "$work/source"
-git -C "$work/source" apply "$source_dir/tests/mutation/mutants/$mutant.patch"
+"$source_dir/tests/mutation/plant" "$work/source" "$mutant"
 cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 \
     -DRPMEM_BUILD_TESTS=ON >"$work/build.log"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first words of the daemon's side of a session: the client's bytes are there from the
 // beginning, and then they end, so that nothing is waited for.
-#include "rpmemd/handshake.hpp"
+#include "rpmemd/session/handshake.hpp"
 
 #include "common/base/io.hpp"
 #include "tests/fuzz/property.hpp"

@@ -4,9 +4,9 @@
 //
 // An input: a byte of flags, and what is to be decoded. With the flag SEALED the rest says which
 // change of attributes is cut, and where.
-#include "rpmemd/pools/header_copy.hpp"
+#include "rpmemd/pools/headers/header_copy.hpp"
 
-#include "rpmemd/pools/header_recovery.hpp"
+#include "rpmemd/pools/headers/header_recovery.hpp"
 #include "tests/fuzz/property.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 //
 // An input: a byte of flags, a byte of how many parts, and for each part the header without what is
 // unused in it, a byte that fills it, and the shutdown state with the checksum.
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/fuzz/property.hpp"
 
 namespace {

@@ -51,7 +51,7 @@ private:
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const Tree tree;
-    StoreOptions options;
+    PoolOptions options;
     options.poolset_dir = tree.pools();
     const auto pool_set = load_pool_set(options, fuzz::text_of_input(data, size));
     if (pool_set) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes the texts of strangers fit for a log or a terminal.
-#include "common/base/printable.hpp"
-
+#include "common/base/escaping.hpp"
 #include "common/base/log.hpp"
 #include "tests/fuzz/property.hpp"
 

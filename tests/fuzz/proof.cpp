@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of a stranger who does not know the secret of a session, to either end.
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth_ends.hpp"
 #include "tests/fuzz/property.hpp"
 
 namespace {

@@ -89,7 +89,7 @@ void run_requests(Session& session, unsigned choice) {
     if ((choice & 2) != 0)
         check_result(session.set_attributes({}));
     if ((choice & 4) != 0)
-        if (const auto loss = session.loss())
+        if (const auto loss = session.poll_for_loss(Session::WhileInUse::wait))
             check(*loss);
     if ((choice & 8) != 0)
         session.undo_create();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shutdown state in a pool's header, and the name that a device gives itself.
-#include "rpmemd/pools/shutdown_state.hpp"
+#include "rpmemd/pools/headers/shutdown_state.hpp"
 
 #include "tests/fuzz/property.hpp"
 

@@ -3,7 +3,7 @@
 // uses it.
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "common/wire/unasked.hpp"
 #include "tests/hostile/daemon_process.hpp"
 #include "tests/hostile/hostile_session.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SIGKILL while the daemon changes attributes.
-#include "rpmemd/pools/header_copy.hpp"
+#include "rpmemd/pools/headers/header_copy.hpp"
 #include "tests/hostile/hostile_session.hpp"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ protected:
             file << "2M " << (directory_.path() / fmt::format("five.{}", number)).native() << '\n';
         file.close();
         Log log;
-        target::StoreOptions options;
+        target::PoolOptions options;
         options.poolset_dir = directory_.pool_sets();
         ASSERT_TRUE(
             target::create_pool(options, five_parts, part_size, attributes_of_version(0), log));

@@ -37,7 +37,7 @@ transport::Refused refused_by(const wire::Bytes& message) {
     if (message.size() != transport::second_message_size ||
         !transport::may_be(transport::refusal_magic, message))
         throw std::runtime_error("what came is no refusal");
-    return {.why = static_cast<transport::Refusal>(message[transport::magic_size]),
+    return {.why = static_cast<transport::RefusalCode>(message[transport::magic_size]),
             .number = 0,
             .by_peer = true};
 }
@@ -94,7 +94,7 @@ TEST_F(LastWords, WhoIsProvingItselfIsRefused) {
     RawLane proving(port(), proof_, 1, Stage::second);
     daemon_.signal(SIGTERM);
     EXPECT_EQ(refused_by(proving.receive(transport::second_message_size)).why,
-              transport::Refusal::ending);
+              transport::RefusalCode::ending);
     EXPECT_TRUE(proving.is_ended());
     expect_end("SIGTERM");
 }
@@ -105,7 +105,7 @@ TEST_F(LastWords, AGenerationThatWasNotAnnouncedIsRefused) {
     transport::InitiatorProof proof(proof_, {.lane = 0, .generation = 1}, false);
     ASSERT_TRUE(later.send(proof.start(random).send));
     EXPECT_EQ(refused_by(later.receive(transport::second_message_size)).why,
-              transport::Refusal::generation);
+              transport::RefusalCode::generation);
     EXPECT_TRUE(lane(0).persist(4096, 64, std::byte{1}));
     expect_close();
 }

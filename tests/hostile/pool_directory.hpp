@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "tests/support/expect.hpp"
 
 #include <fcntl.h>
@@ -62,7 +62,7 @@ public:
         std::ofstream(parts() / "blank.set.1", std::ios::binary)
             << no_header + data_of_part(4).substr(no_header.size());
         Log log;
-        target::StoreOptions options;
+        target::PoolOptions options;
         options.poolset_dir = pool_sets();
         auto pool = test::value_of(
             target::create_pool(options, existing_pool, part_size, test_attributes(), log));

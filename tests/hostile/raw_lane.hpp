@@ -5,8 +5,8 @@
 
 #include "common/base/deadline.hpp"
 #include "common/base/io.hpp"
-#include "common/transport/proof.hpp"
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth.hpp"
+#include "common/transport/lane_auth_ends.hpp"
 #include "common/wire/frame.hpp"
 #include "tests/hostile/control_session.hpp"
 #include "tests/hostile/hostile_session.hpp"

@@ -54,10 +54,10 @@ public:
         for (unsigned i = 0; i < plan.workers; ++i)
             workers_.push_back(value_of(target::FrameWorker::make(
                 std::make_unique<SimulatedGroup>(world, system, plan.target_buffer),
-                [this](unsigned lane, const std::string&, std::string problem) {
+                [this](unsigned lane, const std::string&, std::string error_text) {
                     in_use_[lane] = false;
-                    if (!problem.empty())
-                        end(std::move(problem));
+                    if (!error_text.empty())
+                        end(std::move(error_text));
                 })));
     }
     Daemon(const Daemon&) = delete;
@@ -74,7 +74,7 @@ public:
         if (has_ended_)
             return;
         has_ended_ = true;
-        problem_ = std::move(why);
+        error_text_ = std::move(why);
         world_.note("the session ends");
         system_.set_flag(stop_, true);
     }
@@ -82,7 +82,7 @@ public:
     void make_deaf() { is_deaf_ = true; }
 
     // Why the session ended; empty: it has not, or in order.
-    [[nodiscard]] const std::string& problem() const { return problem_; }
+    [[nodiscard]] const std::string& error_text() const { return error_text_; }
     [[nodiscard]] bool has_ended() const { return has_ended_; }
     // What a lane was granted with its welcome.
     [[nodiscard]] const wire::LaneCredits& credits(unsigned lane) const { return credits_[lane]; }
@@ -92,7 +92,7 @@ private:
 
     std::optional<transport::Refused> admit(const transport::LaneIdentity& identity) override {
         if (in_use_[identity.lane])
-            return transport::Refused{.why = transport::Refusal::lane_in_use};
+            return transport::Refused{.why = transport::RefusalCode::lane_in_use};
         in_use_[identity.lane] = true;
         return std::nullopt;
     }
@@ -105,7 +105,7 @@ private:
         else if (*owner != identity.lane)
             world_.find(fmt::format("lane {} was let in as lane {}", *owner, identity.lane));
         credits_[identity.lane] = credits;
-        std::unique_ptr<transport::Connection> served =
+        std::unique_ptr<transport::LaneConnection> served =
             std::make_unique<transport::FrameConnection>(std::move(stream), std::move(name));
         served = std::make_unique<WatchedConnection>(std::move(served), medium_);
         if (planted_ != Planted::none)
@@ -125,10 +125,10 @@ private:
             if (!has_ended_)
                 listener_->handle(session_, nullptr, *this, std::chrono::steady_clock::now());
         }
-        if (!problem_.empty())
+        if (!error_text_.empty())
             for (const auto& worker : workers_)
                 if (worker)
-                    worker->end(problem_);
+                    worker->end(error_text_);
         listener_.reset();
         for (const auto& worker : workers_)
             if (worker)
@@ -164,7 +164,7 @@ private:
     std::vector<std::unique_ptr<target::FrameWorker>> workers_;
     std::vector<wire::LaneCredits> credits_;
     std::vector<bool> in_use_;
-    std::string problem_;
+    std::string error_text_;
     bool has_ended_ = false;
     bool is_deaf_ = false;
 };

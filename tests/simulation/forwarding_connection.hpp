@@ -8,9 +8,9 @@
 
 namespace rpmem::simulation {
 
-class ForwardingConnection : public transport::Connection {
+class ForwardingConnection : public transport::LaneConnection {
 public:
-    explicit ForwardingConnection(std::unique_ptr<transport::Connection> inner)
+    explicit ForwardingConnection(std::unique_ptr<transport::LaneConnection> inner)
         : inner_(std::move(inner)) {}
 
     transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
@@ -31,13 +31,13 @@ public:
     void receive_in(std::span<std::byte> buffer) override { inner_->receive_in(buffer); }
 
 private:
-    std::unique_ptr<transport::Connection> inner_;
+    std::unique_ptr<transport::LaneConnection> inner_;
 };
 
 // An initiator's connection that breaks the rules once IS_BAD has become true.
 class BadConnection final : public ForwardingConnection {
 public:
-    BadConnection(std::unique_ptr<transport::Connection> inner, const bool& is_bad)
+    BadConnection(std::unique_ptr<transport::LaneConnection> inner, const bool& is_bad)
         : ForwardingConnection(std::move(inner)), is_bad_(is_bad) {}
 
     transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
@@ -54,7 +54,7 @@ private:
 // A target's connection, which may not acknowledge anything once the medium has failed.
 class WatchedConnection final : public ForwardingConnection {
 public:
-    WatchedConnection(std::unique_ptr<transport::Connection> inner, SimulatedMedium& medium)
+    WatchedConnection(std::unique_ptr<transport::LaneConnection> inner, SimulatedMedium& medium)
         : ForwardingConnection(std::move(inner)), medium_(medium) {}
 
     transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,
@@ -71,7 +71,7 @@ private:
 // A target's connection with a fault, to see that it is found.
 class PlantedConnection final : public ForwardingConnection, private transport::Receiver {
 public:
-    PlantedConnection(std::unique_ptr<transport::Connection> inner, Planted planted)
+    PlantedConnection(std::unique_ptr<transport::LaneConnection> inner, Planted planted)
         : ForwardingConnection(std::move(inner)), planted_(planted) {}
 
     transport::PostResult post(const wire::FrameHeader& header, std::span<const std::byte> piece,

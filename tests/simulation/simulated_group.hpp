@@ -14,12 +14,12 @@ public:
           buffer_(new std::byte[buffer_size]), tells_which_(world.random().chance(50)),
           looks_(world.random().chance(50) ? 30 : 0) {}
 
-    Result<> add(transport::Connection& connection) override {
+    Result<> add(transport::LaneConnection& connection) override {
         connection.receive_in({buffer_.get(), buffer_size_});
         members_.push_back(&connection);
         return {};
     }
-    void remove(transport::Connection& connection) override {
+    void remove(transport::LaneConnection& connection) override {
         std::erase(members_, &connection);
         std::erase(ready_, &connection);
     }
@@ -43,12 +43,14 @@ public:
         }
         return transport::WaitResult::timed_out;
     }
-    [[nodiscard]] std::span<transport::Connection* const> ready() const override { return ready_; }
+    [[nodiscard]] std::span<transport::LaneConnection* const> ready() const override {
+        return ready_;
+    }
 
 private:
     [[nodiscard]] bool look() {
         ready_.clear();
-        for (transport::Connection* const connection : members_) {
+        for (transport::LaneConnection* const connection : members_) {
             if (connection->fd() < 0)
                 continue;
             const SimulatedSystem::End end = system_.end(connection->fd());
@@ -63,7 +65,7 @@ private:
     }
     void sleep_until(Time time) {
         std::vector<SimulatedSystem::End> watched;
-        for (const transport::Connection* const connection : members_)
+        for (const transport::LaneConnection* const connection : members_)
             if (connection->fd() >= 0)
                 watched.push_back(system_.end(connection->fd()));
         for (const SimulatedSystem::End& end : watched)
@@ -77,8 +79,8 @@ private:
     SimulatedSystem& system_;
     std::size_t buffer_size_;
     std::unique_ptr<std::byte[]> buffer_;
-    std::vector<transport::Connection*> members_;
-    std::vector<transport::Connection*> ready_;
+    std::vector<transport::LaneConnection*> members_;
+    std::vector<transport::LaneConnection*> ready_;
     bool tells_which_; // as epoll(7) does; else all are worth a look when one of them is
     unsigned looks_;   // percent of the waits that do not sleep, as where one spins
     Time since_ = 0;

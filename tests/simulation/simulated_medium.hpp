@@ -82,7 +82,7 @@ public:
     // What libpmem is asked for. Of a sync what is there when it begins becomes durable until it
     // ends. Returns 0 or an errno value.
     // Linux tells an error once, and not always the one whose pages it is about: see
-    // OverlappingSyncs.
+    // SyncTracker.
     int sync_file(const void* address, std::size_t size) {
         ++file_syncs_;
         const Copy copy = begin_sync(address, size);

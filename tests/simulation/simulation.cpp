@@ -136,7 +136,7 @@ private:
         if (!(opened->credits == daemon_->credits(lane)))
             world_.find(fmt::format("lane {} has other credits than it was granted", lane));
         world_.note("lane {} is connected", lane);
-        std::unique_ptr<transport::Connection> connection = std::move(opened->connection);
+        std::unique_ptr<transport::LaneConnection> connection = std::move(opened->connection);
         if (lane == plan_.troubled_lane % plan_.lanes)
             connection = std::make_unique<BadConnection>(std::move(connection), is_peer_bad_);
         auto group = std::make_unique<SimulatedGroup>(world_, system_, initiator_buffer);
@@ -260,7 +260,7 @@ private:
     [[nodiscard]] std::string judge(unsigned lane, int code, const std::string& complaint) {
         if (!may_fail(lane))
             return "and nothing was wrong";
-        if (plan_.trouble == Trouble::target_ends && complaint == daemon_->problem())
+        if (plan_.trouble == Trouble::target_ends && complaint == daemon_->error_text())
             ++told_;
         const bool is_quiet = plan_.trouble == Trouble::half_open ||
                               plan_.trouble == Trouble::silence ||
@@ -273,8 +273,8 @@ private:
                              plan_.trouble == Trouble::bad_peer ||
                              plan_.trouble == Trouble::target_ends;
         if (is_told && lane == plan_.troubled_lane % plan_.lanes &&
-            plan_.trouble == Trouble::bad_peer && complaint != daemon_->problem())
-            return fmt::format("and not why: {}", daemon_->problem());
+            plan_.trouble == Trouble::bad_peer && complaint != daemon_->error_text())
+            return fmt::format("and not why: {}", daemon_->error_text());
         return {};
     }
     [[nodiscard]] bool may_fail(unsigned lane) const {

@@ -2,7 +2,7 @@
 // One seed, from its plan to what was found.
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "tests/simulation/model.hpp"
 #include "tests/simulation/plan.hpp"
 #include "tests/simulation/simulated_medium.hpp"

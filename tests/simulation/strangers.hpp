@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "common/transport/unproven_slots.hpp"
+#include "common/transport/pending_connections.hpp"
 #include "tests/simulation/daemon.hpp"
 
 #include <netinet/in.h>

@@ -57,7 +57,7 @@ for file in $(find librpmem common rpmemd tools -name '*.?pp' ! -path 'rpmemd/co
 done
 refuse "rpmemd/statistics" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability|registry|confinement|settings))/' "what is counted knows nothing of who counts"
 refuse "rpmemd/confinement" '"(common/(wire|transport)|rpmemd/(lanes|pools|durability))/' "confinement knows nothing but base"
-for file in common/transport/{proof,refusal,unproven_slots}*.?pp; do
+for file in common/transport/{control_transcript,lane_auth,lane_keys,pending_connections,refusal}*.?pp; do
     refuse "$file" '<(sys|poll|unistd|netinet|openssl)' "proofs and slots are pure: no input, no output, no clock"
 done
 refuse "common/base common/wire common/rdma" '"common/transport/' "what transports stand on knows none of them"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/base/io.hpp"
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "common/wire/control_messages.hpp"
 #include "common/wire/hello.hpp"
 #include "librpmem/settings/settings.hpp"

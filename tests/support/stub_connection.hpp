@@ -11,7 +11,7 @@
 
 namespace rpmem::test {
 
-class StubConnection final : public transport::Connection {
+class StubConnection final : public transport::LaneConnection {
 public:
     struct Frame {
         wire::FrameHeader header;
@@ -91,12 +91,12 @@ private:
 // A group whose wait() times out at once.
 class StubGroup final : public transport::Group {
 public:
-    Result<> add(transport::Connection&) override { return {}; }
-    void remove(transport::Connection&) override {}
+    Result<> add(transport::LaneConnection&) override { return {}; }
+    void remove(transport::LaneConnection&) override {}
     transport::WaitResult wait(std::chrono::milliseconds, int) override {
         return transport::WaitResult::timed_out;
     }
-    [[nodiscard]] std::span<transport::Connection* const> ready() const override { return {}; }
+    [[nodiscard]] std::span<transport::LaneConnection* const> ready() const override { return {}; }
 };
 
 } // namespace rpmem::test

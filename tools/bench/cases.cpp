@@ -136,7 +136,7 @@ private:
             if (std::exchange(is_first, false))
                 RPMEM_TRY(pool->measure(first));
             RPMEM_ASSIGN(const Round ours, pool->measure(measurement));
-            tell(state, ours, measurement.operation.bytes());
+            report(state, ours, measurement.operation.bytes());
             if (limits_ >= 0)
                 RPMEM_TRY(compare(state, ours, measurement));
             return ours.time;
@@ -145,7 +145,7 @@ private:
             options_.rounds, round);
     }
 
-    static void tell(State& state, const Round& ours, std::size_t bytes) {
+    static void report(State& state, const Round& ours, std::size_t bytes) {
         state.counters["gigabytes_per_second"] = static_cast<double>(bytes) / ours.time / 1e3;
         for (std::size_t i = 0; i < quantiles.size(); ++i)
             state.counters[quantiles[i].name] = ours.quantiles[i];

@@ -8,7 +8,7 @@
 namespace rpmem::compare {
 namespace {
 
-// Offsets and lengths in a pool header, see rpmemd/pools/pool_header.hpp.
+// Offsets and lengths in a pool header, see rpmemd/pools/headers/pool_header.hpp.
 constexpr std::size_t signature_length = 8;
 constexpr std::size_t uuid_begin = 24;
 constexpr std::size_t uuid_length = 16;

@@ -44,7 +44,7 @@ constexpr statistics::Metric<PoolSnapshot> metrics[] = {
      [](const PoolSnapshot& pool) { return pool.waits; }},
 };
 
-void tell_states(Exposition& exposition, std::span<const PoolSnapshot> pools) {
+void add_states(Exposition& exposition, std::span<const PoolSnapshot> pools) {
     exposition.family("rpmem_pool_state", "gauge", "1 for the state of the link.");
     for (const PoolSnapshot& pool : pools)
         for (std::size_t state = 0; state < link_state_names.size(); ++state)
@@ -52,7 +52,7 @@ void tell_states(Exposition& exposition, std::span<const PoolSnapshot> pools) {
                               static_cast<std::size_t>(pool.facts.state) == state);
 }
 
-void tell_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
+void add_calls(Exposition& exposition, std::span<const PoolSnapshot> pools) {
     exposition.family("rpmem_pool_call_bytes_total", "counter", "Bytes of the ranges of calls.");
     for (const PoolSnapshot& pool : pools)
         for (std::size_t kind = 0; kind < call_kinds; ++kind)
@@ -76,9 +76,9 @@ std::string metrics_of(std::span<const PoolSnapshot> all, std::uint64_t now) {
     exposition.family("rpmem_export_timestamp_seconds", "gauge",
                       "When rpmemctl export wrote this file, in seconds since the epoch.");
     exposition.sample({}, now);
-    exposition.tell(metrics, pools, labels_of);
-    tell_states(exposition, pools);
-    tell_calls(exposition, pools);
+    exposition.add(metrics, pools, labels_of);
+    add_states(exposition, pools);
+    add_calls(exposition, pools);
     return exposition.text();
 }
 

@@ -79,7 +79,7 @@ private:
     std::atomic<FabricPhase> phase_ = FabricPhase::handshake;
 };
 
-class FabricConnection final : public Connection {
+class FabricConnection final : public LaneConnection {
 public:
     // NAME identifies the lane and its ends in error texts. HANDSHAKE runs before the first frame;
     // null if there is none.
@@ -148,7 +148,7 @@ private:
         std::size_t size = 0; // bytes of a message buffer
         std::span<std::byte> behind;
     };
-    // Bytes of a read whose data are discarded, see Connection::read().
+    // Bytes of a read whose data are discarded, see LaneConnection::read().
     static constexpr std::size_t unwanted = 8;
 
     FabricConnection(const FabricEnd& end, const FabricPool& pool, std::string name,

@@ -34,7 +34,7 @@ Result<std::unique_ptr<FabricGroup>> FabricGroup::open(const fabric::Domain& dom
         new FabricGroup(std::move(completions), operations, spin_time));
 }
 
-Result<> FabricGroup::add(Connection& connection) {
+Result<> FabricGroup::add(LaneConnection& connection) {
     auto& added = static_cast<FabricConnection&>(connection);
     members_.push_back(&added);
     auto started = added.start();
@@ -43,14 +43,14 @@ Result<> FabricGroup::add(Connection& connection) {
     return started;
 }
 
-void FabricGroup::remove(Connection& connection) {
+void FabricGroup::remove(LaneConnection& connection) {
     auto& removed = static_cast<FabricConnection&>(connection);
     removed.abandon();
     // An entry of CONNECTION that stayed in the queue would point to a destroyed object. A read may
     // bring a single entry: each failed operation takes one.
     read_completions(operations_ + 1);
     std::erase(members_, &removed);
-    std::erase(noted_, &removed);
+    std::erase(completed_, &removed);
     std::erase(ready_, &connection);
 }
 
@@ -62,45 +62,45 @@ void FabricGroup::read_completions(std::size_t max_reads) {
         const int got = completions_.read(entries);
         if (got == 0)
             return;
-        tell(entries, got);
+        dispatch(entries, got);
     }
 }
 
-void FabricGroup::tell(const Entries& entries, int got) {
+void FabricGroup::dispatch(const Entries& entries, int got) {
     if (got < 0)
-        return tell_of_failure(-got);
+        return dispatch_failure(-got);
     failures_ = 0;
     for (int i = 0; i < got; ++i) {
         const auto& entry = entries[static_cast<std::size_t>(i)];
         if (auto* const operation = static_cast<FabricOperation*>(entry.op_context)) {
             operation->connection->ended_well(*operation, entry.len);
-            note(*operation->connection);
+            mark_ready(*operation->connection);
         }
     }
 }
 
-void FabricGroup::tell_of_failure(int code) {
+void FabricGroup::dispatch_failure(int code) {
     const bool is_broken = ++failures_ > max_failures;
     auto* const operation = static_cast<FabricOperation*>(completions_.failed_context());
     for (FabricConnection* const member : members_)
         if (is_broken || (operation ? member == operation->connection : members_.size() == 1)) {
             member->ended_badly(operation, code);
-            note(*member);
+            mark_ready(*member);
         }
 }
 
-void FabricGroup::note(FabricConnection& connection) {
-    if (std::find(noted_.begin(), noted_.end(), &connection) == noted_.end())
-        noted_.push_back(&connection);
+void FabricGroup::mark_ready(FabricConnection& connection) {
+    if (std::find(completed_.begin(), completed_.end(), &connection) == completed_.end())
+        completed_.push_back(&connection);
 }
 
 // Connections that were polled in the meantime have no news any more.
 bool FabricGroup::has_news() {
     ready_.clear();
-    for (FabricConnection* const connection : noted_)
+    for (FabricConnection* const connection : completed_)
         if (connection->has_news())
             ready_.push_back(connection);
-    noted_.clear();
+    completed_.clear();
     return !ready_.empty();
 }
 
@@ -154,7 +154,7 @@ WaitResult FabricGroup::wait(std::chrono::milliseconds limit, int wake) {
             return WaitResult::woken;
         return tries_again ? WaitResult::look : WaitResult::timed_out;
     }
-    tell(entries, got);
+    dispatch(entries, got);
     static_cast<void>(has_news());
     if (tries_again) // connections without room may have no news
         mark_all_ready();

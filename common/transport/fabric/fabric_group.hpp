@@ -39,11 +39,11 @@ public:
     void expect_room() { expects_room_ = true; }
 
     // CONNECTION must be a FabricConnection. It starts to receive, and a target accepts it.
-    Result<> add(Connection& connection) override;
+    Result<> add(LaneConnection& connection) override;
     // Closes CONNECTION and drains its completions.
-    void remove(Connection& connection) override;
+    void remove(LaneConnection& connection) override;
     WaitResult wait(std::chrono::milliseconds limit, int wake) override;
-    [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
+    [[nodiscard]] std::span<LaneConnection* const> ready() const override { return ready_; }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -55,9 +55,9 @@ private:
     // Passes completions to their connections until the queue is empty, or after MAX_READS.
     void read_completions(std::size_t max_reads);
     int read_in_time(Entries& entries, int wake, std::chrono::milliseconds limit);
-    void tell(const Entries& entries, int got);
-    void tell_of_failure(int code);
-    void note(FabricConnection& connection);
+    void dispatch(const Entries& entries, int got);
+    void dispatch_failure(int code);
+    void mark_ready(FabricConnection& connection);
     [[nodiscard]] bool has_news();
     void mark_all_ready();
 
@@ -65,8 +65,8 @@ private:
     std::size_t operations_; // maximum number in progress, for all connections together
     SpinPolicy policy_;
     std::vector<FabricConnection*> members_;
-    std::vector<FabricConnection*> noted_; // had a completion since wait() returned
-    std::vector<Connection*> ready_;
+    std::vector<FabricConnection*> completed_; // had a completion since wait() returned
+    std::vector<LaneConnection*> ready_;
     Clock::time_point since_{}; // start of the current wait
     bool expects_room_ = false;
     unsigned failures_ = 0; // failed reads of the completion queue in a row

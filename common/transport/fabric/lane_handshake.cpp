@@ -17,10 +17,10 @@ Result<ByteView> TargetHandshake::take(ByteView message) {
         return ByteView();
     ProofStep step = proof_.advance(message);
     if (step.state != ProofState::refused && (step.taken != message.size() || step.state == before))
-        step = proof_.refuse(Refusal::another_format, newest_proof_format);
+        step = proof_.refuse(RefusalCode::another_format, newest_proof_format);
     if (step.state == ProofState::known)
         step = proof_.identity().lane == lane_ ? proof_.accept(random_)
-                                               : proof_.refuse(Refusal::proof_wrong);
+                                               : proof_.refuse(RefusalCode::proof_wrong);
     if (step.state != ProofState::proven)
         return step.send;
     opened_();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handshake of a lane over libfabric: the messages that authenticate both ends, and the
-// welcome. See common/transport/proof_ends.hpp.
+// welcome. See common/transport/lane_auth_ends.hpp.
 #pragma once
 
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth_ends.hpp"
 #include "common/wire/frame.hpp"
 
 #include <array>

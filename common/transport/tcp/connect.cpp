@@ -5,7 +5,7 @@
 #include "common/base/host_address.hpp"
 #include "common/base/io.hpp"
 #include "common/base/unique_fd.hpp"
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth_ends.hpp"
 #include "common/transport/retry.hpp"
 #include "common/transport/tcp/frame_connection.hpp"
 #include "common/transport/tcp/stream.hpp"
@@ -152,9 +152,9 @@ Result<std::size_t> Attempt::receive(std::span<std::byte> place, const char* sta
 }
 
 Failure Attempt::refused(const Refused& why) {
-    outlook_ = may_pass(why.why)                 ? Outlook::may_pass
-               : why.why == Refusal::lane_in_use ? Outlook::lane_is_in_use
-                                                 : Outlook::none;
+    outlook_ = may_pass(why.why)                     ? Outlook::may_pass
+               : why.why == RefusalCode::lane_in_use ? Outlook::lane_is_in_use
+                                                     : Outlook::none;
     return failed(errno_of(why.why), describe(why));
 }
 

@@ -2,7 +2,7 @@
 // Connects a lane of an initiator over TCP: connection, handshake, welcome.
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "common/transport/tls/tls_context.hpp"
 #include "common/transport/transport.hpp"
 
@@ -27,7 +27,7 @@ struct ConnectOptions {
 };
 
 struct OpenedLane {
-    std::unique_ptr<Connection> connection;
+    std::unique_ptr<LaneConnection> connection;
     wire::LaneCredits credits;
 };
 

@@ -138,7 +138,7 @@ bool FrameConnection::send_waiting(bool more) {
             send_failed(static_cast<int>(-sent));
             return false;
         }
-        forget_sent(static_cast<std::size_t>(sent));
+        consume_sent(static_cast<std::size_t>(sent));
     }
     if (sending_ == Sending::closing) {
         enter(Sending::finished);
@@ -147,7 +147,7 @@ bool FrameConnection::send_waiting(bool more) {
     return true;
 }
 
-void FrameConnection::forget_sent(std::size_t bytes) {
+void FrameConnection::consume_sent(std::size_t bytes) {
     sent_of_first_ += bytes;
     while (waiting_ > 0) {
         const std::size_t size = wire::frame_header_size + waiting(0).piece.size();
@@ -176,14 +176,14 @@ void FrameConnection::release_in_child() {
 }
 
 void FrameConnection::abandon() {
-    let_go();
+    drop();
     if (ended())
         return;
     failure_ = {Fault::local, ECANCELED, name_ + ": was abandoned by this end"};
     enter(Receiving::ended);
 }
 
-void FrameConnection::let_go() {
+void FrameConnection::drop() {
     stream_.reset();
     enter(Sending::failed);
 }
@@ -201,7 +201,7 @@ void FrameConnection::poll_broken() {
         if (got == -EAGAIN)
             return;
         if (got <= 0)
-            return let_go();
+            return drop();
         total += static_cast<std::size_t>(got);
     }
 }
@@ -248,7 +248,7 @@ FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
     while (!bytes.empty()) {
         std::size_t taken = 0;
         if (receiving_ != Receiving::header)
-            taken = hand_on(bytes, receiver);
+            taken = deliver(bytes, receiver);
         else if (bytes.size() >= wire::frame_header_size &&
                  begin(bytes.first<wire::frame_header_size>(), receiver))
             taken = wire::frame_header_size;
@@ -261,7 +261,7 @@ FrameConnection::consume(std::span<const std::byte> bytes, Receiver& receiver) {
 
 // Delivers BYTES of a payload to RECEIVER and returns how many were consumed. Returns 0 if they are
 // too few or the connection has ended.
-std::size_t FrameConnection::hand_on(std::span<const std::byte> bytes, Receiver& receiver) {
+std::size_t FrameConnection::deliver(std::span<const std::byte> bytes, Receiver& receiver) {
     if (receiving_ == Receiving::bye) {
         broke("sent data after its bye");
         return 0;

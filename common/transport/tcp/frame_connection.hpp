@@ -24,7 +24,7 @@
 
 namespace rpmem::transport {
 
-class FrameConnection final : public Connection {
+class FrameConnection final : public LaneConnection {
 public:
     // NAME identifies the lane and its ends in error texts.
     FrameConnection(std::unique_ptr<Stream> stream, std::string name)
@@ -67,7 +67,7 @@ private:
                          ssize_t sent);
     void add(const wire::FrameHeader& header, std::span<const std::byte> piece);
     bool send_waiting(bool more);
-    void forget_sent(std::size_t bytes);
+    void consume_sent(std::size_t bytes);
     std::size_t receive(Receiver& receiver, Source& source);
     std::size_t receive_more(Receiver& receiver, std::size_t bytes, Source source);
     void cannot_receive(ssize_t got, bool asked_network);
@@ -75,13 +75,13 @@ private:
     [[nodiscard]] std::span<const std::byte> consume(std::span<const std::byte> bytes,
                                                      Receiver& receiver);
     bool begin(std::span<const std::byte, wire::frame_header_size> bytes, Receiver& receiver);
-    std::size_t hand_on(std::span<const std::byte> bytes, Receiver& receiver);
+    std::size_t deliver(std::span<const std::byte> bytes, Receiver& receiver);
     bool advance(std::size_t size, Receiver& receiver);
     bool broke(std::string_view what);
     bool damaged(std::string_view what);
     void fail_by(Fault fault, int code, std::string_view what);
     void send_failed(int code);
-    void let_go();
+    void drop();
 
     // Maximum number of frames that one call sends, or that wait for the network.
     static constexpr std::size_t max_waiting = 64;

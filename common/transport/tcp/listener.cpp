@@ -75,9 +75,9 @@ Result<std::unique_ptr<Listener>> Listener::listen(const ListenOptions& options,
 }
 
 Listener::~Listener() {
-    for (UnprovenConnection& each : strangers_)
+    for (PendingConnection& each : pending_)
         if (each.state == State::shaking_hands || each.state == State::third)
-            end(each, each.proof->refuse(Refusal::ending));
+            end(each, each.proof->refuse(RefusalCode::ending));
 }
 
 Result<> Listener::open(const ListenOptions& options) {
@@ -144,7 +144,7 @@ void Listener::set_paused(std::optional<Time> until) {
     }
 }
 
-ssize_t Listener::UnprovenConnection::receive(std::span<std::byte> place) {
+ssize_t Listener::PendingConnection::receive(std::span<std::byte> place) {
     const iovec whole{place.data(), place.size()};
     if (tls)
         return tls->receive({&whole, 1});
@@ -154,7 +154,7 @@ ssize_t Listener::UnprovenConnection::receive(std::span<std::byte> place) {
 
 // Returns false if BYTES cannot be sent at once, although they fit into the send buffer of a new
 // socket.
-bool Listener::UnprovenConnection::send(ByteView bytes) {
+bool Listener::PendingConnection::send(ByteView bytes) {
     if (!tls)
         return send_all(socket.get(), bytes);
     const iovec whole{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -168,8 +168,8 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
     if (paused_until_ && now >= *paused_until_)
         set_paused(std::nullopt);
     while (const auto expired = slots_.expired(now)) {
-        UnprovenConnection& stranger = strangers_[expired->id];
-        end(stranger, expired->known ? stranger.proof->refuse(Refusal::too_late) : ProofStep{});
+        PendingConnection& pending = pending_[expired->id];
+        end(pending, expired->known ? pending.proof->refuse(RefusalCode::too_late) : ProofStep{});
     }
     std::array<epoll_event, max_arrivals> events;
     const int found = ::epoll_wait(epoll_.get(), events.data(), max_arrivals, 0);
@@ -177,7 +177,7 @@ void Listener::handle(const ProofSession& session, const TlsContext* tls, LaneOw
         const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
         if (what >= listens)
             accept_from(sockets_[what - listens].get(), session, owner, now);
-        else if (strangers_[what].state != State::free) // it may have ended since epoll_wait(2)
+        else if (pending_[what].state != State::free) // it may have ended since epoll_wait(2)
             advance(what, owner, now);
     }
 }
@@ -193,10 +193,10 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
             continue;
         }
         // A place is always free, because there is one more than there are slots.
-        const auto place = std::ranges::find(strangers_, State::free, &UnprovenConnection::state);
-        const auto id = static_cast<UnprovenSlots::Id>(place - strangers_.begin());
+        const auto place = std::ranges::find(pending_, State::free, &PendingConnection::state);
+        const auto id = static_cast<PendingConnections::Id>(place - pending_.begin());
         if (const auto evicted = slots_.arrived(id, now))
-            end(strangers_[*evicted], {});
+            end(pending_[*evicted], {});
         prepare_lane_socket(arrived.get(), peer_timeout_);
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
         place->socket = std::move(arrived);
@@ -212,19 +212,19 @@ void Listener::accept_from(int socket, const ProofSession& session, LaneOwner& o
 }
 
 // Passes received bytes to the handshake, and sends its response.
-void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
-    UnprovenConnection& stranger = strangers_[id];
+void Listener::advance(PendingConnections::Id id, LaneOwner& owner, Time now) {
+    PendingConnection& pending = pending_[id];
     ProofStep step{.state = ProofState::known};
     bool goes_on = true;
-    if (stranger.state == State::shaking_hands) {
-        step = exchange_hello(stranger);
+    if (pending.state == State::shaking_hands) {
+        step = exchange_hello(pending);
     } else {
         std::array<std::byte, first_message_size> bytes;
-        const ssize_t got = stranger.receive(bytes);
+        const ssize_t got = pending.receive(bytes);
         if (got == -EAGAIN || got == -EINTR)
             return;
         const ByteView came = ByteView(bytes).first(got > 0 ? static_cast<std::size_t>(got) : 0);
-        step = stranger.proof->advance(came);
+        step = pending.proof->advance(came);
         const ByteView behind = came.subspan(step.taken);
         // An initiator waits for each response, so more bytes are invalid. Only TLS follows the
         // first message at once.
@@ -234,45 +234,45 @@ void Listener::advance(UnprovenSlots::Id id, LaneOwner& owner, Time now) {
     }
     if (goes_on && step.state == ProofState::proven) {
         slots_.left(id);
-        return welcome(stranger, owner);
+        return welcome(pending, owner);
     }
-    if (goes_on && step.state != ProofState::refused && stranger.send(step.send))
+    if (goes_on && step.state != ProofState::refused && pending.send(step.send))
         return;
     slots_.left(id);
-    end(stranger, step.state == ProofState::refused ? step : ProofStep{});
+    end(pending, step.state == ProofState::refused ? step : ProofStep{});
 }
 
 // Finds a slot for a connection whose first message was valid. BEHIND_FIRST are bytes of TLS.
-ProofStep Listener::admit(UnprovenSlots::Id id, ByteView behind_first, Time now) {
-    UnprovenConnection& stranger = strangers_[id];
+ProofStep Listener::admit(PendingConnections::Id id, ByteView behind_first, Time now) {
+    PendingConnection& pending = pending_[id];
     const auto admission = slots_.recognised(id, now);
     if (admission.ended)
-        end(strangers_[*admission.ended],
-            strangers_[*admission.ended].proof->refuse(Refusal::too_late));
+        end(pending_[*admission.ended],
+            pending_[*admission.ended].proof->refuse(RefusalCode::too_late));
     if (!admission.admitted)
-        return stranger.proof->refuse(Refusal::busy);
+        return pending.proof->refuse(RefusalCode::busy);
     if (!tls_) {
-        stranger.enter(State::third);
-        return stranger.proof->accept(random_);
+        pending.enter(State::third);
+        return pending.proof->accept(random_);
     }
-    auto stream = TlsStream::make(*tls_, std::make_unique<SocketStream>(std::move(stranger.socket)),
-                                  fmt::format("lane {}", stranger.proof->identity().lane));
+    auto stream = TlsStream::make(*tls_, std::make_unique<SocketStream>(std::move(pending.socket)),
+                                  fmt::format("lane {}", pending.proof->identity().lane));
     if (!stream || !(*stream)->give(behind_first))
         return {.state = ProofState::refused};
-    stranger.tls = std::move(*stream);
-    stranger.enter(State::shaking_hands);
-    return exchange_hello(stranger);
+    pending.tls = std::move(*stream);
+    pending.enter(State::shaking_hands);
+    return exchange_hello(pending);
 }
 
 // Continues the TLS handshake. While it lasts, the result is `known` with nothing to send. If it
 // has failed, the result is `refused` with nothing to send.
-ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
-    switch (stranger.tls->advance()) {
+ProofStep Listener::exchange_hello(PendingConnection& pending) {
+    switch (pending.tls->advance()) {
     case TlsStep::wants_read:
         return {.state = ProofState::known};
     case TlsStep::done:
-        stranger.enter(State::third);
-        return stranger.proof->accept(random_, stranger.tls->exporter());
+        pending.enter(State::third);
+        return pending.proof->accept(random_, pending.tls->exporter());
     case TlsStep::wants_write: // a failure: a handshake fits into the send buffer of a new socket
     case TlsStep::failed:
         break;
@@ -280,38 +280,38 @@ ProofStep Listener::exchange_hello(UnprovenConnection& stranger) {
     return {.state = ProofState::refused};
 }
 
-void Listener::welcome(UnprovenConnection& stranger, LaneOwner& owner) {
-    const LaneIdentity identity = stranger.proof->identity();
+void Listener::welcome(PendingConnection& pending, LaneOwner& owner) {
+    const LaneIdentity identity = pending.proof->identity();
     if (const auto refused = owner.admit(identity))
-        return end(stranger, stranger.proof->refuse(refused->why, refused->number));
-    const int socket = stranger.fd();
+        return end(pending, pending.proof->refuse(refused->why, refused->number));
+    const int socket = pending.fd();
     const wire::LaneCredits credits = credits_of(socket);
     // If this fails, the owner sees the lane end like any other, and the initiator retries.
-    if (!stranger.send(wire::encode_welcome(credits)))
+    if (!pending.send(wire::encode_welcome(credits)))
         static_cast<void>(::shutdown(socket, SHUT_WR));
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr));
-    stranger.proof.reset();
-    stranger.enter(State::free);
+    pending.proof.reset();
+    pending.enter(State::free);
     std::string name = fmt::format("lane {} of {}", identity.lane, name_of_peer(socket));
-    std::unique_ptr<Stream> stream = std::move(stranger.tls);
+    std::unique_ptr<Stream> stream = std::move(pending.tls);
     if (!stream)
-        stream = std::make_unique<SocketStream>(std::move(stranger.socket), PieceCall::writev);
+        stream = std::make_unique<SocketStream>(std::move(pending.socket), PieceCall::writev);
     owner.take(identity, std::move(stream), std::move(name), credits);
 }
 
 // Closes the connection after LAST_WORDS, or resets it if there are none.
-void Listener::end(UnprovenConnection& stranger, const ProofStep& last_words) {
+void Listener::end(PendingConnection& pending, const ProofStep& last_step) {
     ++ended_;
-    if (!last_words.send.empty())
-        static_cast<void>(stranger.send(last_words.send));
-    else if (stranger.tls)
-        stranger.tls->reset();
+    if (!last_step.send.empty())
+        static_cast<void>(pending.send(last_step.send));
+    else if (pending.tls)
+        pending.tls->reset();
     else
-        SocketStream(std::move(stranger.socket)).reset();
-    stranger.tls.reset();
-    stranger.socket.reset();
-    stranger.proof.reset();
-    stranger.enter(State::free);
+        SocketStream(std::move(pending.socket)).reset();
+    pending.tls.reset();
+    pending.socket.reset();
+    pending.proof.reset();
+    pending.enter(State::free);
 }
 
 } // namespace rpmem::transport

@@ -12,9 +12,9 @@
 #pragma once
 
 #include "common/base/unique_fd.hpp"
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth_ends.hpp"
+#include "common/transport/pending_connections.hpp"
 #include "common/transport/tls/tls_stream.hpp"
-#include "common/transport/unproven_slots.hpp"
 #include "common/wire/lane_rules.hpp"
 
 #include <array>
@@ -53,7 +53,7 @@ public:
 
 class Listener {
 public:
-    using Time = UnprovenSlots::Time;
+    using Time = PendingConnections::Time;
 
     // Fails with EADDRINUSE if no port of the range is free.
     [[nodiscard]] static Result<std::unique_ptr<Listener>> listen(const ListenOptions& options,
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] unsigned take_ended() { return std::exchange(ended_, 0U); }
 
 private:
-    struct UnprovenConnection {
+    struct PendingConnection {
         enum class State { free, first, shaking_hands, third };
         State state = State::free;
         UniqueFd socket;                  // moves into tls
@@ -90,7 +90,7 @@ private:
         ssize_t receive(std::span<std::byte> place);
         bool send(ByteView bytes);
     };
-    using State = UnprovenConnection::State;
+    using State = PendingConnection::State;
 
     Listener(const ListenOptions& options, Random& random)
         : peer_timeout_(options.peer_timeout), random_(random) {}
@@ -98,11 +98,11 @@ private:
     Result<> bind(const std::string& address, PortRange ports);
     void set_paused(std::optional<Time> until);
     void accept_from(int socket, const ProofSession& session, LaneOwner& owner, Time now);
-    void advance(UnprovenSlots::Id id, LaneOwner& owner, Time now);
-    ProofStep admit(UnprovenSlots::Id id, ByteView behind_first, Time now);
-    ProofStep exchange_hello(UnprovenConnection& stranger);
-    void welcome(UnprovenConnection& stranger, LaneOwner& owner);
-    void end(UnprovenConnection& stranger, const ProofStep& last_words);
+    void advance(PendingConnections::Id id, LaneOwner& owner, Time now);
+    ProofStep admit(PendingConnections::Id id, ByteView behind_first, Time now);
+    ProofStep exchange_hello(PendingConnection& pending);
+    void welcome(PendingConnection& pending, LaneOwner& owner);
+    void end(PendingConnection& pending, const ProofStep& last_step);
 
     std::chrono::milliseconds peer_timeout_;
     Random& random_;
@@ -111,8 +111,8 @@ private:
     std::vector<UniqueFd> sockets_;
     std::uint16_t port_ = 0;
     std::vector<std::string> warnings_;
-    std::array<UnprovenConnection, max_silent + max_known + 1> strangers_;
-    UnprovenSlots slots_;
+    std::array<PendingConnection, max_silent + max_known + 1> pending_;
+    PendingConnections slots_;
     std::optional<Time> paused_until_; // set after accept(2) ran out of descriptors
     unsigned ended_ = 0;
 };

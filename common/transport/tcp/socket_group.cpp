@@ -19,7 +19,7 @@ constexpr std::size_t max_ready = 64;
 
 } // namespace
 
-Result<> SocketGroup::add(Connection& connection) {
+Result<> SocketGroup::add(LaneConnection& connection) {
     if (!buffer_)
         buffer_.reset(new std::byte[buffer_size_]); // uninitialised: untouched pages use no memory
     connection.receive_in({buffer_.get(), buffer_size_});
@@ -30,7 +30,7 @@ Result<> SocketGroup::add(Connection& connection) {
     Result<> watched;
     if (!epoll_)
         watched = use_epoll();
-    else if (!tell_epoll(EPOLL_CTL_ADD, &connection, connection.fd(), false))
+    else if (!update_epoll(EPOLL_CTL_ADD, &connection, connection.fd(), false))
         watched = fail_errno(ErrorClass::resource_limit, errno, "cannot wait for a lane (epoll)");
     if (!watched)
         remove(connection);
@@ -42,7 +42,7 @@ Result<> SocketGroup::use_epoll() {
     if (!epoll_)
         return fail_errno(ErrorClass::resource_limit, errno, "cannot make an epoll descriptor");
     for (const Member& member : members_)
-        if (!tell_epoll(EPOLL_CTL_ADD, member.connection, member.connection->fd(), false)) {
+        if (!update_epoll(EPOLL_CTL_ADD, member.connection, member.connection->fd(), false)) {
             const int code = errno;
             epoll_.reset();
             return fail_errno(ErrorClass::resource_limit, code, "cannot wait for a lane (epoll)");
@@ -50,17 +50,17 @@ Result<> SocketGroup::use_epoll() {
     return {};
 }
 
-bool SocketGroup::tell_epoll(int operation, Connection* connection, int fd,
-                             bool awaits_room) const {
+bool SocketGroup::update_epoll(int operation, LaneConnection* connection, int fd,
+                               bool awaits_room) const {
     epoll_event event{};
     event.events = awaits_room ? EPOLLIN | EPOLLOUT : EPOLLIN;
     event.data.ptr = connection;
     return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
-void SocketGroup::remove(Connection& connection) {
+void SocketGroup::remove(LaneConnection& connection) {
     if (epoll_ && connection.fd() >= 0)
-        static_cast<void>(tell_epoll(EPOLL_CTL_DEL, &connection, connection.fd(), false));
+        static_cast<void>(update_epoll(EPOLL_CTL_DEL, &connection, connection.fd(), false));
     std::erase_if(members_, [&](const Member& each) { return each.connection == &connection; });
     std::erase(ready_, &connection);
 }
@@ -118,16 +118,16 @@ WaitResult SocketGroup::poll_few(int milliseconds, int wake) {
 WaitResult SocketGroup::ask_epoll(int milliseconds, int wake) {
     if (wake != epoll_wake_) {
         if (epoll_wake_ >= 0)
-            static_cast<void>(tell_epoll(EPOLL_CTL_DEL, nullptr, epoll_wake_, false));
-        static_cast<void>(tell_epoll(EPOLL_CTL_ADD, nullptr, wake, false));
+            static_cast<void>(update_epoll(EPOLL_CTL_DEL, nullptr, epoll_wake_, false));
+        static_cast<void>(update_epoll(EPOLL_CTL_ADD, nullptr, wake, false));
         epoll_wake_ = wake;
     }
     for (Member& member : members_)
         if (const bool awaits_room = member.connection->unsent();
             awaits_room != member.awaits_room) {
             member.awaits_room = awaits_room;
-            static_cast<void>(
-                tell_epoll(EPOLL_CTL_MOD, member.connection, member.connection->fd(), awaits_room));
+            static_cast<void>(update_epoll(EPOLL_CTL_MOD, member.connection,
+                                           member.connection->fd(), awaits_room));
         }
     std::array<epoll_event, max_ready> events;
     const int found = ::epoll_wait(epoll_.get(), events.data(), max_ready, milliseconds);
@@ -135,7 +135,7 @@ WaitResult SocketGroup::ask_epoll(int milliseconds, int wake) {
     bool woken = false;
     for (int i = 0; i < found; ++i) {
         auto* const connection =
-            static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+            static_cast<LaneConnection*>(events[static_cast<std::size_t>(i)].data.ptr);
         woken = woken || !connection;
         if (connection)
             ready_.push_back(connection);

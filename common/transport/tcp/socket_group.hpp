@@ -19,10 +19,10 @@ public:
     SocketGroup(std::chrono::microseconds spin_time, std::size_t buffer_size)
         : policy_(spin_time), buffer_size_(buffer_size) {}
 
-    Result<> add(Connection& connection) override;
-    void remove(Connection& connection) override;
+    Result<> add(LaneConnection& connection) override;
+    void remove(LaneConnection& connection) override;
     WaitResult wait(std::chrono::milliseconds limit, int wake) override;
-    [[nodiscard]] std::span<Connection* const> ready() const override { return ready_; }
+    [[nodiscard]] std::span<LaneConnection* const> ready() const override { return ready_; }
 
 private:
     void wait_has_ended() override { policy_.ended(since_, Clock::now()); }
@@ -33,7 +33,7 @@ private:
     static constexpr std::size_t few = 4;
 
     struct Member {
-        Connection* connection;
+        LaneConnection* connection;
         bool awaits_room; // registered with epoll(7) for writing
     };
     [[nodiscard]] bool is_few() const { return members_.size() <= few; }
@@ -42,13 +42,13 @@ private:
     WaitResult poll_few(int milliseconds, int wake);
     WaitResult ask_epoll(int milliseconds, int wake);
     Result<> use_epoll();
-    bool tell_epoll(int operation, Connection* connection, int fd, bool awaits_room) const;
+    bool update_epoll(int operation, LaneConnection* connection, int fd, bool awaits_room) const;
 
     SpinPolicy policy_;
     std::size_t buffer_size_;
     std::unique_ptr<std::byte[]> buffer_;
     std::vector<Member> members_;
-    std::vector<Connection*> ready_;
+    std::vector<LaneConnection*> ready_;
     UniqueFd epoll_; // created when the number of sockets first exceeds `few`
     int epoll_wake_ = -1;
     Clock::time_point since_{};      // start of the current wait

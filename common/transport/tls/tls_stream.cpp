@@ -136,7 +136,7 @@ ByteView TlsStream::unsent() const {
 }
 
 // Returns whether a call with this RESULT only needs more input, and the peer is within its limits.
-bool TlsStream::is_dry(int result) const {
+bool TlsStream::needs_input(int result) const {
     return messages_ <= max_messages &&
            ::SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ &&
            (state_ != State::handshake || handshake_bytes_ > 0);
@@ -157,7 +157,7 @@ TlsStep TlsStream::shake_hands(bool receives) {
         if (state_ == State::handshake) {
             if (const int result = ::SSL_do_handshake(ssl_.get()); result == 1)
                 check_handshake();
-            else if (!is_dry(result))
+            else if (!needs_input(result))
                 fail_tls();
         }
         flush(false);
@@ -267,7 +267,7 @@ void TlsStream::decrypt(Places& places) {
             places.fill(size);
         } else if (alert_ == SSL_AD_CLOSE_NOTIFY) {
             end(0, {});
-        } else if (is_dry(result)) {
+        } else if (needs_input(result)) {
             return;
         } else {
             fail_tls();
@@ -350,8 +350,8 @@ void TlsStream::flush(bool more) {
         char* place = nullptr;
         static_cast<void>(::BIO_nread(network_.get(), &place, static_cast<int>(sent)));
     }
-    if (state_ == State::finishing || state_ == State::said_end)
-        go_on_ending();
+    if (state_ == State::finishing || state_ == State::close_notify_sent)
+        continue_shutdown();
 }
 
 void TlsStream::finish() {
@@ -361,13 +361,13 @@ void TlsStream::finish() {
 }
 
 // Sends close_notify after all data, and then finishes the lower stream.
-void TlsStream::go_on_ending() {
-    if (state_ == State::said_end) {
+void TlsStream::continue_shutdown() {
+    if (state_ == State::close_notify_sent) {
         enter(State::finished);
         lower_->finish();
         return;
     }
-    enter(State::said_end);
+    enter(State::close_notify_sent);
     if (send_code_ == 0) {
         const ErrorQueue queue;
         static_cast<void>(::SSL_shutdown(ssl_.get()));

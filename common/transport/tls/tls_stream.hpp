@@ -12,7 +12,7 @@
 //   said_end   | finished  | the lower stream has accepted close_notify, and is finished
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "common/transport/tcp/stream.hpp"
 #include "common/transport/tls/tls_context.hpp"
 
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] std::string_view reason() const override { return reason_; }
 
 private:
-    enum class State { handshake, open, failed, finishing, said_end, finished };
+    enum class State { handshake, open, failed, finishing, close_notify_sent, finished };
     class Places;
 
     TlsStream(TlsRole role, std::unique_ptr<Stream> lower, std::string name,
@@ -93,7 +93,7 @@ private:
     void enter(State next);
     [[nodiscard]] std::span<std::byte> room() const;
     [[nodiscard]] ByteView unsent() const;
-    [[nodiscard]] bool is_dry(int result) const;
+    [[nodiscard]] bool needs_input(int result) const;
     void keep_received(std::size_t bytes);
     std::size_t refill();
     [[nodiscard]] bool has_something() const;
@@ -102,7 +102,7 @@ private:
     std::size_t copy_pieces(std::span<const iovec> pieces, std::size_t position);
     bool encrypt(std::size_t size);
     void flush(bool more);
-    void go_on_ending();
+    void continue_shutdown();
     void end(int code, std::string reason);
     void fail_tls();
     [[nodiscard]] std::string why_it_failed() const;

@@ -118,7 +118,7 @@ int Relay::await_end() {
     output_.socket.reset();
     const int status = ::libssh2_channel_wait_closed(channel_);
     if (status == 0)
-        become(State::ended);
+        set_state(State::ended);
     return status;
 }
 
@@ -147,7 +147,7 @@ bool Relay::has_received_more() {
     // In State::silent, advance() ends with await_end(), which receives the status.
     if (state_ != State::talking || ::libssh2_channel_eof(channel_) != 1)
         return false;
-    become(State::silent);
+    set_state(State::silent);
     return true;
 }
 
@@ -184,7 +184,7 @@ void Relay::await_event(int stop) {
     ::poll(fds.data(), fds.size(), timeout);
 }
 
-void Relay::tell(std::string_view text) {
+void Relay::send_error_text(std::string_view text) {
     if (error_.put() && error_.socket)
         static_cast<void>(
             ::send(error_.socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -206,7 +206,7 @@ ExitStatus Relay::run(int stop) {
     ExitStatus result{ssh_failed, 0, true};
     while (true) {
         if (const int lost = advance(); lost != 0) {
-            tell("the ssh connection broke: " + session_->last_error());
+            send_error_text("the ssh connection broke: " + session_->last_error());
             break;
         }
         if (state_ == State::ended) {
@@ -222,10 +222,10 @@ ExitStatus Relay::run(int stop) {
 }
 
 // The state only moves forward in the order of the enum.
-void Relay::become(State next) { state_ = std::max(state_.load(), next); }
+void Relay::set_state(State next) { state_ = std::max(state_.load(), next); }
 
 void Relay::close() {
-    become(State::closed);
+    set_state(State::closed);
     session_.reset();
     input_.reset();
     output_.socket.reset();

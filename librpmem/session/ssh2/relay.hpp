@@ -3,7 +3,7 @@
 // standard streams. poll(2) on the local streams then also reports data that libssh2 has buffered,
 // and the connection is served while nobody uses the session.
 //
-// Relay::become() changes the state of the remote command:
+// Relay::set_state() changes the state of the remote command:
 //   talking -> silent  its output has ended
 //   talking -> ended   its output has ended, and its status has arrived
 //   silent  -> ended   its status has arrived
@@ -77,8 +77,8 @@ private:
     bool has_received_more();
     int advance();
     void await_event(int stop);
-    void become(State next);
-    void tell(std::string_view text);
+    void set_state(State next);
+    void send_error_text(std::string_view text);
     [[nodiscard]] ExitStatus status() const;
 
     std::unique_ptr<Ssh2Session> session_;

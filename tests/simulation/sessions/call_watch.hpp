@@ -5,7 +5,7 @@
 #pragma once
 
 #include "librpmem/lanes/frame_lane.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/simulation/model.hpp"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ public:
         std::fill_n(place_of(target::header_size + range.offset), range.length, true);
     }
     // Something of the lane was passed to a call and is not known to be durable.
-    [[nodiscard]] bool owes(unsigned lane) const {
+    [[nodiscard]] bool has_unacknowledged(unsigned lane) const {
         const auto first =
             owed_.begin() +
             static_cast<std::ptrdiff_t>(target::header_size + std::size_t{lane} * region_size);

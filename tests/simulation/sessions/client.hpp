@@ -3,9 +3,9 @@
 // is held against the model, and against what has gone wrong so far.
 #pragma once
 
-#include "librpmem/link_thread.hpp"
+#include "librpmem/connection/link_thread.hpp"
 #include "librpmem/pool.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
 #include "tests/simulation/model.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 #include "tests/simulation/sessions/threads.hpp"
@@ -159,7 +159,8 @@ private:
         model_.acknowledged(lane);
     }
     void drain(unsigned lane) {
-        if (call("rpmem_drain", watch_.owes(lane), [&] { return pool_->drain(lane, 0); }))
+        if (call("rpmem_drain", watch_.has_unacknowledged(lane),
+                 [&] { return pool_->drain(lane, 0); }))
             model_.acknowledged(lane);
     }
     void read(unsigned lane, const Range& range) {

@@ -2,7 +2,7 @@
 // Faults in the code of both ends. The linker's --wrap puts these functions in the place of the
 // ones that they call: see CMakeLists.txt.
 #include "common/transport/transport.hpp"
-#include "librpmem/lanes/lazy_lanes.hpp"
+#include "librpmem/lanes/lane_set.hpp"
 #include "librpmem/session/session.hpp"
 #include "rpmemd/lanes/lane_server.hpp"
 #include "rpmemd/registry/fence.hpp"
@@ -16,12 +16,12 @@ namespace rpmem::simulation::sessions {
 namespace {
 
 using initiator::FrameLane;
-using initiator::LazyLanes;
+using initiator::LaneSet;
 using initiator::PoolRange;
 
 struct KnownLane {
     unsigned index;
-    const LazyLanes* lanes;
+    const LaneSet* lanes;
     bool has_drained = false;
     std::vector<PoolRange> believed{}; // to be acknowledged, by a planted fault
 };
@@ -30,7 +30,7 @@ struct State {
     Planted planted = Planted::none;
     bool is_closing = false;
     std::map<const FrameLane*, KnownLane> lanes{};
-    const LazyLanes* first = nullptr; // those of the first generation
+    const LaneSet* first = nullptr; // those of the first generation
 };
 State state;
 
@@ -45,7 +45,7 @@ const FrameLane* neighbour(const FrameLane* lane) {
     const auto own = state.lanes.find(lane);
     if (own == state.lanes.end())
         return nullptr;
-    const LazyLanes& lanes = *own->second.lanes;
+    const LaneSet& lanes = *own->second.lanes;
     const unsigned index = own->second.index ^ 1;
     return index < lanes.lanes() ? lanes.lane(index) : nullptr;
 }
@@ -58,7 +58,7 @@ Drain real_drain __asm__("__real__ZN5rpmem9initiator9FrameLane5drainEv");
 using AddUnconfirmed = void(const FrameLane*, Ranges&);
 AddUnconfirmed real_add __asm__(
     "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
-using UseLane = Result<FrameLane*>(LazyLanes*, unsigned, std::chrono::milliseconds);
+using UseLane = Result<FrameLane*>(LaneSet*, unsigned, std::chrono::milliseconds);
 UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
                               "lSt5ratioILl1ELl1000EEEE");
 using Beat = std::optional<Error>(initiator::Session*);
@@ -70,7 +70,7 @@ using Fence = Result<>(const target::StateDirectory&, const target::StateFile&,
 Fence
     real_fence __asm__("__real__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileENSt6"
                        "chrono8durationIlSt5ratioILl1ELl1000EEEE");
-using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::Connection>,
+using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::LaneConnection>,
                    const wire::LaneCredits&, bool);
 Serve real_serve __asm__(
     "__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
@@ -116,7 +116,7 @@ void planted_add(const FrameLane* lane, Ranges& ranges) {
 UseLane
     planted_use_lane __asm__("__wrap__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
                              "lSt5ratioILl1ELl1000EEEE");
-Result<FrameLane*> planted_use_lane(LazyLanes* lanes, unsigned index,
+Result<FrameLane*> planted_use_lane(LaneSet* lanes, unsigned index,
                                     std::chrono::milliseconds time) {
     auto lane = real_use_lane(lanes, index, time);
     if (!lane || state.planted == Planted::none)
@@ -160,7 +160,7 @@ Serve planted_serve __asm__(
     "__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
     "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
 bool planted_serve(target::LaneServer* server, unsigned lane,
-                   std::unique_ptr<transport::Connection> connection,
+                   std::unique_ptr<transport::LaneConnection> connection,
                    const wire::LaneCredits& credits, bool direct) {
     if (state.planted == Planted::stale_ack)
         connection = std::make_unique<PlantedConnection>(std::move(connection),

@@ -2,8 +2,8 @@
 // The target: its files, its pool, and the daemons that ssh has started there.
 #pragma once
 
-#include "rpmemd/daemon.hpp"
-#include "rpmemd/pools/pool_header.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/session/control_loop.hpp"
 #include "rpmemd/settings/settings.hpp"
 #include "tests/simulation/sessions/login.hpp"
 #include "tests/simulation/sessions/plan.hpp"

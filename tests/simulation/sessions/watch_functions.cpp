@@ -2,14 +2,14 @@
 // The operations of a lane, and the link that leads to another one, as a call of the API meets
 // them: see CallWatch. The linker's --wrap puts these functions in the place of the ones that they
 // call.
-#include "librpmem/link.hpp"
+#include "librpmem/connection/link.hpp"
 #include "tests/simulation/sessions/call_watch.hpp"
 #include "tests/simulation/sessions/planted.hpp"
 
 namespace rpmem::simulation::sessions {
 
-using initiator::Association;
 using initiator::CallBound;
+using initiator::Connection;
 using initiator::FrameLane;
 using initiator::Link;
 
@@ -23,9 +23,9 @@ using DeepPersist = int(FrameLane*, std::size_t, std::size_t);
 DeepPersist real_deep_persist __asm__("__real__ZN5rpmem9initiator9FrameLane12deep_persistEmm");
 using Read = int(FrameLane*, std::byte*, std::size_t, std::size_t);
 Read real_read __asm__("__real__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
-using NextAssociation = Result<std::shared_ptr<Association>>(Link*, CallBound&);
+using NextAssociation = Result<std::shared_ptr<Connection>>(Link*, CallBound&);
 NextAssociation
-    real_association __asm__("__real__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
+    real_connection __asm__("__real__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
 
 namespace {
 
@@ -91,13 +91,13 @@ int watched_read(FrameLane* lane, std::byte* destination, std::size_t offset, st
 
 NextAssociation
     watched_association __asm__("__wrap__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
-Result<std::shared_ptr<Association>> watched_association(Link* link, CallBound& bound) {
+Result<std::shared_ptr<Connection>> watched_association(Link* link, CallBound& bound) {
     if (renews_at_each_loss())
         bound.renew();
-    auto association = real_association(link, bound);
-    if (CallWatch* const watch = CallWatch::current(); watch && association)
+    auto connection = real_connection(link, bound);
+    if (CallWatch* const watch = CallWatch::current(); watch && connection)
         watch->session_is_up();
-    return association;
+    return connection;
 }
 
 } // namespace rpmem::simulation::sessions

@@ -96,7 +96,7 @@ protected:
         EXPECT_TRUE(test::contains(read_log(), why));
     }
 
-    [[nodiscard]] Result<std::unique_ptr<LazyLanes>>
+    [[nodiscard]] Result<std::unique_ptr<LaneSet>>
     connect(const std::function<void(LanesRequest&)>& change = {}) {
         LanesRequest request = request_for(*served_.server, memory_,
                                            wire::PersistMethod::general_purpose, watch_.fd());
@@ -105,10 +105,10 @@ protected:
         return FabricLanes::open(request, fabric_settings(), test::fabric_patience);
     }
     // What it comes to when it is tried until IS_ENOUGH says so.
-    Result<std::unique_ptr<LazyLanes>>
-    connect_until(const std::function<bool(const Result<std::unique_ptr<LazyLanes>>&)>& is_enough,
+    Result<std::unique_ptr<LaneSet>>
+    connect_until(const std::function<bool(const Result<std::unique_ptr<LaneSet>>&)>& is_enough,
                   const std::function<void(LanesRequest&)>& change = {}) {
-        Result<std::unique_ptr<LazyLanes>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
+        Result<std::unique_ptr<LaneSet>> lanes = fail(ErrorClass::link_lost, EAGAIN, "not tried");
         EXPECT_TRUE(ServedSession::succeeds_in_time([&] {
             lanes = connect(change);
             return is_enough(lanes);
@@ -116,7 +116,7 @@ protected:
         return lanes;
     }
     // An honest initiator is served.
-    std::unique_ptr<LazyLanes> served_lanes() {
+    std::unique_ptr<LaneSet> served_lanes() {
         return value_of(connect_until([](const auto& lanes) { return lanes.has_value(); }));
     }
     void expect_lane() { EXPECT_EQ(served_lanes()->lane(0)->persist(0, 8, false), 0); }

@@ -57,7 +57,7 @@ protected:
     Event watch = value_of(Event::make());
     std::vector<std::byte> memory = std::vector<std::byte>(pool_size);
     ServedSession served;
-    std::unique_ptr<LazyLanes> lanes;
+    std::unique_ptr<LaneSet> lanes;
 
 private:
     unsigned byte_ = 0;
@@ -79,7 +79,7 @@ TEST_P(FabricFrames, WhatPersistReturnsForIsDurable) {
             fill(range);
             ASSERT_EQ(lane().persist(range.offset, range.size, relaxed), 0) << lane().complaint();
             EXPECT_TRUE(is_durable(range, relaxed));
-            EXPECT_FALSE(lane().owes());
+            EXPECT_FALSE(lane().has_unacknowledged());
             fill(range);
             ASSERT_EQ(lane().deep_persist(range.offset, range.size), 0) << lane().complaint();
             EXPECT_TRUE(is_durable(range, false));
@@ -95,9 +95,9 @@ TEST_P(FabricFrames, DrainIsForAllThatWasFlushed) {
                 ASSERT_EQ(lane().flush(first.offset, first.size, !relaxed), 0);
             }
             ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
-            EXPECT_TRUE(lane().owes());
+            EXPECT_TRUE(lane().has_unacknowledged());
             ASSERT_EQ(lane().drain(), 0) << lane().complaint();
-            EXPECT_FALSE(lane().owes());
+            EXPECT_FALSE(lane().has_unacknowledged());
             EXPECT_TRUE(is_durable(range, relaxed));
             EXPECT_TRUE(is_durable(first, !relaxed));
         }

@@ -56,7 +56,7 @@ public:
             thread_.join();
     }
     // After the thread has ended.
-    [[nodiscard]] const std::string& problem() const { return lane_.problem(); }
+    [[nodiscard]] const std::string& error_text() const { return lane_.error_text(); }
     [[nodiscard]] GuardedPool& pool() { return pool_; }
 
 private:
@@ -69,7 +69,7 @@ private:
             if (group_.wait(patience, stop_.fd()) != transport::WaitResult::look)
                 return;
         }
-        if (!lane_.problem().empty())
+        if (!lane_.error_text().empty())
             lane_.send_error();
         lane_.connection().close();
     }
@@ -157,10 +157,10 @@ TEST_P(FramesOnMedia, DrainIsForAllThatWasFlushed) {
             frames.fill(range);
             ASSERT_EQ(frames.lane.flush(range.offset, range.size, false), 0)
                 << frames.lane.complaint();
-            EXPECT_TRUE(frames.lane.owes());
+            EXPECT_TRUE(frames.lane.has_unacknowledged());
         }
         ASSERT_EQ(frames.lane.drain(), 0);
-        EXPECT_FALSE(frames.lane.owes());
+        EXPECT_FALSE(frames.lane.has_unacknowledged());
         EXPECT_TRUE(frames.is_durable({0, pool_size}));
     }
     EXPECT_EQ(frames.lane.drain(), 0);

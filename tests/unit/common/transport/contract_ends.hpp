@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds patience(20000);
 
 struct Side {
     std::unique_ptr<Group> group; // outlives the connection
-    std::unique_ptr<Connection> connection;
+    std::unique_ptr<LaneConnection> connection;
     Collector taker;
     Event wake = value_of(Event::make());
 

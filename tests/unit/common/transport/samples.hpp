@@ -2,7 +2,7 @@
 // A session whose secret, agreement and nonces are known, and the bytes that it sends.
 #pragma once
 
-#include "common/transport/proof.hpp"
+#include "common/transport/lane_auth.hpp"
 #include "tests/support/expect.hpp"
 
 namespace rpmem::transport::samples {

@@ -16,7 +16,7 @@ constexpr std::size_t page = 4096;
 // The ends of a lane whose pool is an address and no memory: nothing reads it.
 struct StubLane {
     explicit StubLane(std::size_t size, bool is_appliance = false)
-        : lane(std::unique_ptr<transport::Connection>(connection),
+        : lane(std::unique_ptr<transport::LaneConnection>(connection),
                std::make_unique<test::StubGroup>(),
                {.credits = {.bytes = UINT32_MAX,
                             .payload = static_cast<std::uint32_t>(gibibyte),

@@ -48,7 +48,7 @@ protected:
     WorkerCounters counters_;
     StubConnection* connection_ = new StubConnection; // the lane's
     ServedLane lane_{0,
-                     std::unique_ptr<transport::Connection>(connection_),
+                     std::unique_ptr<transport::LaneConnection>(connection_),
                      terms,
                      pool_.begin(),
                      pool_.medium(),
@@ -62,7 +62,7 @@ TEST_F(ServedLaneOnAFailedMedium, AcknowledgesNothingMore) {
     fail_the_other_part();
     EXPECT_FALSE(serve_persist());
     EXPECT_EQ(acks(), 1U);
-    EXPECT_EQ(lane_.problem(), pool_.medium().failure_text());
+    EXPECT_EQ(lane_.error_text(), pool_.medium().failure_text());
 }
 
 } // namespace

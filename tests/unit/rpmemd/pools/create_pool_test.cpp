@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/part_creation.hpp"
+#include "rpmemd/pools/files/part_creation.hpp"
 #include "tests/unit/rpmemd/pools/pool_fixture.hpp"
 
 #include <sys/stat.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/base/log.hpp"
-#include "rpmemd/pools/pool_header.hpp"
-#include "rpmemd/pools/store.hpp"
+#include "rpmemd/pools/headers/pool_header.hpp"
+#include "rpmemd/pools/pool.hpp"
 #include "tests/support/expect.hpp"
 
 #include <fmt/format.h>
@@ -109,7 +109,7 @@ protected:
 
     const test::TemporaryDirectory temporary;
     const std::filesystem::path root = temporary.path();
-    StoreOptions options;
+    PoolOptions options;
     Log log;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/registry/evict.hpp"
 #include "rpmemd/registry/pool_files.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rpmemd/pools/part_file.hpp"
+#include "rpmemd/pools/files/part_file.hpp"
 #include "rpmemd/registry/registration.hpp"
 #include "tests/unit/rpmemd/registry/registry_fixture.hpp"
 
@@ -82,7 +82,7 @@ protected:
             {},
             {}};
         if (result.entered)
-            result.took_up = last_->take_up(use);
+            result.took_up = last_->adopt(use);
         result.notices = last_->take_notices();
         return result;
     }
@@ -180,7 +180,7 @@ TEST_P(RegistrationTest, AnotherWriterIsNoticedWhateverItsStateDirectory) {
                                             : temporary_.path() / state,
                             false, Log());
         ASSERT_TRUE(succeeded(writer.enter({.owner = digest_of(bob)})));
-        ASSERT_TRUE(succeeded(writer.take_up(other)));
+        ASSERT_TRUE(succeeded(writer.adopt(other)));
         writer.closed();
         EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "another session"));
         std::filesystem::remove(link);
@@ -239,11 +239,11 @@ TEST_P(RegistrationTest, AnOpenEndIsTold) {
 TEST_P(RegistrationTest, APoolIsGivenBackAsItWas) {
     expect_silent(attempt(alice, 0, use_));
     EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
-    last_->give_back();
+    last_->release();
     expect_silent(attempt(alice, 1, use_));
     last_->closed();
     expect_silent(attempt(bob, 0, use_));
-    last_->give_back();
+    last_->release();
     expect_silent(attempt(bob, 0, use_));
 }
 
@@ -252,7 +252,7 @@ TEST_P(RegistrationTest, WhoseHeadersWereChangedIsNotGivenBack) {
     EXPECT_EQ(attempt(bob, 0, use_).notices.size(), 1U);
     last_->before_change();
     last_->after_change(use_.headers);
-    last_->give_back();
+    last_->release();
     EXPECT_TRUE(failed(attempt(alice, 1, use_).took_up, ESTALE, "another session"));
 }
 
@@ -276,7 +276,7 @@ TEST_P(RegistrationTest, WithoutADirectoryThereIsNoSecondTime) {
          {temporary_.path() / "file" / "state", std::filesystem::path("/proc/x")}) {
         Registration first(path, false, Log());
         ASSERT_TRUE(succeeded(first.enter({.owner = digest_of(alice)})));
-        const auto took_up = first.take_up(use_);
+        const auto took_up = first.adopt(use_);
         const auto notices = first.take_notices();
         ASSERT_GE(notices.size(), 1U);
         EXPECT_TRUE(test::contains(notices[0], "state-dir cannot be used"));

@@ -33,7 +33,7 @@ public:
     std::optional<Refused> admit(const LaneIdentity& identity) override {
         const std::lock_guard lock(mutex);
         if (taken.contains(identity.lane))
-            return Refused{.why = Refusal::lane_in_use};
+            return Refused{.why = RefusalCode::lane_in_use};
         return std::nullopt;
     }
     void take(const LaneIdentity& identity, std::unique_ptr<Stream> stream, std::string name,

@@ -75,7 +75,7 @@ protected:
         std::size_t got = 0;
         while (got == 0) {
             ASSERT_EQ(group.wait(long_time, wake.fd()), WaitResult::look);
-            for (Connection* const each : group.ready()) {
+            for (LaneConnection* const each : group.ready()) {
                 const std::size_t bytes = each->poll(receiver);
                 if (bytes > 0) {
                     EXPECT_EQ(each, connections[index].get());
@@ -95,10 +95,10 @@ protected:
     }
 
     // Waits until the network has taken all that CONNECTION has to send.
-    void send_all(Connection& connection) {
+    void send_all(LaneConnection& connection) {
         while (connection.unsent()) {
             ASSERT_EQ(group.wait(long_time, wake.fd()), WaitResult::look);
-            for (Connection* const each : group.ready())
+            for (LaneConnection* const each : group.ready())
                 static_cast<void>(each->poll(receiver));
         }
     }
@@ -155,7 +155,7 @@ TEST_P(SocketGroupTest, IsWokenWhileItLooks) {
 
 // A connection with something to send is waited for until the network takes it.
 TEST_P(SocketGroupTest, WaitsForRoom) {
-    Connection& connection = *connections[0];
+    LaneConnection& connection = *connections[0];
     const std::vector<std::byte> piece(std::size_t{64} * 1024);
     const wire::FrameHeader header{
         .type = wire::FrameType::write, .length = std::uint32_t(piece.size()), .number = 1};

@@ -43,7 +43,7 @@ struct End {
             const WaitResult waited = group.wait(limit, wake.fd());
             if (waited == WaitResult::timed_out)
                 return false;
-            for (Connection* const each : group.ready())
+            for (LaneConnection* const each : group.ready())
                 if (each->poll(receiver) > 0)
                     group.progressed();
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handshake of TLS between our own ends.
-#include "common/transport/proof_ends.hpp"
+#include "common/transport/lane_auth_ends.hpp"
 #include "tests/unit/common/transport/tls/tls_ends.hpp"
 
 #include <openssl/err.h>

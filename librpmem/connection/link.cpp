@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "librpmem/connection/link.hpp"
+
+#include "common/base/probes.hpp"
+#include "common/transport/crypto.hpp"
+#include "librpmem/connection/link_thread.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <span>
+#include <system_error>
+#include <thread>
+
+namespace rpmem::initiator {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Maximum pause between two attempts.
+constexpr milliseconds max_pause(5000);
+
+// One attempt gets a third of the total time, so that an unresponsive target cannot use all of it.
+// But a login takes a while, so it gets at least min_try_time. A target that was slow before will
+// be slow again, so it also gets at least twice the time that the lost connection took.
+constexpr int min_tries = 3;
+constexpr milliseconds min_try_time(3000);
+constexpr int times_slower = 2;
+
+// A waiting call is logged after first_log_time, then every log_interval.
+constexpr std::chrono::seconds first_log_time(2);
+constexpr std::chrono::seconds log_interval(10);
+
+constexpr const char* no_memory = "no memory left"; // short enough for a string without allocation
+
+// Returns a random time from half of PAUSE to PAUSE. Initiators that have lost a target together
+// must not all log in at the same moment.
+milliseconds with_jitter(milliseconds pause) {
+    std::uint32_t bits = 0;
+    static_cast<void>(transport::SystemRandom().fill(std::as_writable_bytes(std::span(&bits, 1))));
+    const milliseconds half = pause / 2;
+    return half + milliseconds(static_cast<std::uint64_t>(half.count()) * bits >> 32);
+}
+
+// Whether another attempt may succeed. A failed medium, a violation of the protocol (EBADMSG) and
+// an internal error are permanent. So are refusals with ESTALE, EACCES or EPERM: another session
+// has had the pool since, the target offers fewer lanes, or it denies access. Other errors may
+// pass. A target that has just started may lack mounts (ENOENT), providers (ENOMEDIUM) and sshd,
+// and this process may be out of descriptors (EMFILE) or threads (EAGAIN) for a moment.
+bool may_try_again(const Error& error) {
+    if (error.kind == ErrorClass::medium_failed || error.kind == ErrorClass::bug ||
+        error.code == EBADMSG)
+        return false;
+    const bool is_about_rights =
+        error.code == ESTALE || error.code == EACCES || error.code == EPERM;
+    return error.kind != ErrorClass::target_refused || !is_about_rights;
+}
+
+} // namespace
+
+Link::Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
+           PoolCounters& counters, std::shared_ptr<Connection> first,
+           std::optional<transport::Secret> takeover)
+    : arguments_(arguments), settings_(settings), services_(std::move(services)),
+      counters_(counters), takeover_(std::move(takeover)), max_time_(settings.reconnect_timeout),
+      lanes_(first->lanes().lanes()), claim_(first->pool_claim()), seen_by_child_(first.get()),
+      current_(std::move(first)) {
+    begin_counting();
+}
+
+void Link::begin_counting() {
+    PoolFacts& facts = counters_.facts();
+    put_text(facts.name, name());
+    put_text(facts.lanes_by, current_->facts().description);
+    facts.size = arguments_.size;
+    facts.opened = static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+    facts.nanoseconds_of_tick = current_->nanoseconds_of_tick();
+}
+
+void Link::set_state(State next) {
+    state_ = next;
+    counters_.facts().state = next;
+}
+
+void Link::count_replayed(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    counters_.facts().replayed_bytes += bytes;
+}
+
+Result<PoolSnapshot> Link::statistics() const {
+    if (counters_.fd() < 0)
+        return fail(ErrorClass::resource_limit, ENOTSUP,
+                    "rpmem_stats: there was no descriptor for statistics when the pool was opened "
+                    "(memfd_create(2) failed); does a limit (ulimit -n) bound them?");
+    return read_counters(counters_.fd());
+}
+
+Result<> Link::start() {
+    if (!current_->can_resume() || !services_.heartbeats)
+        return {};
+    RPMEM_TRY(services_.heartbeats->add(*this));
+    heartbeats_ = services_.heartbeats;
+    return {};
+}
+
+Link::~Link() {
+    if (heartbeats_)
+        heartbeats_->remove(*this);
+}
+
+std::string Link::name() const {
+    return fmt::format("{}:{}", arguments_.target, arguments_.pool_set);
+}
+
+std::string Link::limit() const {
+    const milliseconds max = max_time_;
+    return fmt::format("{} ms, {}", max.count(),
+                       max < settings_.reconnect_timeout ? "the limit of rpmem_close()"
+                                                         : "RPMEM_RECONNECT_TIMEOUT");
+}
+
+CallTimes Link::times() {
+    const std::lock_guard lock(mutex_);
+    return times_locked();
+}
+
+CallTimes Link::times_locked() const {
+    const milliseconds all = max_time_;
+    return {.reconnecting = all,
+            .one_try = std::max({all / min_tries, min_try_time, times_slower * current_->took()}),
+            .first_pause = settings_.reconnect_delay};
+}
+
+// Every retry after a loss comes through here. So this loop, and every loop of a call around it,
+// ends when the bound of the call is used up.
+Result<std::shared_ptr<Connection>> Link::connection(CallBound& bound) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        if (state_ == State::failed)
+            return Failure(*failure_);
+        if (state_ == State::connected && !current_->monitor().lost())
+            return current_;
+        if (state_ == State::reconnecting) {
+            await_others(lock, bound);
+            continue;
+        }
+        // There is a reason, because the session was declared lost.
+        const Error loss = current_->monitor().reason(milliseconds(0)).value();
+        bound.begin(times_locked(), loss.text);
+        if (!may_reconnect(loss))
+            set_failed(loss);
+        else if (!bound.may_try())
+            set_failed({ECONNRESET, ErrorClass::link_lost, describe_tries(bound, loss)});
+        else
+            reconnect(lock, loss, bound);
+    }
+}
+
+bool Link::may_reconnect(const Error& loss) const {
+    return loss.kind == ErrorClass::link_lost && current_->can_reconnect();
+}
+
+void Link::set_failed(Error error) {
+    set_state(State::failed);
+    put_text(counters_.facts().last_loss, error.text);
+    failure_ = std::move(error);
+    changed_.notify_all();
+}
+
+// Waits for the call that reconnects, without LOCK. The attempts of that call may take longer than
+// this call may wait.
+void Link::await_others(std::unique_lock<std::mutex>& lock, CallBound& bound) {
+    bound.begin(times_locked(), last_problem_.text);
+    const auto is_over = [this] { return state_ != State::reconnecting; };
+    if (changed_.wait_until(lock, bound.deadline(), is_over) || bound.may_wait())
+        return;
+    set_failed({ECONNRESET, ErrorClass::link_lost,
+                fmt::format("{}; another call still tries to reconnect after {}: {}",
+                            bound.first_cause(), limit(), last_problem_.text)});
+}
+
+// Replaces the connection. Does not hold LOCK during the attempts.
+void Link::reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound) {
+    const auto began = Clock::now();
+    if (waiting_since_ != bound.began()) {
+        waiting_since_ = logged_ = bound.began();
+        logged_problems_.clear();
+    }
+    set_state(State::reconnecting);
+    put_text(counters_.facts().last_loss, loss.text);
+    const std::shared_ptr<Connection> lost = current_;
+    lock.unlock();
+    auto next = try_or_give_up(*lost, loss, bound);
+    lock.lock();
+    if (state_ == State::failed)
+        return; // a call that waited has given up
+    if (!next)
+        return set_failed(std::move(next).error());
+    const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+    seen_by_child_ = next->get();
+    current_ = std::move(*next);
+    set_state(State::connected);
+    ++counters_.facts().reconnects;
+    counters_.facts().generation = generation_;
+    changed_.notify_all();
+    services_.log.warning("{}: reconnected after {} ms (generation {}): {}", name(), took.count(),
+                          generation_, loss.text);
+}
+
+// Must not throw, because other calls wait for the result.
+Result<std::shared_ptr<Connection>> Link::try_or_give_up(Connection& lost, const Error& loss,
+                                                         CallBound& bound) noexcept {
+    try {
+        note_problem(loss);
+        lost.cut();
+        return try_until_up(loss, bound);
+    } catch (const std::bad_alloc&) {
+        return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
+    } catch (const std::exception& exception) {
+        return Failure(Error{ECONNRESET, ErrorClass::link_lost,
+                             std::string("reconnecting failed: ") + exception.what()});
+    }
+}
+
+// BOUND keeps the pause, so a call whose new sessions are lost again pauses between them too.
+Result<std::shared_ptr<Connection>> Link::try_until_up(const Error& loss, CallBound& bound) {
+    Error last = loss;
+    while (bound.may_try()) {
+        if (const milliseconds pause = bound.next_pause(max_pause); pause.count() > 0)
+            std::this_thread::sleep_for(std::min(with_jitter(pause), bound.left()));
+        const milliseconds time = bound.start_try();
+        auto next = try_once(time, bound.tries());
+        if (next) {
+            bound.count_session();
+            return next;
+        }
+        last = std::move(next).error();
+        note_problem(last);
+        if (!may_try_again(last)) {
+            // The code of every call on an open pool whose target violates the protocol.
+            const int code = last.code == EBADMSG ? ECONNRESET : last.code;
+            return Failure(Error{code, last.kind, describe_tries(bound, last)});
+        }
+    }
+    return Failure(Error{ECONNRESET, ErrorClass::link_lost, describe_tries(bound, last)});
+}
+
+std::string Link::describe_tries(const CallBound& bound, const Error& last) const {
+    const std::string lost_again =
+        bound.sessions() == 0
+            ? std::string()
+            : fmt::format(", of which {} led to a session that was lost before it had acknowledged "
+                          "anything",
+                          bound.sessions());
+    return fmt::format("{}; reconnecting failed ({} attempts in {}{}): {}; see \"Lost "
+                       "sessions\" in librpmem(7)",
+                       bound.first_cause(), bound.tries(), limit(), lost_again, last.text);
+}
+
+// A writer's claim keeps others out. A session that only reads has none: what it reads next would
+// not fit to what it has read before if somebody has opened the pool for writing in between.
+Result<> Link::compare_claims(const Connection& next) const {
+    if (!current_->is_read_only() || (claim_ && claim_ == next.pool_claim()))
+        return {};
+    const auto now = next.pool_claim();
+    if (!claim_ || !now)
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "{} does not report whether another session has opened pool {} for writing "
+                    "since this session was lost; open the pool again",
+                    next.host(), arguments_.pool_set);
+    return fail(ErrorClass::target_refused, ESTALE,
+                "another session has opened pool {} for writing since this session was lost (epoch "
+                "{} generation {}, now epoch {} generation {}), or its parts are other files; what "
+                "was read before may be older than what would be read now; open the pool again",
+                arguments_.pool_set, claim_->epoch, claim_->generation, now->epoch,
+                now->generation);
+}
+
+// Opens the same pool again. The daemon refuses it with ESTALE if another session has had it since.
+// NUMBER is the number of this attempt. A lack of memory or threads is an error of this attempt.
+Result<std::shared_ptr<Connection>> Link::try_once(milliseconds time, unsigned number) try {
+    ++generation_;
+    RPMEM_PROBE(librpmem, reconnect, generation_, number);
+    RPMEM_ASSIGN(auto next, Connection::log_in(arguments_, settings_,
+                                               {.generation = generation_,
+                                                .takeover = &*takeover_,
+                                                .deadline = Deadline(time)}));
+    RPMEM_ASSIGN(const auto response, next->open());
+    RPMEM_TRY(compare_claims(*next));
+    RPMEM_TRY(next->connect(response.in_band));
+    if (next->lanes().lanes() < lanes_)
+        return fail(ErrorClass::target_refused, ESTALE,
+                    "{} offers only {} lanes now, but the pool was opened with {}", next->host(),
+                    next->lanes().lanes(), lanes_);
+    return next;
+} catch (const std::bad_alloc&) {
+    return Failure(Error{ENOMEM, ErrorClass::resource_limit, no_memory});
+} catch (const std::system_error& error) {
+    return fail_errno(ErrorClass::resource_limit, error.code().value(),
+                      "cannot start a thread; does a limit (ulimit -u) bound the threads?");
+}
+
+// Without memory one heartbeat is skipped.
+void Link::beat() noexcept try {
+    std::unique_lock lock(mutex_);
+    if (state_ == State::reconnecting)
+        log_waiting();
+    if (state_ != State::connected || current_->monitor().lost())
+        return;
+    const std::shared_ptr<Connection> connection = current_;
+    lock.unlock();
+    if (auto loss = connection->session().beat())
+        connection->monitor().declare_lost(std::move(*loss));
+    for (const std::string& notice : connection->session().take_notices())
+        services_.log.error("{}: {}", name(), notice);
+} catch (const std::exception&) {
+}
+
+void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>&) noexcept {
+    for (Link* const link : links)
+        link->beat();
+}
+
+// Records WHY for the log, and logs it if a line is due.
+void Link::note_problem(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    last_problem_ = why;
+    log_waiting();
+}
+
+void Link::log_waiting() {
+    const auto now = Clock::now();
+    const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - waiting_since_);
+    if (waited < first_log_time)
+        return;
+    const std::pair kind(last_problem_.kind, last_problem_.code);
+    const bool is_new = std::ranges::find(logged_problems_, kind) == logged_problems_.end();
+    if (!is_new && now - logged_ < log_interval)
+        return;
+    if (is_new)
+        logged_problems_.push_back(kind);
+    logged_ = now;
+    const auto all = std::chrono::duration_cast<std::chrono::seconds>(max_time_.load());
+    services_.log.error("reconnecting to {} for {} s: {}; {} s left", name(), waited.count(),
+                        last_problem_.text, std::max<long>((all - waited).count(), 0));
+}
+
+} // namespace rpmem::initiator

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The link of a pool to its replica: one connection at a time, and a new one after a loss.
+// Link::set_state() changes the state:
+//
+//   from          | to            | when
+//   connected     | reconnecting  | a call finds the connection lost, and may replace it
+//   connected     | failed        | a call finds it lost, and may not replace it: reconnecting is
+//                 |               | off (RPMEM_RECONNECT_TIMEOUT=0), the target cannot resume
+//                 |               | sessions, its medium has failed, it violated the protocol or is
+//                 |               | alive without answering, or the call has used up its CallBound
+//   reconnecting  | connected     | the connection of the next generation is open
+//   reconnecting  | failed        | the error is permanent, or a call has used up its CallBound
+//
+// A failed link stays failed, so that every later call reports the same error.
+#pragma once
+
+#include "common/base/log.hpp"
+#include "librpmem/connection/call_bound.hpp"
+#include "librpmem/connection/connection.hpp"
+#include "librpmem/statistics/pool_snapshot.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rpmem::initiator {
+
+class LinkThread;
+
+// What all pools of the process share.
+struct PoolServices {
+    Log log{};
+    LinkThread* heartbeats = nullptr; // null if no heartbeats are sent
+};
+
+class Link {
+public:
+    // TAKEOVER is the takeover key of FIRST, if its session can be resumed.
+    Link(const PoolArguments& arguments, const Settings& settings, PoolServices services,
+         PoolCounters& counters, std::shared_ptr<Connection> first,
+         std::optional<transport::Secret> takeover);
+    ~Link();
+    // Starts heartbeats, if the target supports them.
+    Result<> start();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    // Returns the connection if it is not known to be lost. Otherwise the first caller reconnects,
+    // and the others wait. When BOUND, the bound of the call, is used up, the link fails, and every
+    // later call fails with the same error. Thread-safe.
+    Result<std::shared_ptr<Connection>> connection(CallBound& bound);
+    // Calls Connection::commit() of the current connection. No other call may be reconnecting.
+    void commit() noexcept { seen_by_child_.load()->commit(); }
+    // Counts BYTES that a lane has replayed. Thread-safe.
+    void count_replayed(std::size_t bytes);
+    // Fails with ENOTSUP if the counters have no file to read them from. Thread-safe.
+    [[nodiscard]] Result<PoolSnapshot> statistics() const;
+    // Reduces the time for reconnecting to TIME. rpmem_close() has a shorter limit of its own.
+    void hurry(std::chrono::milliseconds time) { max_time_ = std::min(time, max_time_.load()); }
+    // Returns how long a call may spend on lost sessions.
+    [[nodiscard]] CallTimes times();
+    // Returns the limit in force and its name, for messages: RPMEM_RECONNECT_TIMEOUT or the limit
+    // of rpmem_close().
+    [[nodiscard]] std::string limit() const;
+    // Sends a heartbeat, and logs how long calls have waited for a new session. LinkThread calls it
+    // once a second.
+    void beat() noexcept;
+    // Call it in a child made by fork(2). It does not lock mutex_.
+    void release_in_child() { seen_by_child_.load()->release_in_child(); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    using State = LinkState;
+
+    void set_state(State next);
+    void begin_counting();
+    [[nodiscard]] bool may_reconnect(const Error& loss) const;
+    [[nodiscard]] CallTimes times_locked() const;
+    void set_failed(Error error);
+    void await_others(std::unique_lock<std::mutex>& lock, CallBound& bound);
+    void reconnect(std::unique_lock<std::mutex>& lock, const Error& loss, CallBound& bound);
+    Result<std::shared_ptr<Connection>> try_or_give_up(Connection& lost, const Error& loss,
+                                                       CallBound& bound) noexcept;
+    Result<std::shared_ptr<Connection>> try_until_up(const Error& loss, CallBound& bound);
+    [[nodiscard]] Result<> compare_claims(const Connection& next) const;
+    Result<std::shared_ptr<Connection>> try_once(std::chrono::milliseconds time, unsigned number);
+    [[nodiscard]] std::string describe_tries(const CallBound& bound, const Error& last) const;
+    void note_problem(const Error& why);
+    void log_waiting();
+    [[nodiscard]] std::string name() const;
+
+    PoolArguments arguments_;
+    Settings settings_;
+    PoolServices services_;
+    PoolCounters& counters_;           // mutex_ guards their facts
+    LinkThread* heartbeats_ = nullptr; // the thread that start() has added this link to, or null
+    std::optional<transport::Secret> takeover_;
+    std::atomic<std::chrono::milliseconds> max_time_;
+    std::uint64_t generation_ = 0; // of the last attempt; used only by the call that reconnects
+    unsigned lanes_;
+    std::optional<wire::PoolClaim> claim_;   // the one that the first session has found
+    std::atomic<Connection*> seen_by_child_; // equals current_; a child must not lock mutex_
+
+    std::mutex mutex_; // guards the members below
+    std::condition_variable changed_;
+    State state_ = State::connected;
+    std::shared_ptr<Connection> current_;
+    std::optional<Error> failure_; // the reason of State::failed
+    // For the log: the call that reconnects.
+    Clock::time_point waiting_since_; // its first loss
+    Clock::time_point logged_;        // its last log line
+    Error last_problem_{};
+    std::vector<std::pair<ErrorClass, int>> logged_problems_; // kind and code
+};
+
+// A LinkThread::Round that calls Link::beat() for each link.
+void beat_all(std::span<Link* const> links, std::unique_lock<std::mutex>& lock) noexcept;
+
+} // namespace rpmem::initiator

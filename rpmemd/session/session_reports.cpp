@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a session reports of its pool, to the log and to the initiator.
+#include "rpmemd/session/session.hpp"
+
+namespace rpmem::target {
+
+std::optional<wire::PoolClaim> Session::found_claim() const {
+    const auto& record = registration_.found_record();
+    if (!record)
+        return std::nullopt;
+    return wire::PoolClaim{.id = record->id,
+                           .epoch = record->epoch,
+                           .generation = record->generation,
+                           .parts = record->parts};
+}
+
+void Session::log_policy(wire::Provider provider, wire::PersistMethod method) const {
+    const bool appliance = method == wire::PersistMethod::appliance;
+    log_.notice("persistency policy:");
+    log_.notice("    persist method: {}", appliance ? "Appliance Persistency Method"
+                                                    : "General Purpose Server Persistency Method");
+    log_.notice("    persist flush: {}", appliance          ? "none"
+                                         : pool_->is_pmem() ? "pmem_persist"
+                                                            : "pmem_msync");
+    if (!lanes_->is_direct() && provider != wire::Provider::tcp)
+        log_.notice("    access: by frames only");
+}
+
+} // namespace rpmem::target

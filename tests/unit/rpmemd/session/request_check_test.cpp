@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which requests for a pool are refused before the pool is looked at. The initiators of this
+// project never ask for what they did not agree on, so that only a unit test sees these checks.
+#include "rpmemd/session/request_check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rpmem::target {
+namespace {
+
+constexpr wire::Agreement over_tls{.knows_hello = true, .lane_frames = true, .tls = true};
+constexpr wire::Agreement without_tls{.knows_hello = true, .lane_frames = true};
+constexpr wire::Agreement of_0_1{};
+
+PoolRequest request(wire::Provider provider, std::uint32_t lanes = 1) {
+    return {.pool_size = 8 << 20,
+            .lanes = lanes,
+            .provider = provider,
+            .inline_size = 1024,
+            .pool_set = "pool.set"};
+}
+
+Configuration configuration(UseTls tls) {
+    Configuration made{};
+    made.sockets = true;
+    made.tls = tls;
+    return made;
+}
+
+void expect_refused(const Granted<>& granted, wire::Status status, const std::string& words) {
+    ASSERT_FALSE(granted);
+    EXPECT_EQ(granted.error().status, status);
+    EXPECT_NE(granted.error().reason.find(words), std::string::npos) << granted.error().reason;
+}
+
+TEST(RequestCheck, RequiredTlsLetsNoOtherLanePass) {
+    const Configuration required = configuration(UseTls::require);
+    EXPECT_TRUE(check_request(request(wire::Provider::tcp), over_tls, required));
+    for (const auto& [provider, agreement] : {std::pair(wire::Provider::tcp, without_tls),
+                                              {wire::Provider::sockets, over_tls},
+                                              {wire::Provider::verbs, over_tls},
+                                              {wire::Provider::sockets, of_0_1},
+                                              {wire::Provider::verbs, of_0_1}})
+        expect_refused(check_request(request(provider), agreement, required),
+                       wire::Status::provider_not_supported, "tls = require");
+}
+
+TEST(RequestCheck, OfferedTlsMayBeDeclined) {
+    EXPECT_TRUE(
+        check_request(request(wire::Provider::tcp), without_tls, configuration(UseTls::on)));
+}
+
+TEST(RequestCheck, ProvidersOfTheAgreement) {
+    Configuration offered = configuration(UseTls::on);
+    expect_refused(check_request(request(wire::Provider::tcp), of_0_1, offered),
+                   wire::Status::bad_provider, "provider number 3");
+    EXPECT_TRUE(check_request(request(wire::Provider::sockets), of_0_1, offered));
+    offered.sockets = false;
+    expect_refused(check_request(request(wire::Provider::sockets), of_0_1, offered),
+                   wire::Status::provider_not_supported, "sockets = yes");
+}
+
+TEST(RequestCheck, LanesAndInlineDataAreBounded) {
+    const Configuration offered = configuration(UseTls::on);
+    expect_refused(check_request(request(wire::Provider::tcp, 0), over_tls, offered),
+                   wire::Status::bad_lanes, "0 lanes");
+    PoolRequest large = request(wire::Provider::tcp);
+    large.inline_size = UINT32_MAX;
+    expect_refused(check_request(large, over_tls, offered), wire::Status::bad_protocol,
+                   std::to_string(UINT32_MAX));
+}
+
+} // namespace
+} // namespace rpmem::target

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The record of a pool, an attribute of its first part, is written only while the session has the
+// pool's parts locked. Otherwise the next session could open the pool, and read a record that is
+// about to change. The recorder tells of each write: see tests/support/recorder/recorder.hpp.
+#include "rpmemd/pools/files/part_file.hpp"
+#include "rpmemd/pools/files/pool_attribute.hpp"
+#include "rpmemd/session/session.hpp"
+#include "rpmemd/settings/settings.hpp"
+#include "tests/support/recorder/recorder.hpp"
+#include "tests/unit/rpmemd/pools/pool_fixture.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/xattr.h>
+
+namespace rpmem::target {
+namespace {
+
+using test::Event;
+using test::Recorder;
+
+Configuration configuration_for(const std::filesystem::path& root) {
+    Layer layer;
+    for (const auto& [key, text] : {std::pair("poolset-dir", (root / "sets").native()),
+                                    std::pair("state-dir", (root / "state").native()),
+                                    std::pair("confine", std::string("no"))})
+        EXPECT_TRUE(succeeded(apply_setting(layer, key, {text, "test"})));
+    return configuration_of(value_of(complete(layer, root.native())));
+}
+
+class RecordedSession : public PoolFixture {
+protected:
+    void SetUp() override {
+        PoolFixture::SetUp();
+        pool_set("pool.set", "2M @/part0\n2M @/part1\n");
+        ASSERT_TRUE(succeeded(create()));
+        configuration_ = configuration_for(root);
+        for (const std::string name : {"part0", "part1"})
+            parts_.emplace_back(::open(part(name).c_str(), O_RDWR | O_CLOEXEC));
+        Recorder::instance().reset();
+        Recorder::instance().before_each([this](const Event& event) { look(event); });
+        start();
+    }
+    void TearDown() override {
+        session_.reset();
+        Recorder::instance().reset();
+        PoolFixture::TearDown();
+    }
+
+    void start() {
+        session_.emplace(
+            configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
+            HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
+                            .transcript = std::nullopt},
+            [] { return false; }, no_statistics_, log);
+    }
+    // Nothing: there is none.
+    [[nodiscard]] std::optional<std::string> record() const {
+        std::string value(max_pool_attribute_size, '\0');
+        const auto size =
+            ::getxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size());
+        if (size < 0)
+            return std::nullopt;
+        value.resize(static_cast<std::size_t>(size));
+        return value;
+    }
+    [[nodiscard]] bool opens() {
+        const auto opened = session_->open({.pool_size = 0,
+                                            .lanes = 1,
+                                            .provider = wire::Provider::tcp,
+                                            .inline_size = 0,
+                                            .pool_set = "pool.set"});
+        return opened.has_value();
+    }
+    // The medium took a sync of the part after the last write of the record.
+    [[nodiscard]] static bool last_record_is_durable() {
+        bool is_durable = false;
+        std::string part;
+        for (const Event& event : Recorder::instance().events()) {
+            if (event.call == "fsetxattr") {
+                part = event.path;
+                is_durable = false;
+            } else if (event.call == "fsync" && event.path == part && event.code == 0) {
+                is_durable = true;
+            }
+        }
+        return is_durable;
+    }
+    // How often the record was written since this was last asked.
+    [[nodiscard]] unsigned writes() { return std::exchange(writes_, 0); }
+    SessionStatistics no_statistics_{"", log}; // no directory for them
+    std::optional<Session> session_;
+
+private:
+    [[nodiscard]] static bool is_free(const UniqueFd& file) {
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+            return false;
+        ::flock(file.get(), LOCK_UN);
+        return true;
+    }
+    void look(const Event& event) {
+        if (event.call != "fsetxattr")
+            return;
+        ++writes_;
+        for (const UniqueFd& part : parts_)
+            EXPECT_FALSE(is_free(part)) << "another session could have the pool";
+    }
+
+    Configuration configuration_{};
+    std::vector<UniqueFd> parts_;
+    unsigned writes_ = 0;
+};
+
+TEST_F(RecordedSession, OpensAndClosesWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    ASSERT_TRUE(session_->set_attributes(golden_attributes(2, 0x80)));
+    EXPECT_EQ(writes(), 2U) << "before the headers change, and after it";
+    ASSERT_TRUE(session_->close(false));
+    EXPECT_EQ(writes(), 1U);
+}
+
+// Nothing may follow a record that a loss of power could take back.
+TEST_F(RecordedSession, EachRecordIsSyncedAsSoonAsItIsWritten) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->set_attributes(golden_attributes(2, 0x80)));
+    ASSERT_TRUE(session_->close(false));
+    const auto events = Recorder::instance().events();
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const bool is_of_session =
+            events[i].call == "pwrite" && events[i].path.find("/state/") != std::string::npos;
+        if (!is_of_session && events[i].call != "fsetxattr")
+            continue;
+        ++written;
+        ASSERT_LT(i + 1, events.size());
+        // fdatasync(2) need not make attributes durable.
+        EXPECT_TRUE(events[i + 1].call == "fsync" ||
+                    (is_of_session && events[i + 1].call == "fdatasync"))
+            << events[i + 1].call << " follows a write to " << events[i].path;
+        EXPECT_EQ(events[i + 1].path, events[i].path);
+    }
+    EXPECT_GE(written, 4U);
+}
+
+TEST_F(RecordedSession, RemovesWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    ASSERT_TRUE(session_->close(true));
+    EXPECT_EQ(writes(), 1U);
+}
+
+TEST_F(RecordedSession, GivesBackWhileThePartsAreLocked) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    session_.reset(); // no lane has come
+    EXPECT_EQ(writes(), 1U);
+}
+
+// Then the pool is not what the session says that it is, and the record stays open.
+TEST_F(RecordedSession, ACloseThatFailsDoesNotCloseTheRecord) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    Recorder::instance().fail({.call = "fdatasync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(session_->close(false));
+    EXPECT_EQ(writes(), 1U);
+    const PoolRecord left = value_of(decode_attribute(record().value()));
+    EXPECT_FALSE(left.closed);
+    EXPECT_TRUE(test::contains(left.failure, "part0")) << left.failure;
+}
+
+// An initiator that is cut off does not hear of it, and neither would anybody else.
+TEST_F(RecordedSession, AMediumThatFailsIsWrittenDown) {
+    ASSERT_TRUE(opens());
+    EXPECT_EQ(writes(), 1U);
+    Recorder::instance().fail({.call = "fdatasync", .path = "part1", .number = 0, .code = EIO});
+    session_.reset(); // no lane has come
+    EXPECT_EQ(writes(), 2U) << "what was there before, and the failure";
+    const PoolRecord left = value_of(decode_attribute(record().value()));
+    EXPECT_TRUE(test::contains(left.failure, "part1")) << left.failure;
+    EXPECT_TRUE(last_record_is_durable());
+    start();
+    Recorder::instance().reset();
+    ASSERT_TRUE(opens());
+    const auto notices = session_->take_notices();
+    EXPECT_TRUE(std::ranges::any_of(notices, [](const std::string& text) {
+        return test::contains(text, "its medium has failed before");
+    }));
+}
+
+// The next session would take the claim for one of a session that wrote.
+TEST_F(RecordedSession, AClaimThatIsNotDurableIsTakenBack) {
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_EQ(writes(), 1U);
+    EXPECT_EQ(record(), std::nullopt);
+}
+
+TEST_F(RecordedSession, AClaimThatIsNotDurableGivesWayToTheEarlierOne) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->close(false));
+    const auto closed = record();
+    ASSERT_NE(closed, std::nullopt);
+    EXPECT_EQ(writes(), 2U);
+    start();
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 0, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_EQ(writes(), 2U) << "the claim, and what was there before";
+    EXPECT_EQ(record(), closed);
+}
+
+// Run with PMEM_IS_PMEM_FORCE=1, as Pmem.IsFlushedByClose.
+class PmemRecordedSession : public RecordedSession {
+protected:
+    void SetUp() override {
+        RecordedSession::SetUp();
+        if (!test::pmem_is_forced())
+            GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
+    }
+};
+
+// Its peer may have stored what it never waited for, and the pool is marked as closed.
+TEST_F(PmemRecordedSession, ASessionThatWasCutOffFlushesThePool) {
+    ASSERT_TRUE(opens());
+    Recorder::instance().reset();
+    session_.reset();
+    std::size_t flushed = 0;
+    for (const Event& event : Recorder::instance().events())
+        flushed += event.call == "pmem_persist" ? event.length : 0;
+    constexpr std::size_t both_parts = 2 * (std::size_t{2} << 20) - header_size;
+    EXPECT_GE(flushed, both_parts);
+}
+
+TEST_F(RecordedSession, TheEarlierClaimIsDurableAgain) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->close(false));
+    start();
+    Recorder::instance().fail({.call = "fsync", .path = "part0", .number = 1, .code = EIO});
+    EXPECT_FALSE(opens());
+    EXPECT_TRUE(last_record_is_durable());
+}
+
+TEST_F(RecordedSession, ARecordLargerThanTheLimitIsNotRead) {
+    const std::string value(max_pool_attribute_size + 1, 'x');
+    ASSERT_EQ(::setxattr(part("part0").c_str(), pool_attribute_name, value.data(), value.size(), 0),
+              0);
+    const auto file = value_of(PartFile::open(part("part0")));
+    EXPECT_TRUE(failed(PoolAttribute(file).read(), ERANGE));
+}
+
+} // namespace
+} // namespace rpmem::target
