@@ -164,14 +164,18 @@ HelloAnswer answer_to(const Hello& hello, const Preferences& preferences) {
 }
 
 // Ignores capabilities that an answer accepts although they were not offered.
-Agreement negotiate(const Hello& hello, const HelloAnswer& answer) {
+Result<Agreement> negotiate(const Hello& hello, const HelloAnswer& answer) {
     const std::uint64_t both = hello.capabilities & answer.capabilities;
     const auto has = [both](std::uint64_t capability) { return (both & capability) != 0; };
-    Agreement agreement{.knows_hello = true};
-    agreement.lane_frames = has(capability_lane_frames);
-    agreement.tls = agreement.lane_frames && has(capability_tls);
+    if (!has(capability_lane_frames))
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "capability {:#x} (lane frames) is required, but the hello has capabilities "
+                    "{:#x} and the answer {:#x}; update the peer",
+                    capability_lane_frames, hello.capabilities, answer.capabilities);
+    Agreement agreement{.lane_frames = true};
+    agreement.tls = has(capability_tls);
     agreement.medium_failure = has(capability_medium_failure);
-    agreement.resume = agreement.lane_frames && has(capability_resume);
+    agreement.resume = has(capability_resume);
     agreement.pool_claim = agreement.resume && has(capability_pool_claim);
     // Conditions hold even if the initiator does not know them.
     agreement.conditions = hello.capabilities & all_conditions;

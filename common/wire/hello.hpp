@@ -115,8 +115,7 @@ struct HelloAnswer {
 // The result of the exchange. Both ends compute it by negotiate() from the same two messages. The
 // default value is the agreement with a peer of protocol 0.1.
 struct Agreement {
-    bool knows_hello = false;     // the provider may be tcp
-    bool lane_frames = false;     // see capability_lane_frames; required after a hello
+    bool lane_frames = false;     // see capability_lane_frames; true after a hello
     bool tls = false;             // see capability_tls
     bool medium_failure = false;  // see capability_medium_failure
     bool resume = false;          // see capability_resume
@@ -132,7 +131,8 @@ struct Preferences {
 };
 [[nodiscard]] HelloAnswer answer_to(const Hello& hello, const Preferences& preferences = {});
 
-[[nodiscard]] Agreement negotiate(const Hello& hello, const HelloAnswer& answer);
+// Fails with EPROTO without capability_lane_frames, because a hello has no other lanes.
+[[nodiscard]] Result<Agreement> negotiate(const Hello& hello, const HelloAnswer& answer);
 
 inline constexpr std::size_t token_size = 16;
 using Token = std::array<std::byte, token_size>;

@@ -11,7 +11,6 @@ namespace rpmem::wire {
 
 // The low bits of the flags of a persist message.
 inline constexpr std::uint32_t persist_mode_mask = 0x3;
-// Further bits had a meaning in versions that were never released.
 
 enum class PersistMode : std::uint32_t {
     persist_written = 0, // make a range durable that was written by RDMA WRITE

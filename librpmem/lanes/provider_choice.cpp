@@ -84,15 +84,11 @@ Result<RdmaFound> find_rdma(const std::string& host, const Settings& settings,
     return found;
 }
 
-constexpr const char* never_released =
-    "the lanes of the rpmemd there are of a version that was never released: update it";
-
 bool is_taken(wire::Provider provider, const TargetProviders& target) {
     const auto number = static_cast<std::uint32_t>(provider);
     if (!target.hello)
         return provider != wire::Provider::tcp; // protocol 0.1 has no tcp
-    return target.agreement.lane_frames &&
-           (target.hello->providers & wire::provider_bit(number)) != 0;
+    return (target.hello->providers & wire::provider_bit(number)) != 0;
 }
 
 std::string why_not_tcp(const TargetProviders& target, const Settings& settings) {
@@ -100,8 +96,6 @@ std::string why_not_tcp(const TargetProviders& target, const Settings& settings)
         return "tcp is switched off (RPMEM_ENABLE_TCP=0)";
     if (!target.hello)
         return "the rpmemd there is of version 1.12.1 or older, which does not know tcp";
-    if (!target.agreement.lane_frames)
-        return never_released;
     if (!is_taken(wire::Provider::tcp, target))
         return "the target does not offer tcp";
     if (settings.tls == UseTls::require && !target.agreement.tls)
@@ -114,8 +108,6 @@ std::string why_not_tcp(const TargetProviders& target, const Settings& settings)
 std::string why_not_sockets(const TargetProviders& target, const Settings& settings) {
     if (!settings.enable_sockets)
         return "sockets is not switched on (RPMEM_ENABLE_SOCKETS=1 does)";
-    if (target.hello && !target.agreement.lane_frames)
-        return never_released;
     if (!is_taken(wire::Provider::sockets, target))
         return "sockets is switched off there: it is unsafe, and only \"sockets = yes\" in "
                "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target allows it "

@@ -115,11 +115,8 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     RPMEM_ASSIGN(auto hello, understood(wire::decode_hello(bytes)));
     const wire::HelloAnswer answer = wire::answer_to(hello, {.tls = takes_tls_});
     const wire::Bytes answered = wire::encode(answer);
-    agreement_ = wire::negotiate(hello, answer);
-    if (agreement_.lane_frames) {
-        RPMEM_ASSIGN(transcript_,
-                     transport::ControlTranscript::make(hello.secret, bytes, answered));
-    }
+    RPMEM_ASSIGN(agreement_, in_context("rpmemd on " + host_, wire::negotiate(hello, answer)));
+    RPMEM_ASSIGN(transcript_, transport::ControlTranscript::make(hello.secret, bytes, answered));
     ::explicit_bzero(hello.secret.data(), hello.secret.size());
     ::explicit_bzero(bytes.data(), bytes.size());
     hello_ = std::move(hello);

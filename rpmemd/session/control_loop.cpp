@@ -67,7 +67,7 @@ private:
     Outcome answer(const wire::Bytes& response, Outcome next,
                    const std::optional<wire::PoolClaim>& claim = std::nullopt);
     Outcome answer_with_pool(wire::MessageType request, const wire::Bytes& response);
-    Outcome refuse(wire::MessageType request, const Refusal& refusal, Outcome next);
+    Outcome refuse(wire::MessageType request, const Error& error, Outcome next);
     Outcome connect_timed_out();
     void send_error_text(const std::string& text);
     Outcome end_badly(const std::string& text);
@@ -249,7 +249,8 @@ Outcome ControlLoop::handle_input() {
 Outcome ControlLoop::refuse_malformed(std::span<const std::byte> header, const std::string& why) {
     const std::string text = "malformed request: " + why;
     if (const auto type = wire::request_type(header))
-        return refuse(*type, {wire::Status::bad_protocol, text}, Outcome::ended_badly);
+        return refuse(*type, target::refuse(wire::Status::bad_protocol, text).value(),
+                      Outcome::ended_badly);
     return end_badly(text);
 }
 
@@ -274,7 +275,8 @@ Outcome ControlLoop::handle(const wire::OpenRequest& request) {
 
 Outcome ControlLoop::answer_with_pool(wire::MessageType request, const wire::Bytes& response) {
     if (const auto secured = session_.secure_lanes(request_, response); !secured)
-        return refuse(request, {wire::Status::fatal, secured.error().text}, Outcome::ended_badly);
+        return refuse(request, target::refuse(wire::Status::fatal, secured.error().text).value(),
+                      Outcome::ended_badly);
     if (const Outcome outcome = answer(response, Outcome::go_on,
                                        knows_pool_claim_ ? session_.found_claim() : std::nullopt);
         outcome != Outcome::go_on || !resumes_)
@@ -318,12 +320,13 @@ Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
                     : end_badly("malformed request: HEARTBEAT was sent without agreement");
 }
 
-Outcome ControlLoop::refuse(wire::MessageType request, const Refusal& refusal, Outcome next) {
+Outcome ControlLoop::refuse(wire::MessageType request, const Error& error, Outcome next) {
     if (const auto medium = session_.medium_failure(); medium && knows_medium_failure_)
         return end_for(*medium);
-    log_.error("refused ({}): {}", wire::describe(refusal.status), refusal.reason);
-    send_error_text(refusal.reason);
-    return answer(wire::encode_refusal(request, refusal.status), next);
+    const wire::Status status = status_of(error);
+    log_.error("refused ({}): {}", wire::describe(status), error.text);
+    send_error_text(error.text);
+    return answer(wire::encode_refusal(request, status), next);
 }
 
 Outcome ControlLoop::answer(const wire::Bytes& response, Outcome next,

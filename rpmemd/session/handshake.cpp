@@ -127,14 +127,10 @@ Result<HandshakeResult> exchange_hello(const char* value, const NodeCapabilities
     RPMEM_TRY(write_fully(output, said, deadline));
     RPMEM_ASSIGN(const auto bytes, read_answer(input, deadline));
     RPMEM_ASSIGN(const auto answer, wire::decode_hello_answer(bytes));
-    HandshakeResult handshake{.agreement = wire::negotiate(hello, answer),
-                              .transcript = std::nullopt};
-    if (handshake.agreement.lane_frames) {
-        RPMEM_ASSIGN(handshake.transcript,
-                     transport::ControlTranscript::make(hello.secret, said, bytes));
-    }
+    RPMEM_ASSIGN(const auto agreement, wire::negotiate(hello, answer));
+    RPMEM_ASSIGN(auto transcript, transport::ControlTranscript::make(hello.secret, said, bytes));
     ::explicit_bzero(said.data(), said.size());
-    return handshake;
+    return HandshakeResult{.agreement = agreement, .transcript = std::move(transcript)};
 }
 
 } // namespace rpmem::target

@@ -8,33 +8,18 @@
 namespace rpmem::target {
 namespace {
 
-constexpr const char* never_released =
-    "the initiator's lanes are of a version that was never released: update the library there";
-
-Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreement,
-                         bool sockets_allowed) {
-    switch (provider) {
-    case wire::Provider::verbs:
-        if (agreement.lane_frames || !agreement.knows_hello)
-            return {};
-        return refuse(wire::Status::provider_not_supported, never_released);
-    case wire::Provider::sockets:
-        if (sockets_allowed && agreement.knows_hello && !agreement.lane_frames)
-            return refuse(wire::Status::provider_not_supported, never_released);
-        if (sockets_allowed)
-            return {};
+Result<> check_provider(wire::Provider provider, const wire::Agreement& agreement,
+                        bool sockets_allowed) {
+    if (provider == wire::Provider::verbs ||
+        (provider == wire::Provider::tcp && agreement.lane_frames) ||
+        (provider == wire::Provider::sockets && sockets_allowed))
+        return {};
+    if (provider == wire::Provider::sockets)
         return refuse(wire::Status::provider_not_supported,
                       fmt::format("the provider sockets is switched off: {}; if only trusted hosts "
                                   "reach this machine, set \"sockets = yes\" in "
                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
                                   danger_of_sockets));
-    case wire::Provider::tcp:
-        if (agreement.lane_frames)
-            return {};
-        if (agreement.knows_hello)
-            return refuse(wire::Status::provider_not_supported, never_released);
-        break;
-    }
     return refuse(wire::Status::bad_provider,
                   fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
                               "a hello) is tcp",
@@ -43,8 +28,8 @@ Granted<> check_provider(wire::Provider provider, const wire::Agreement& agreeme
 
 } // namespace
 
-Granted<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
-                        const Configuration& configuration) {
+Result<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
+                       const Configuration& configuration) {
     if (request.lanes == 0)
         return refuse(wire::Status::bad_lanes, "0 lanes were requested; the minimum is 1");
     RPMEM_TRY(check_provider(request.provider, agreement, configuration.sockets));

@@ -16,7 +16,7 @@ inline constexpr const char* danger_of_sockets =
     "through libfabric's sockets whoever reaches the port can end a session or make it hang, and a "
     "client can write outside of its pool";
 
-[[nodiscard]] Granted<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
+[[nodiscard]] Result<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
                                       const Configuration& configuration);
 
 } // namespace rpmem::target

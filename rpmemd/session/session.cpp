@@ -56,7 +56,7 @@ PoolOptions Session::store_options() {
     return options;
 }
 
-Granted<> Session::check(const PoolRequest& request) const {
+Result<> Session::check(const PoolRequest& request) const {
     if (pool_)
         return refuse(wire::Status::fatal, "this session has a pool already");
     if (agreement_.resume && !registration_.has_entered())
@@ -73,7 +73,7 @@ Granted<> Session::check(const PoolRequest& request) const {
     return check_confinement(request.provider);
 }
 
-Granted<> Session::check_confinement(wire::Provider provider) const {
+Result<> Session::check_confinement(wire::Provider provider) const {
     if (configuration_.confine != Confine::always)
         return {};
     const std::string why = provider == wire::Provider::tcp
@@ -85,26 +85,23 @@ Granted<> Session::check_confinement(wire::Provider provider) const {
     return refuse(wire::Status::fatal, cannot_confine + why);
 }
 
-Granted<> Session::log_in(const wire::LoginRequest& request) {
+Result<> Session::log_in(const wire::LoginRequest& request) {
     if (!agreement_.resume || !transcript_ || registration_.has_entered())
         return refuse(wire::Status::bad_protocol,
                       "LOGIN was sent twice, after CREATE or OPEN, or without agreement");
-    auto owner = owner_of(request, *transcript_);
-    if (!owner)
-        return refuse(owner.error());
+    RPMEM_ASSIGN(const auto owner, owner_of(request, *transcript_));
     generation_ = request.generation;
-    return enter(*owner, {.host = text_of(request.host), .user = text_of(request.user)});
+    return enter(owner, {.host = text_of(request.host), .user = text_of(request.user)});
 }
 
-Granted<> Session::enter(const Owner& owner, InitiatorName initiator) {
+Result<> Session::enter(const Owner& owner, InitiatorName initiator) {
     initiator.address = printable(client_address_).substr(0, max_record_text);
     initiator_ = initiator.host.empty() ? initiator.address : initiator.host;
-    const auto entered = registration_.enter(
+    return registration_.enter(
         {.owner = owner, .generation = generation_, .initiator = std::move(initiator)});
-    return entered ? Granted<>() : refuse(entered.error());
 }
 
-Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
+Result<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked) {
     const PoolRequest request{.pool_size = asked.pool_size,
                               .lanes = asked.lanes,
                               .provider = asked.provider,
@@ -120,7 +117,7 @@ Granted<wire::InBandAttributes> Session::create(const wire::CreateRequest& asked
         State::created, request);
 }
 
-Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
+Result<wire::InBandAttributes> Session::open(const PoolRequest& request) {
     RPMEM_TRY(check(request));
     RPMEM_TRY(enter_unnamed());
     return adopt(open_pool(store_options(), request.pool_set, request.pool_size, log_),
@@ -128,32 +125,29 @@ Granted<wire::InBandAttributes> Session::open(const PoolRequest& request) {
 }
 
 // Registers an initiator without LOGIN, too, because others may want to know who has the pool.
-Granted<> Session::enter_unnamed() {
-    return registration_.has_entered() ? Granted<>() : enter(Owner{}, {});
+Result<> Session::enter_unnamed() {
+    return registration_.has_entered() ? Result<>() : enter(Owner{}, {});
 }
 
 std::filesystem::path Session::path_of(const PoolRequest& request) const {
     return (configuration_.poolset_dir / request.pool_set).lexically_normal();
 }
 
-Granted<> Session::record(const PoolRequest& request) {
-    auto parts = pool_->identify_parts();
-    if (!parts)
-        return refuse(parts.error());
-    const auto written = registration_.adopt({.pool_set = path_of(request),
-                                              .parts = std::move(*parts),
-                                              .attribute = pool_->attribute(),
-                                              .headers = pool_->lasting_headers(),
-                                              .created = state_ == State::created});
-    return written ? Granted<>() : refuse(written.error());
+Result<> Session::record(const PoolRequest& request) {
+    RPMEM_ASSIGN(auto parts, pool_->identify_parts());
+    return registration_.adopt({.pool_set = path_of(request),
+                                .parts = std::move(parts),
+                                .attribute = pool_->attribute(),
+                                .headers = pool_->lasting_headers(),
+                                .created = state_ == State::created});
 }
 
 // Registers and serves POOL. On failure undoes everything: a created pool is removed again, and the
 // record of the pool is restored.
-Granted<wire::InBandAttributes> Session::adopt(Result<Pool> pool, State state,
-                                               const PoolRequest& request) {
+Result<wire::InBandAttributes> Session::adopt(Result<Pool> pool, State state,
+                                              const PoolRequest& request) {
     if (!pool)
-        return refuse(explain(std::move(pool).error(), request));
+        return Failure(explain(std::move(pool).error(), request));
     pool_.emplace(std::move(*pool));
     set_state(state);
     auto served = record(request).and_then([&] { return serve(request); });
@@ -251,7 +245,7 @@ Result<std::unique_ptr<LaneServer>> Session::start_lanes(const PoolRequest& requ
     return FabricLaneServer::start(options, pool, pool_->medium(), log_);
 }
 
-Granted<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
+Result<wire::InBandAttributes> Session::serve(const PoolRequest& request) {
     if (!configuration_.persist_general && !pool_->is_pmem())
         return refuse(wire::Status::fatal,
                       fmt::format("the pool {} is not on persistent memory, and the configuration "
@@ -330,14 +324,12 @@ void Session::guard_memory() {
 }
 
 // Runs after all that opens files, and before a worker thread starts: see docs/confinement.md.
-Granted<> Session::confine(wire::Provider provider) {
+Result<> Session::confine(wire::Provider provider) {
     if (configuration_.confine == Confine::never || provider != wire::Provider::tcp)
         return {};
-    auto directories = pool_->prepare_confinement();
-    if (!directories)
-        return refuse(directories.error());
+    RPMEM_ASSIGN(auto directories, pool_->prepare_confinement());
     const Confinement confinement =
-        target::confine({.directories = std::move(*directories),
+        target::confine({.directories = std::move(directories),
                          .may_remove = state_ == State::created ||
                                        (configuration_.may_delete && !configuration_.read_only),
                          .statistics = statistics_.prepare_confinement(),
@@ -362,21 +354,20 @@ void Session::look_at_parts() const {
         pool_->medium().look_at_files();
 }
 
-Granted<> Session::set_attributes(const rpmem_pool_attr& attributes) {
+Result<> Session::set_attributes(const rpmem_pool_attr& attributes) {
     if (!pool_)
         return refuse(wire::Status::bad_protocol, "SET_ATTR was sent before a pool was open");
     // Check first, so that a refused request does not change the record.
-    if (const auto may = pool_->may_set(attributes); !may)
-        return refuse(may.error());
+    RPMEM_TRY(pool_->may_set(attributes));
     registration_.before_change();
-    const auto set = pool_->set_attributes(attributes);
+    auto set = pool_->set_attributes(attributes);
     // After a failure of the medium, only the next open can find out which headers the pool has.
     if (!pool_->medium_failure())
         registration_.after_change(pool_->lasting_headers());
-    return set ? Granted<>() : refuse(set.error());
+    return set;
 }
 
-Granted<> Session::close(bool remove) {
+Result<> Session::close(bool remove) {
     if (!pool_)
         return refuse(wire::Status::fatal, "CLOSE was sent before a pool was open");
     const bool forbidden = remove && state_ != State::created && !configuration_.may_delete;
@@ -384,8 +375,7 @@ Granted<> Session::close(bool remove) {
     if (const auto failure = pool_->medium_failure())
         failures_.set(*failure);
     pool_.reset();
-    if (!done)
-        return refuse(done.error());
+    RPMEM_TRY(done);
     if (forbidden)
         return refuse(wire::Status::no_access,
                       "the pool was closed but not deleted: this key may only delete a pool in the "

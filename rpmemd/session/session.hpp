@@ -80,16 +80,16 @@ public:
     [[nodiscard]] bool is_read_only() const { return configuration_.read_only; }
 
     // Call it once before create() and open(), if both ends support LOGIN.
-    Granted<> log_in(const wire::LoginRequest& request);
+    Result<> log_in(const wire::LoginRequest& request);
     // Return the in-band attributes, or why the request is refused. A refused request changes no
     // pool.
-    Granted<wire::InBandAttributes> create(const wire::CreateRequest& asked);
-    Granted<wire::InBandAttributes> open(const PoolRequest& request);
+    Result<wire::InBandAttributes> create(const wire::CreateRequest& asked);
+    Result<wire::InBandAttributes> open(const PoolRequest& request);
     // Call it before the response to CREATE or OPEN is sent. The handshake of the lanes covers the
     // bytes of REQUEST and RESPONSE.
     Result<> secure_lanes(std::span<const std::byte> request, std::span<const std::byte> response);
-    Granted<> set_attributes(const rpmem_pool_attr& attributes);
-    Granted<> close(bool remove);
+    Result<> set_attributes(const rpmem_pool_attr& attributes);
+    Result<> close(bool remove);
 
     // Returns the claim of the pool's last writer for a read-only session. Returns nothing if it is
     // unknown.
@@ -104,20 +104,20 @@ private:
     enum class State { none, opened, created, closed };
 
     void set_state(State next) { state_ = next; }
-    [[nodiscard]] Granted<> check(const PoolRequest& request) const;
-    Granted<> enter(const Owner& owner, InitiatorName initiator);
-    Granted<> enter_unnamed();
-    Granted<> record(const PoolRequest& request);
+    [[nodiscard]] Result<> check(const PoolRequest& request) const;
+    Result<> enter(const Owner& owner, InitiatorName initiator);
+    Result<> enter_unnamed();
+    Result<> record(const PoolRequest& request);
     [[nodiscard]] Error explain(Error error, const PoolRequest& request) const;
     [[nodiscard]] std::filesystem::path path_of(const PoolRequest& request) const;
-    Granted<wire::InBandAttributes> adopt(Result<Pool> pool, State state,
+    Result<wire::InBandAttributes> adopt(Result<Pool> pool, State state,
                                           const PoolRequest& request);
-    Granted<wire::InBandAttributes> serve(const PoolRequest& request);
+    Result<wire::InBandAttributes> serve(const PoolRequest& request);
     // IN_ORDER states that CLOSE ends the session.
     Result<> end_pool(bool remove, bool in_order);
     void guard_memory();
-    [[nodiscard]] Granted<> check_confinement(wire::Provider provider) const;
-    [[nodiscard]] Granted<> confine(wire::Provider provider);
+    [[nodiscard]] Result<> check_confinement(wire::Provider provider) const;
+    [[nodiscard]] Result<> confine(wire::Provider provider);
     [[nodiscard]] PoolAccess access() const;
     [[nodiscard]] wire::PersistMethod persist_method(wire::Provider provider) const;
     [[nodiscard]] PoolOptions store_options();

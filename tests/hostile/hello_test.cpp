@@ -113,11 +113,9 @@ TEST_F(HelloAnswers, CapabilitiesThatThereWere) {
     }
 }
 
-// There are no other lanes between peers of the hello.
-TEST_F(HelloAnswers, WithoutFramesThereAreNoLanes) {
-    const auto end = session(joined({encode(wire::HelloAnswer{1, 0}), encode(open_request())}));
-    expect_refusal(end, MessageType::open, wire::Status::provider_not_supported, 0,
-                   "never released");
+// A hello has no other lanes.
+TEST_F(HelloAnswers, WithoutLaneFramesThereIsNoSession) {
+    expect_no_session(encode(wire::HelloAnswer{1, 0}), "capability 0x800 (lane frames)");
 }
 
 TEST_F(HelloAnswers, BytesOfLaterVersionsAreSkipped) {

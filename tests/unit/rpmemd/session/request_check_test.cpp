@@ -8,8 +8,8 @@
 namespace rpmem::target {
 namespace {
 
-constexpr wire::Agreement over_tls{.knows_hello = true, .lane_frames = true, .tls = true};
-constexpr wire::Agreement without_tls{.knows_hello = true, .lane_frames = true};
+constexpr wire::Agreement over_tls{.lane_frames = true, .tls = true};
+constexpr wire::Agreement without_tls{.lane_frames = true};
 constexpr wire::Agreement of_0_1{};
 
 PoolRequest request(wire::Provider provider, std::uint32_t lanes = 1) {
@@ -27,10 +27,10 @@ Configuration configuration(UseTls tls) {
     return made;
 }
 
-void expect_refused(const Granted<>& granted, wire::Status status, const std::string& words) {
-    ASSERT_FALSE(granted);
-    EXPECT_EQ(granted.error().status, status);
-    EXPECT_NE(granted.error().reason.find(words), std::string::npos) << granted.error().reason;
+void expect_refused(const Result<>& checked, wire::Status status, const std::string& words) {
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(status_of(checked.error()), status);
+    EXPECT_NE(checked.error().text.find(words), std::string::npos) << checked.error().text;
 }
 
 TEST(RequestCheck, RequiredTlsLetsNoOtherLanePass) {
@@ -68,6 +68,19 @@ TEST(RequestCheck, LanesAndInlineDataAreBounded) {
     large.inline_size = UINT32_MAX;
     expect_refused(check_request(large, over_tls, offered), wire::Status::bad_protocol,
                    std::to_string(UINT32_MAX));
+}
+
+// Each status has an errno value of its own within the daemon, so that none becomes another one on
+// its way to the response.
+TEST(RequestCheck, TheStatusOfARefusalStays) {
+    using wire::Status;
+    for (const Status status :
+         {Status::bad_protocol, Status::bad_name, Status::bad_size, Status::bad_lanes,
+          Status::bad_provider, Status::fatal, Status::fatal_connection, Status::busy,
+          Status::exists, Status::provider_not_supported, Status::not_found, Status::no_access,
+          Status::pool_configuration, Status::stale})
+        EXPECT_EQ(status_of(refuse(status, "why").value()), status) << static_cast<int>(status);
+    EXPECT_EQ(status_of({ENOSPC, ErrorClass::resource_limit, "full"}), Status::fatal);
 }
 
 } // namespace

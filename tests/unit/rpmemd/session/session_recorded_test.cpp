@@ -50,8 +50,7 @@ protected:
     void start() {
         session_.emplace(
             configuration_, SessionAddresses{"127.0.0.1", "127.0.0.1"},
-            HandshakeResult{.agreement = {.knows_hello = true, .lane_frames = true},
-                            .transcript = std::nullopt},
+            HandshakeResult{.agreement = {.lane_frames = true}, .transcript = std::nullopt},
             [] { return false; }, no_statistics_, log);
     }
     // Nothing: there is none.
