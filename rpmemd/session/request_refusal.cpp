@@ -9,13 +9,13 @@
 namespace rpmem::target {
 namespace {
 
-struct Entry {
+struct StatusCode {
     wire::Status status;
     int code; // the first one of a status is the one that refuse() gives
 };
 
 // No system call of the daemon fails with ECHRNG, EPFNOSUPPORT, EMEDIUMTYPE or ECONNABORTED.
-constexpr Entry entries[] = {
+constexpr StatusCode entries[] = {
     {wire::Status::bad_name, EBADF},
     {wire::Status::bad_size, EFBIG},
     {wire::Status::bad_lanes, ECHRNG},
@@ -37,12 +37,12 @@ constexpr Entry entries[] = {
 } // namespace
 
 wire::Status status_of(const Error& error) {
-    const auto* const entry = std::ranges::find(entries, error.code, &Entry::code);
+    const auto* const entry = std::ranges::find(entries, error.code, &StatusCode::code);
     return entry != std::end(entries) ? entry->status : wire::Status::fatal;
 }
 
 Failure refuse(wire::Status status, std::string reason) {
-    const auto* const entry = std::ranges::find(entries, status, &Entry::status);
+    const auto* const entry = std::ranges::find(entries, status, &StatusCode::status);
     const int code = entry != std::end(entries) ? entry->code : EREMOTEIO;
     return Failure(Error{code, ErrorClass::target_refused, std::move(reason)});
 }

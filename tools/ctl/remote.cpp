@@ -86,7 +86,7 @@ std::string explain(const initiator::RemoteCommand& command, const RemoteOutput&
     const bool succeeded = output.status.code == 0 && output.status.signal == 0;
     // Other output precedes the document, such as that of a login script.
     if (succeeded && !output.text.empty())
-        return printable(initiator::describe_noise(
+        return printable(initiator::describe_unexpected_output(
             command, std::string_view(output.text).substr(0, output.text.find('{', 1))));
     return printable(initiator::describe_end(command, output.status, "",
                                              {!output.text.empty(), output.error_text}));

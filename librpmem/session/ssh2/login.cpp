@@ -2,7 +2,7 @@
 #include "librpmem/session/ssh2/login.hpp"
 
 #include "librpmem/session/ssh2/agent.hpp"
-#include "librpmem/session/ssh2/private_key.hpp"
+#include "librpmem/session/ssh2/key_file.hpp"
 #include "librpmem/session/ssh2/secret.hpp"
 #include "librpmem/session/ssh2/small_file.hpp"
 
@@ -18,6 +18,9 @@ namespace rpmem::initiator::ssh2 {
 namespace {
 
 constexpr std::size_t max_key_file = std::size_t{1} << 16;
+
+// From this version on libssh2 signs with RSA keys by SHA-2.
+constexpr int version_with_rsa_sha2 = 0x010b00;
 
 // Returns the signature without its type.
 using Sign =
@@ -65,7 +68,6 @@ int sign_for_libssh2(LIBSSH2_SESSION*, unsigned char** signature, std::size_t* s
 // Before 1.11, libssh2 uses the type of the key as the algorithm. "ssh-rsa" means a signature with
 // SHA-1, which servers refuse. sshd(8) also accepts the name of a newer algorithm as the type.
 Bytes named_for_libssh2(Bytes public_key) {
-    constexpr int version_with_rsa_sha2 = 0x010b00;
     if (::libssh2_version(version_with_rsa_sha2) || type_of(public_key) != "ssh-rsa")
         return public_key;
     wire::ByteReader reader(public_key);
@@ -201,15 +203,14 @@ Result<bool> Attempt::try_file(const std::string& path) {
         return pass_over(path, file.error().text);
     if ((file->status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         return pass_over(path, "not used: others may read it; chmod 600 it");
-    const auto rsa = read_rsa_key(view_of(file->content));
-    if (!rsa)
-        return pass_over(path, rsa.error().text);
-    if (*rsa)
-        return try_key((*rsa)->public_key(),
-                       [&](std::span<const std::byte> data, const std::string& algorithm) {
-                           return (*rsa)->sign(data, algorithm);
-                       },
-                       path);
+    const auto type = key_type(view_of(file->content));
+    if (!type)
+        return pass_over(path, type.error().text);
+    if (*type == KeyType::rsa && !::libssh2_version(version_with_rsa_sha2))
+        return pass_over(path, fmt::format("libssh2 {} signs with the RSA key of a file by SHA-1 "
+                                           "only, which is not used; add the key to ssh-agent with "
+                                           "ssh-add, use an ed25519 or ECDSA key, or libssh2 1.11",
+                                           ::libssh2_version(0)));
     const std::string line = public_key_line(view_of(file->content));
     return conclude(session_.complete(
                         [&] {

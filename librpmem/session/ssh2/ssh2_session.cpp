@@ -152,6 +152,12 @@ Failure Ssh2Session::no_handshake(int status, const std::string& server) const {
 
 Result<> Ssh2Session::prefer_all(std::span<const std::string_view> host_keys) const {
     RPMEM_TRY(prefer(LIBSSH2_METHOD_HOSTKEY, host_keys, "host key"));
+#ifdef LIBSSH2_METHOD_SIGN_ALGO // since 1.11, which can sign with an RSA key by SHA-2
+    if (::libssh2_session_method_pref(session_, LIBSSH2_METHOD_SIGN_ALGO,
+                                      "rsa-sha2-512,rsa-sha2-256") != 0)
+        return fail(ErrorClass::bug, EINVAL, "libssh2 {} has no rsa-sha2 signatures",
+                    ::libssh2_version(0));
+#endif
     for (const Method& method : methods)
         RPMEM_TRY(prefer(method.number, method.names, method.what));
     return {};

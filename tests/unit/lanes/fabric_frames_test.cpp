@@ -77,11 +77,11 @@ TEST_P(FabricFrames, WhatPersistReturnsForIsDurable) {
         for (const Range& range : sample_ranges) {
             SCOPED_TRACE(std::to_string(range.size) + (relaxed ? " relaxed" : " strict"));
             fill(range);
-            ASSERT_EQ(lane().persist(range.offset, range.size, relaxed), 0) << lane().complaint();
+            ASSERT_EQ(lane().persist(range.offset, range.size, relaxed), 0) << lane().violation();
             EXPECT_TRUE(is_durable(range, relaxed));
             EXPECT_FALSE(lane().has_unacknowledged());
             fill(range);
-            ASSERT_EQ(lane().deep_persist(range.offset, range.size), 0) << lane().complaint();
+            ASSERT_EQ(lane().deep_persist(range.offset, range.size), 0) << lane().violation();
             EXPECT_TRUE(is_durable(range, false));
         }
 }
@@ -96,7 +96,7 @@ TEST_P(FabricFrames, DrainIsForAllThatWasFlushed) {
             }
             ASSERT_EQ(lane().flush(range.offset, range.size, relaxed), 0);
             EXPECT_TRUE(lane().has_unacknowledged());
-            ASSERT_EQ(lane().drain(), 0) << lane().complaint();
+            ASSERT_EQ(lane().drain(), 0) << lane().violation();
             EXPECT_FALSE(lane().has_unacknowledged());
             EXPECT_TRUE(is_durable(range, relaxed));
             EXPECT_TRUE(is_durable(first, !relaxed));
@@ -114,7 +114,7 @@ TEST_P(FabricFrames, ANewerWriteIsNotOverwritten) {
             ASSERT_EQ(lane().flush(small.offset, small.size, false), 0);
         }
         fill(large);
-        ASSERT_EQ(lane().persist(large.offset, large.size, true), 0) << lane().complaint();
+        ASSERT_EQ(lane().persist(large.offset, large.size, true), 0) << lane().violation();
         ASSERT_EQ(lane().drain(), 0);
         EXPECT_TRUE(is_there(large)) << round;
     }
@@ -130,7 +130,7 @@ TEST_P(FabricFrames, ReadSeesWhatWasFlushedBefore) {
                 memory.begin() + static_cast<std::ptrdiff_t>(range.offset),
                 memory.begin() + static_cast<std::ptrdiff_t>(range.offset + range.size));
             ASSERT_EQ(lane().read(elsewhere.data(), range.offset, range.size), 0)
-                << lane().complaint();
+                << lane().violation();
             EXPECT_EQ(std::memcmp(elsewhere.data(), sent.data(), sent.size()), 0) << range.size;
             ASSERT_EQ(lane().drain(), 0);
             // And back into its own place.
@@ -184,7 +184,7 @@ TEST_P(FabricFrames, AnErrorOfTheMediumIsNoAck) {
          .code = EIO});
     fill({page, 64});
     EXPECT_NE(lane().deep_persist(page, 64), 0);
-    EXPECT_TRUE(test::contains(lane().complaint(), "part pool"));
+    EXPECT_TRUE(test::contains(lane().violation(), "part pool"));
     EXPECT_NE(lane().persist(0, 8, false), 0);
     EXPECT_TRUE(
         value_of(wait_readable(served.server->failure_fd(), Deadline(test::fabric_patience))));

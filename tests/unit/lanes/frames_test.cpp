@@ -141,7 +141,7 @@ TEST_P(FramesOnMedia, WhatPersistReturnsForIsDurable) {
         SCOPED_TRACE(range.offset);
         frames.fill(range);
         ASSERT_EQ(frames.lane.persist(range.offset, range.size, false), 0)
-            << frames.lane.complaint();
+            << frames.lane.violation();
         EXPECT_TRUE(frames.is_durable(range));
         frames.fill(range);
         ASSERT_EQ(frames.lane.deep_persist(range.offset, range.size), 0);
@@ -156,7 +156,7 @@ TEST_P(FramesOnMedia, DrainIsForAllThatWasFlushed) {
         for (const Range& range : sample_ranges) {
             frames.fill(range);
             ASSERT_EQ(frames.lane.flush(range.offset, range.size, false), 0)
-                << frames.lane.complaint();
+                << frames.lane.violation();
             EXPECT_TRUE(frames.lane.has_unacknowledged());
         }
         ASSERT_EQ(frames.lane.drain(), 0);
@@ -194,7 +194,7 @@ TEST(FramesLane, ReadBringsTheTargetsBytes) {
     for (const Range& range : sample_ranges) {
         std::vector<std::byte> bytes(range.size);
         ASSERT_EQ(frames.lane.read(bytes.data(), range.offset, range.size), 0)
-            << frames.lane.complaint();
+            << frames.lane.violation();
         EXPECT_EQ(std::memcmp(bytes.data(), pool + range.offset, range.size), 0) << range.offset;
     }
 }
@@ -216,7 +216,7 @@ TEST(FramesLane, SmallCreditsHoldNothingUp) {
         ASSERT_EQ(persists ? frames.lane.persist(range.offset, range.size, false)
                            : frames.lane.flush(range.offset, range.size, false),
                   0)
-            << frames.lane.complaint();
+            << frames.lane.violation();
         if (persists) {
             ASSERT_TRUE(frames.is_durable(range)) << step;
         }
