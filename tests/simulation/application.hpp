@@ -201,7 +201,7 @@ private:
         return code;
     }
     void check_error(const Owned& owned, const char* name, int code) {
-        const std::string complaint = owned.its.lane->complaint();
+        const std::string complaint = owned.its.lane->violation();
         const std::string verdict = ways_.judge(owned.its.index, code, complaint);
         if (!verdict.empty())
             world_.find(fmt::format("{} of lane {} returned \"{}\", {}; its complaint: {}", name,

@@ -59,12 +59,12 @@ using AddUnconfirmed = void(const FrameLane*, Ranges&);
 AddUnconfirmed real_add __asm__(
     "__real__ZNK5rpmem9initiator9FrameLane15add_unconfirmedERSt6vectorINS0_9PoolRangeESaIS3_EE");
 using UseLane = Result<FrameLane*>(LaneSet*, unsigned, std::chrono::milliseconds);
-UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
+UseLane real_use_lane __asm__("__real__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
                               "lSt5ratioILl1ELl1000EEEE");
 using Beat = std::optional<Error>(initiator::Session*);
 Beat real_beat __asm__("__real__ZN5rpmem9initiator7Session4beatEv");
-using TakeUp = Result<>(target::Registration*, const target::PoolUse&);
-TakeUp real_take_up __asm__("__real__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
+using Adopt = Result<>(target::Registration*, const target::PoolUse&);
+Adopt real_adopt __asm__("__real__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseE");
 using Fence = Result<>(const target::StateDirectory&, const target::StateFile&,
                        std::chrono::milliseconds);
 Fence
@@ -73,7 +73,7 @@ Fence
 using Serve = bool(target::LaneServer*, unsigned, std::unique_ptr<transport::LaneConnection>,
                    const wire::LaneCredits&, bool);
 Serve real_serve __asm__(
-    "__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+    "__real__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport14LaneConnectionESt"
     "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
 
 void plant(Planted planted) { state = {.planted = planted}; }
@@ -114,7 +114,7 @@ void planted_add(const FrameLane* lane, Ranges& ranges) {
 }
 
 UseLane
-    planted_use_lane __asm__("__wrap__ZN5rpmem9initiator9LazyLanes8use_laneEjNSt6chrono8durationI"
+    planted_use_lane __asm__("__wrap__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
                              "lSt5ratioILl1ELl1000EEEE");
 Result<FrameLane*> planted_use_lane(LaneSet* lanes, unsigned index,
                                     std::chrono::milliseconds time) {
@@ -136,8 +136,8 @@ std::optional<Error> planted_beat(initiator::Session* session) {
     return state.planted == Planted::old_heartbeat && is_silence ? std::nullopt : loss;
 }
 
-TakeUp planted_take_up __asm__("__wrap__ZN5rpmem6target12Registration7take_upERKNS0_7PoolUseE");
-Result<> planted_take_up(target::Registration* registration, const target::PoolUse& use) {
+Adopt planted_adopt __asm__("__wrap__ZN5rpmem6target12Registration5adoptERKNS0_7PoolUseE");
+Result<> planted_adopt(target::Registration* registration, const target::PoolUse& use) {
     target::PoolUse used = use;
     used.created = used.created || state.planted == Planted::no_incarnation;
     for (target::PartIdentity& part : used.parts) {
@@ -146,7 +146,7 @@ Result<> planted_take_up(target::Registration* registration, const target::PoolU
         if (state.planted == Planted::no_inode_generation)
             part.inode_generation = 0;
     }
-    return real_take_up(registration, used);
+    return real_adopt(registration, used);
 }
 
 Fence planted_fence __asm__("__wrap__ZN5rpmem6target5fenceERKNS0_14StateDirectoryERKNS0_9StateFileE"
@@ -157,7 +157,7 @@ Result<> planted_fence(const target::StateDirectory& directory, const target::St
 }
 
 Serve planted_serve __asm__(
-    "__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport10ConnectionESt"
+    "__wrap__ZN5rpmem6target10LaneServer5serveEjSt10unique_ptrINS_9transport14LaneConnectionESt"
     "14default_deleteIS4_EERKNS_4wire11LaneCreditsEb");
 bool planted_serve(target::LaneServer* server, unsigned lane,
                    std::unique_ptr<transport::LaneConnection> connection,

@@ -25,7 +25,7 @@ using Read = int(FrameLane*, std::byte*, std::size_t, std::size_t);
 Read real_read __asm__("__real__ZN5rpmem9initiator9FrameLane4readEPSt4bytemm");
 using NextAssociation = Result<std::shared_ptr<Connection>>(Link*, CallBound&);
 NextAssociation
-    real_connection __asm__("__real__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
+    real_connection __asm__("__real__ZN5rpmem9initiator4Link10connectionERNS0_9CallBoundE");
 
 namespace {
 
@@ -90,8 +90,8 @@ int watched_read(FrameLane* lane, std::byte* destination, std::size_t offset, st
 }
 
 NextAssociation
-    watched_association __asm__("__wrap__ZN5rpmem9initiator4Link11associationERNS0_9CallBoundE");
-Result<std::shared_ptr<Connection>> watched_association(Link* link, CallBound& bound) {
+    watched_connection __asm__("__wrap__ZN5rpmem9initiator4Link10connectionERNS0_9CallBoundE");
+Result<std::shared_ptr<Connection>> watched_connection(Link* link, CallBound& bound) {
     if (renews_at_each_loss())
         bound.renew();
     auto connection = real_connection(link, bound);
