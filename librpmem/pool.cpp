@@ -218,7 +218,8 @@ Result<> Pool::on_session(const char* call, CallBound& bound, Ask ask) {
         Result<> asked = ask(*connection);
         if (bound.has_begun())
             connection->session().answers_within(settings_.operation_timeout);
-        if (asked || asked.error().kind == ErrorClass::target_refused)
+        if (asked ||
+            (asked.error().kind == ErrorClass::target_refused && asked.error().code != EBADMSG))
             return asked;
         const bool was_cut_short = bound.has_begun() && asked.error().code == ETIMEDOUT;
         const Error error = was_cut_short ? asked.error() : classify(*connection, asked.error());

@@ -17,6 +17,6 @@ inline constexpr const char* danger_of_sockets =
     "client can write outside of its pool";
 
 [[nodiscard]] Result<> check_request(const PoolRequest& request, const wire::Agreement& agreement,
-                                      const Configuration& configuration);
+                                     const Configuration& configuration);
 
 } // namespace rpmem::target

@@ -111,7 +111,7 @@ private:
     [[nodiscard]] Error explain(Error error, const PoolRequest& request) const;
     [[nodiscard]] std::filesystem::path path_of(const PoolRequest& request) const;
     Result<wire::InBandAttributes> adopt(Result<Pool> pool, State state,
-                                          const PoolRequest& request);
+                                         const PoolRequest& request);
     Result<wire::InBandAttributes> serve(const PoolRequest& request);
     // IN_ORDER states that CLOSE ends the session.
     Result<> end_pool(bool remove, bool in_order);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # licence.sh SOURCE_DIR: LICENSE is there, and each source, script, CMake file, manual page and file of
-# the packages names it. Left out are texts, data, patches, and formats without comments.
+# the packages names it. Left out are texts, data, mutants, and formats without comments.
 set -eu
 cd "$1"
 grep -qx 'BSD 3-Clause License' LICENSE || { echo "LICENSE is not the BSD-3-Clause license"; exit 1; }

@@ -113,9 +113,8 @@ void planted_add(const FrameLane* lane, Ranges& ranges) {
         std::erase(ranges, range);
 }
 
-UseLane
-    planted_use_lane __asm__("__wrap__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
-                             "lSt5ratioILl1ELl1000EEEE");
+UseLane planted_use_lane __asm__("__wrap__ZN5rpmem9initiator7LaneSet8use_laneEjNSt6chrono8durationI"
+                                 "lSt5ratioILl1ELl1000EEEE");
 Result<FrameLane*> planted_use_lane(LaneSet* lanes, unsigned index,
                                     std::chrono::milliseconds time) {
     auto lane = real_use_lane(lanes, index, time);
