@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// librpmem.hpp -- librpmem.h for programs in C++20: a pool and its lanes close themselves, ranges
-// are spans, and a call returns either its result or an Error. All of it stands in this header.
+// librpmem.hpp -- librpmem.h for programs in C++20. A pool and its lanes close themselves, ranges
+// are spans, and a call returns either its result or an Error. There is only this header.
 //
-// A Pool holds the session. Lane is one of its lanes, which nobody else has; it may outlive the
-// Pool, and the session ends with the last of them. Both can be moved, not copied. What librpmem.h
-// says of threads holds: one Lane belongs to one thread at a time. Pool::lane() may be called by
-// any thread.
+// A Pool has the session. A Lane reserves one of its lanes, and may outlive the Pool. The session
+// ends with the last of them. Both can be moved, but not copied. The rules of librpmem.h for
+// threads apply: only one thread at a time may use a Lane. Any thread may call Pool::lane().
 #ifndef LIBRPMEM_HPP
 #define LIBRPMEM_HPP 1
 
@@ -29,7 +28,7 @@
 
 namespace librpmem {
 
-// Why a call failed: a value of errno(3), and what rpmem_errormsg() said.
+// Why a call failed: a value of errno(3), and the text of rpmem_errormsg().
 struct Error {
     int number = 0;
     std::string text;
@@ -39,25 +38,25 @@ struct Error {
     }
 };
 
-// A T, or the Error that kept it from being made. value() throws std::system_error if there is
-// none, and ends a program without exceptions.
+// Either a T, or the Error of the call. value() throws std::system_error if there is no T. In a
+// program without exceptions, it calls abort(3).
 template <class T>
 class [[nodiscard]] Expected {
 public:
-    // Takes the place of a value if a call has nothing to return.
+    // The value of a call that returns nothing.
     struct Nothing {};
     using Value = std::conditional_t<std::is_void_v<T>, Nothing, T>;
 
     Expected() requires std::is_void_v<T>
     = default;
-    // As std::expected has them: a function returns the one or the other.
+    // Implicit, like those of std::expected, so that a function can return either.
     Expected(Value value) : content_(std::in_place_index<0>, std::move(value)) {}
     Expected(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
 
     [[nodiscard]] bool has_value() const noexcept { return content_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    // Only if there is one.
+    // Call these only if has_value(), and error() only if not.
     [[nodiscard]] Value& operator*() & noexcept { return *std::get_if<0>(&content_); }
     [[nodiscard]] const Value& operator*() const& noexcept { return *std::get_if<0>(&content_); }
     [[nodiscard]] Value&& operator*() && noexcept { return std::move(**this); }
@@ -91,7 +90,7 @@ private:
     std::variant<Value, Error> content_;
 };
 
-// Attributes for the headers of the pool's parts. All other fields are zero.
+// Returns attributes for the headers of the pool's parts. All other fields are zero.
 [[nodiscard]] inline rpmem_pool_attr attributes(std::string_view signature,
                                                 std::uint32_t major) noexcept {
     rpmem_pool_attr result{};
@@ -101,10 +100,10 @@ private:
     return result;
 }
 
-// Whether a power failure may tear an aligned word of 8 bytes in a range.
+// Whether a crash may tear an aligned word of 8 bytes in a range.
 enum class Words {
-    strict, // it is old or new
-    relaxed // it may be torn: for what nobody reads before it is complete
+    strict, // a word is old or new
+    relaxed // a word may be torn: for data that is not read before it is complete
 };
 
 namespace detail {
@@ -127,7 +126,7 @@ struct Close {
 };
 using OpenPool = std::unique_ptr<RPMEMpool, Close>;
 
-// The session, and which of its lanes are taken. The last Pool or Lane that has it ends it.
+// The session, and which of its lanes are reserved. The last Pool or Lane that has it ends it.
 class Session {
 public:
     Session(OpenPool pool, std::span<std::byte> memory, unsigned lanes)
@@ -137,7 +136,7 @@ public:
     [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
     [[nodiscard]] unsigned lanes() const noexcept { return static_cast<unsigned>(taken_.size()); }
 
-    // The number of a lane that nobody has; lanes() if there is none.
+    // Reserves a free lane and returns its number, or returns lanes() if there is none.
     [[nodiscard]] unsigned take() {
         const std::scoped_lock lock(mutex_);
         const auto free = std::find(taken_.begin(), taken_.end(), false);
@@ -164,8 +163,9 @@ private:
 
 } // namespace detail
 
-// One lane of a pool, for one thread at a time. Ranges are parts of the memory of the pool; any
-// other is EINVAL. A Lane that was moved from can only be destroyed or assigned to.
+// One lane of a pool, for one thread at a time. Ranges must be within the memory of the pool.
+// Otherwise a call fails with EINVAL. A Lane that was moved from can only be destroyed or assigned
+// to.
 class Lane {
 public:
     Lane(Lane&& other) noexcept = default;
@@ -181,24 +181,24 @@ public:
 
     [[nodiscard]] unsigned number() const noexcept { return number_; }
 
-    // rpmem_persist(3): RANGE, and all that this lane flushed before, is durable on return.
+    // rpmem_persist(3): makes RANGE, and everything that this lane flushed before, durable.
     template <class T, std::size_t N>
     Expected<void> persist(std::span<T, N> range, Words words = Words::strict) {
         return persist_bytes(std::as_bytes(range), words);
     }
-    // rpmem_deep_persist(3): down to the lowest persistence domain of the target.
+    // rpmem_deep_persist(3): like persist(), but down to the target's lowest persistence domain.
     template <class T, std::size_t N>
     Expected<void> deep_persist(std::span<T, N> range) {
         return deep_persist_bytes(std::as_bytes(range));
     }
-    // rpmem_flush(3): starts that. RANGE must not change before drain().
+    // rpmem_flush(3): starts to make RANGE durable. RANGE must not change before drain() returns.
     template <class T, std::size_t N>
     Expected<void> flush(std::span<T, N> range, Words words = Words::strict) {
         return flush_bytes(std::as_bytes(range), words);
     }
-    // rpmem_drain(3): all that this lane flushed is durable on return.
+    // rpmem_drain(3): waits until everything that this lane flushed is durable.
     Expected<void> drain() { return detail::checked(rpmem_drain(session_->pool(), number_, 0)); }
-    // rpmem_read(3): fills TO with what the target has at OFFSET of the pool.
+    // rpmem_read(3): fills TO with the bytes of the target's pool at OFFSET.
     template <class T, std::size_t N>
     requires(std::is_trivially_copyable_v<T> &&
              !std::is_const_v<T>) Expected<void> read(std::span<T, N> to, std::size_t offset) {
@@ -218,7 +218,7 @@ private:
         session_.reset();
     }
 
-    // Addresses as numbers: pointers into different objects do not compare.
+    // Compares addresses as numbers, because pointers into different objects cannot be compared.
     [[nodiscard]] bool has(std::span<const std::byte> range) const noexcept {
         const auto memory = reinterpret_cast<std::uintptr_t>(session_->memory().data());
         const auto start = reinterpret_cast<std::uintptr_t>(range.data());
@@ -234,7 +234,7 @@ private:
                         "of the memory that the pool was created or opened with"};
     }
 
-    // The library itself checks where a range ends.
+    // The library checks the end of a range.
     Expected<void> persist_bytes(std::span<const std::byte> range, Words words) {
         if (!has(range))
             return foreign_range();
@@ -258,12 +258,13 @@ private:
     unsigned number_;
 };
 
-// A pool on a target, connected to memory of this program, which must outlive it and its lanes. A
-// Pool that was moved from, or closed, can only be destroyed or assigned to.
+// A pool on a target, connected to memory of this program. The memory must outlive the Pool and its
+// lanes. A Pool that was moved from, or closed, can only be destroyed or assigned to.
 class Pool {
 public:
-    // rpmem_create(3). MEMORY is whole pages. LANES is how many are wanted; lanes() tells how many
-    // there are. Without attributes: for a pool set with OPTION NOHDRS.
+    // rpmem_create(3). MEMORY must begin at a page and have whole pages. LANES is the number of
+    // lanes that the program wants; lanes() returns the number of the pool. A pool set with OPTION
+    // NOHDRS needs no ATTRIBUTES.
     static Expected<Pool> create(const std::string& target, const std::string& pool_set,
                                  std::span<std::byte> memory, unsigned lanes,
                                  const rpmem_pool_attr* attributes = nullptr) {
@@ -287,7 +288,7 @@ public:
     [[nodiscard]] unsigned lanes() const noexcept { return session_->lanes(); }
     [[nodiscard]] std::span<std::byte> memory() const noexcept { return session_->memory(); }
 
-    // A lane that nobody has, or EAGAIN while all are taken. The Lane gives it back.
+    // Reserves a lane. Fails with EAGAIN if all are reserved. The destructor of Lane releases it.
     [[nodiscard]] Expected<Lane> lane() {
         const unsigned number = session_->take();
         if (number == session_->lanes())
@@ -302,7 +303,7 @@ public:
         return detail::checked(rpmem_set_attr(session_->pool(), &attributes));
     }
 
-    // rpmem_stats(3). From any thread.
+    // rpmem_stats(3). Any thread may call it.
     [[nodiscard]] Expected<rpmem_pool_stats> statistics() const {
         rpmem_pool_stats stats{};
         stats.version = RPMEM_STATS_VERSION;
@@ -311,8 +312,8 @@ public:
         return stats;
     }
 
-    // rpmem_close(3), for those who want to know how it went; the destructor does it as well.
-    // EBUSY, and the pool stays as it is, while somebody has a lane.
+    // rpmem_close(3), with its result; the destructor ignores the result. Fails with EBUSY, and
+    // leaves the pool open, while a Lane of it exists.
     Expected<void> close() {
         if (!session_->is_idle())
             return Error{.number = EBUSY,
@@ -339,7 +340,7 @@ inline Expected<void> remove(const std::string& target, const std::string& pool_
     return detail::checked(rpmem_remove(target.c_str(), pool_set.c_str(), flags));
 }
 
-// Whether the library that was found can serve a program that was built with this header.
+// Fails with ENOTSUP if the loaded library cannot serve a program that was built with this header.
 inline Expected<void> check_version() {
     const char* const mismatch = rpmem_check_version(RPMEM_MAJOR_VERSION, RPMEM_MINOR_VERSION);
     if (mismatch == nullptr)

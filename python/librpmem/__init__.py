@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replication of a memory pool to a remote node: librpmem(7) for Python.
+"""Replication of a memory pool to another machine: librpmem(7) for Python.
 
     memory = mmap.mmap(-1, 32 << 20)
     with librpmem.Pool.create("target", "pool.set", memory,
@@ -9,9 +9,10 @@
             lane.persist(4096, 20)
 
 The memory is any writable object with the buffer interface, of whole pages: an mmap, or an array in
-one. Nothing is copied: the library sends from it, and Lane.read_into() receives in place. Other
-threads run while a call waits. The library reads its settings (RPMEM_*) from the environment when
-this module is imported.
+one. The module copies no data: the library sends from this memory, and Lane.read_into() receives
+into the buffer. Other threads run while a call waits. The library reads some settings (RPMEM_*)
+from the environment when this module is imported, and the others at the first create(), open() or
+remove(); librpmem(7) says which.
 """
 import dataclasses
 import errno
@@ -24,7 +25,7 @@ __all__ = ["Attributes", "Error", "Lane", "Pool", "remove"]
 
 
 class Error(OSError):
-    """A call of the library failed: errno, and in strerror what rpmem_errormsg(3) said."""
+    """A call of the library failed. strerror has the text of rpmem_errormsg(3)."""
 
 
 def _last_error():
@@ -43,7 +44,7 @@ def _closed(what):
 
 @dataclasses.dataclass(frozen=True)
 class Attributes:
-    """What the headers of a pool say; a field of bytes that is too short is filled with zeros."""
+    """Attributes in the headers of a pool. A short field of bytes is padded with zeros."""
 
     signature: bytes = b""
     major: int = 0
@@ -79,14 +80,14 @@ class Attributes:
 
 
 def _as_dict(value):
-    """Numbers of a structure, and of those in it."""
+    """Converts a structure, and the structures in it, to a dict."""
     if not isinstance(value, ffi.CData):
         return value
     return {name: _as_dict(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
 
 
 class _Session:
-    """What a Pool and its lanes share. Each lane has a lock: close() waits for calls under way."""
+    """Shared by a Pool and its lanes. Each lane has a lock, so close() waits for calls."""
 
     def __init__(self, handle, memory, lanes):
         self.handle = handle
@@ -123,7 +124,7 @@ class _Session:
 
 
 class Lane:
-    """A lane of a pool, of which nobody else has it; close() or the end of a with gives it back."""
+    """A reserved lane of a pool. close(), or the end of a with statement, releases it."""
 
     def __init__(self, pool, session, number):
         self._pool = pool  # lives as long as its lanes
@@ -141,37 +142,37 @@ class Lane:
         self._session.call(self._number, function, *arguments)
 
     def persist(self, offset, length, relaxed=False):
-        """Bytes [offset, offset + length) of the memory, and all flushed before, become durable.
+        """Makes bytes [offset, offset + length) of the memory, and all flushed before, durable.
 
-        relaxed: a power failure may tear aligned words of 8 bytes.
+        relaxed: a crash may tear aligned words of 8 bytes.
         """
         self._call(lib.rpmem_persist, offset, length, self._number, RELAXED if relaxed else 0)
 
     def deep_persist(self, offset, length):
-        """As persist(), down to the lowest persistence domain of the target."""
+        """Like persist(), but down to the lowest persistence domain of the target."""
         self._call(lib.rpmem_deep_persist, offset, length, self._number)
 
     def flush(self, offset, length, relaxed=False):
-        """Starts to make a range durable. It must not change before drain()."""
+        """Starts to make a range durable. It must not change before drain() returns."""
         self._call(lib.rpmem_flush, offset, length, self._number, RELAXED if relaxed else 0)
 
     def drain(self):
-        """All that this lane flushed is durable on return."""
+        """Waits until everything that this lane flushed is durable."""
         self._call(lib.rpmem_drain, self._number, 0)
 
     def read_into(self, buffer, offset):
-        """Fills a writable buffer with what the target has at that offset, without a copy."""
+        """Fills a writable buffer with the target's bytes at that offset, without a copy."""
         with ffi.from_buffer(buffer, require_writable=True) as room:
             self._call(lib.rpmem_read, room, offset, len(room), self._number)
 
     def read(self, offset, length):
-        """What the target has there, in new memory."""
+        """Returns the target's bytes at that offset, in a new bytearray."""
         result = bytearray(length)
         self.read_into(result, offset)
         return result
 
     def close(self):
-        """Gives the lane back to the pool."""
+        """Releases the lane, so that Pool.lane() can return it again."""
         self._give_back()
 
     def __enter__(self):
@@ -182,7 +183,7 @@ class Lane:
 
 
 class Pool:
-    """A pool on a target, connected to memory of this process; made by create() or open()."""
+    """A pool on a target, connected to memory of this process. create() and open() return one."""
 
     def __init__(self, handle, memory, lanes, attributes):
         self._session = _Session(handle, memory, lanes)
@@ -192,13 +193,13 @@ class Pool:
 
     @classmethod
     def create(cls, target, pool_set, memory, lanes=1, attributes=None):
-        """rpmem_create(3). Without attributes: for a pool set with OPTION NOHDRS."""
+        """rpmem_create(3). A pool set with OPTION NOHDRS needs no attributes."""
         given = ffi.NULL if attributes is None else attributes._to_c()
         return cls._connect(lib.rpmem_create, target, pool_set, memory, lanes, given, attributes)
 
     @classmethod
     def open(cls, target, pool_set, memory, lanes=1):
-        """rpmem_open(3); .attributes is then what the headers of the pool say."""
+        """rpmem_open(3). The property attributes has those in the headers of the pool."""
         seen = ffi.new("struct rpmem_pool_attr*")
         pool = cls._connect(lib.rpmem_open, target, pool_set, memory, lanes, seen, None)
         pool._attributes = Attributes._from_c(seen)
@@ -219,7 +220,7 @@ class Pool:
 
     @property
     def lanes(self):
-        """How many lanes there are; at most as many as were wanted."""
+        """The number of lanes of the pool, at most the number that was requested."""
         return self._lanes
 
     @property
@@ -227,7 +228,7 @@ class Pool:
         return self._attributes
 
     def lane(self):
-        """A lane that nobody has. Each thread needs one of its own."""
+        """Reserves a lane, or raises EAGAIN. Each thread needs a lane of its own."""
         try:
             number = self._session.free.pop()
         except IndexError:
@@ -243,13 +244,13 @@ class Pool:
         self._attributes = attributes
 
     def statistics(self):
-        """rpmem_stats(3), as a dict: its members, and a dict for each kind of call."""
+        """Returns the result of rpmem_stats(3) as a dict, with a dict for each kind of call."""
         stats = ffi.new("struct rpmem_pool_stats*", {"version": STATS_VERSION})
         self._session.call(0, lib.rpmem_stats, stats)
         return _as_dict(stats[0])
 
     def close(self):
-        """Waits for calls under way, then ends the session. Its lanes are of no use any more."""
+        """Waits for calls in progress, then ends the session. No lane can be used afterwards."""
         if self._end.detach() is not None:
             self._session.close()
 
@@ -261,6 +262,6 @@ class Pool:
 
 
 def remove(target, pool_set, force=False, with_pool_set=False):
-    """rpmem_remove(3): deletes the parts of a pool, and with_pool_set the pool set file as well."""
+    """rpmem_remove(3): deletes the parts of a pool, and with_pool_set the pool set file, too."""
     flags = (REMOVE_FORCE if force else 0) | (REMOVE_POOL_SET if with_pool_set else 0)
     _check(lib.rpmem_remove(target.encode(), pool_set.encode(), flags))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""librpmem.so.1 as cffi knows it, in ABI mode: no compiler is needed.
+"""Declarations of librpmem.so.1 for cffi, in ABI mode, which needs no compiler.
 
 tests/python compares these declarations with include/librpmem.h.
 """
