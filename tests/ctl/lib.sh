@@ -27,6 +27,17 @@ run() {
     "$ctl" "$@" >"$dir/output" 2>"$dir/errors" </dev/null || status=$?
     [ "$status" = "$wanted" ] ||
         fault "rpmemctl $*: status $status, not $wanted" "$(cat "$dir/output" "$dir/errors")"
+    case "$* " in
+    bench\ *) ;; # rpmem-bench(1) describes its members
+    *' --json '*) is_documented "$*" ;;
+    esac
+}
+
+# is_documented COMMAND: rpmemctl(1) has each member of the JSON that the last one printed.
+here=$(dirname "${BASH_SOURCE[0]}")
+is_documented() {
+    [ ! -s "$dir/output" ] || "$here/json_in_manual" "$here/../../man/rpmemctl.1" "${1%% *}" "$dir/output" ||
+        fault "rpmemctl $1: a member of its JSON is not in the manual"
 }
 
 # says TEXT...: each is in the output of the last one.
