@@ -197,7 +197,7 @@ TEST_F(FailingDisk, APoolThatCannotBeMadeOrOpenedSaysWhy) {
     EXPECT_FALSE(fs::exists(directory() / "part0"));
     RPMEMpool* const pool = sound(create_on("", 1));
     EXPECT_TRUE(succeeded(rpmem_close(pool)));
-    // LaneHandshake syncs what an earlier process left, then writes and syncs the mark.
+    // An open syncs what an earlier process has left. Then it writes and syncs the mark.
     for (const char* number : {"1", "2"}) {
         SCOPED_TRACE(number);
         set_disk(std::string("FAILING_DISK_OFFSET=0 FAILING_DISK_SEED=1 FAILING_DISK_NUMBER=") +

@@ -4,12 +4,15 @@
 // not access the socket, because its socket BIO raises SIGPIPE. The encrypted bytes are in the two
 // buffers of a BIO pair.
 //
-//   state      | next      | when
-//   handshake  | open      | the peer has the PSK of the session
-//   handshake  | failed    | the peer has another PSK, violates TLS, or has disconnected
-//   open       | finishing | finish() was called
-//   finishing  | said_end  | the lower stream has accepted all bytes; close_notify follows
-//   said_end   | finished  | the lower stream has accepted close_notify, and is finished
+//   state             | next              | when
+//   handshake         | open              | the peer has the PSK of the session
+//   handshake         | failed            | the peer has another PSK, violates TLS, or has
+//                     |                   | disconnected
+//   open              | finishing         | finish() was called
+//   finishing         | close_notify_sent | the lower stream has accepted all bytes; close_notify
+//                     |                   | follows
+//   close_notify_sent | finished          | the lower stream has accepted close_notify, and is
+//                     |                   | finished
 #pragma once
 
 #include "common/transport/lane_auth.hpp"
