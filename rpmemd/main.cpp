@@ -212,7 +212,7 @@ int main(int argc, char* argv[]) {
         say("this process has no memory left; does a limit (ulimit -v) bound it?");
         return ENOMEM; // an errno value, like those of remove()
     } catch (const std::exception& exception) {
-        say(exception.what());
+        say(text_of(exception));
         return EXIT_FAILURE;
     }
 }

@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -29,6 +31,15 @@ inline bool finish_output(std::string_view program) {
     fmt::print(stderr, "{}: cannot write to standard output: {}\n", program,
                std::error_code(errno, std::generic_category()).message());
     return false;
+}
+
+// Returns the text of EXCEPTION. fmt::print() throws one that names no file if it cannot write to
+// standard output, because the output is larger than the buffer.
+inline std::string text_of(const std::exception& exception) {
+    const auto* const error = dynamic_cast<const std::system_error*>(&exception);
+    if (!error || std::ferror(stdout) == 0)
+        return exception.what();
+    return "cannot write to standard output: " + error->code().message();
 }
 
 } // namespace rpmem

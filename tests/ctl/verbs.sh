@@ -184,7 +184,7 @@ removed_by_force() {
 # A full disk under the output is a failure.
 full_disk() {
     local verb
-    for verb in "list $target" "list $target --json" "probe" "settings" "status --json" "--help" "--version"; do
+    for verb in "list $target" "list $target --json" "probe" "settings" "settings --json" "status --json" "--help" "--version"; do
         # shellcheck disable=SC2086 # words
         "$ctl" $verb >/dev/full 2>"$dir/errors" && fault "rpmemctl $verb >/dev/full: status 0"
         grep -q 'standard output' "$dir/errors" || fault "not said" "$(cat "$dir/errors")"

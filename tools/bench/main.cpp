@@ -78,6 +78,6 @@ int main(int argc, char** argv) try {
     const int status = rpmem::bench::start(argc, argv);
     return rpmem::finish_output("rpmem-bench") || status != EXIT_SUCCESS ? status : EXIT_FAILURE;
 } catch (const std::exception& error) { // out of memory, of threads
-    (void)std::fprintf(stderr, "rpmem-bench: %s\n", error.what());
+    (void)std::fprintf(stderr, "rpmem-bench: %s\n", rpmem::text_of(error).c_str());
     return EXIT_FAILURE;
 }

@@ -84,7 +84,7 @@ int main(int argc, char* argv[]) {
     try {
         return with_output(run(argc, argv));
     } catch (const std::exception& exception) {
-        fmt::print(stderr, "rpmemctl: {}\n", printable(exception.what()));
+        fmt::print(stderr, "rpmemctl: {}\n", printable(text_of(exception)));
         return ctl::status_failed;
     }
 }
