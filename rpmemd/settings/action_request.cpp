@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/action_request.hpp"
 
+#include "common/base/log.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -10,42 +12,43 @@ namespace {
 using Verb = ActionRequest::Verb;
 
 constexpr std::array all_words = {
-    ActionWord{Verb::list, "--list", "", false, false, "print the pool sets and exit"},
-    ActionWord{
-        Verb::info, "--info", "POOLSET", false, false,
-        "print facts about this pool set, its parts, its headers and its sessions, and exit"},
+    ActionWord{Verb::list, "--list", "", false, false, "List the pool sets"},
+    ActionWord{Verb::info, "--info", "POOLSET", false, false,
+               "Show the parts, headers and sessions of a pool"},
     ActionWord{Verb::check, "--check", "POOLSET", false, false,
-               "print whether this pool can be opened, and exit"},
+               "Check whether a pool can be opened"},
     ActionWord{Verb::check_all, "--check-all", "", false, false,
-               "print for each pool whether it can be opened, and exit"},
-    ActionWord{Verb::sessions, "--sessions", "", true, false, "print the sessions and exit"},
+               "Check whether each pool can be opened"},
+    ActionWord{Verb::sessions, "--sessions", "", true, false, "List the sessions"},
     ActionWord{Verb::evict, "--evict", "SESSION", true, true,
-               "end this session, bar its initiator from reconnecting, and exit"},
+               "End a session; its initiator cannot reconnect"},
     ActionWord{Verb::digest, "--digest", "POOLSET", false, false,
-               "print the digests (XXH3-128) of this pool's chunks, and exit"},
+               "Print the digests (XXH3-128) of the chunks of a pool"},
     ActionWord{Verb::create, "--create-set", "POOLSET", true, true,
-               "write this pool set file, create its pool, and exit"},
+               "Write a pool set file, and create its pool"},
     ActionWord{Verb::mark_equal, "--mark-equal", "POOLSET", false, true,
-               "record that this pool is not behind, and exit; for rpmemctl(1)"},
+               "Record that a pool is not behind, for rpmemctl(1)"},
 };
 
 constexpr std::array all_texts = {
     ActionText{Verb::mark_equal, "--claim", &ActionRequest::claim, "CLAIM",
-               "the claim on the pool with which it was compared"},
+               "claim on the pool at the time of the comparison (required)"},
 };
 
 constexpr std::array all_numbers = {
-    ActionNumber{Verb::digest, "--chunk", &ActionRequest::chunk, "bytes under one digest"},
-    ActionNumber{Verb::digest, "--length", &ActionRequest::length, "bytes of the pool to digest"},
-    ActionNumber{Verb::create, "--size", &ActionRequest::size, "bytes of the pool"},
+    ActionNumber{Verb::digest, "--chunk", &ActionRequest::chunk, "size of a chunk"},
+    ActionNumber{Verb::digest, "--length", &ActionRequest::length,
+                 "bytes of the pool to digest (default all)"},
+    ActionNumber{Verb::create, "--size", &ActionRequest::size, "size of the pool (required)"},
 };
 
 constexpr std::array all_flags = {
     ActionFlag{Verb::digest, "--except", &ActionRequest::except,
                "leave out the ranges that standard input lists"},
-    ActionFlag{Verb::create, "--no-headers", &ActionRequest::no_headers, "OPTION NOHDRS"},
+    ActionFlag{Verb::create, "--no-headers", &ActionRequest::no_headers,
+               "create a pool without headers (OPTION NOHDRS)"},
     ActionFlag{Verb::create, set_only_option, &ActionRequest::set_only,
-               "write the pool set file, and create no pool"},
+               "write the pool set file, but create no pool"},
 };
 
 } // namespace
@@ -70,7 +73,8 @@ Result<> check_request(const ActionRequest& request) {
     const std::string_view option = word_of(request.verb).option;
     if (!word_of(request.verb).argument.empty() &&
         (request.name.empty() || request.name.front() == '-'))
-        return invalid("{} needs a name, which does not begin with \"-\"", option);
+        return invalid("{} needs a name that does not begin with \"-\", but has \"{}\"", option,
+                       printable(request.name));
     if (request.verb == Verb::create && request.size == 0)
         return invalid("{} needs the size of the pool (--size BYTES)", option);
     if (request.verb == Verb::mark_equal && request.claim.empty())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/settings/options.hpp"
 
+#include "common/command_line/help.hpp"
+#include "common/command_line/usage_error.hpp"
 #include "common/wire/hello.hpp"
 #include "rpmemd/settings/configuration_file.hpp"
 
@@ -12,39 +14,37 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// This header is slow to compile, so no other file includes it.
-#include <CLI/CLI.hpp>
-
 namespace rpmem::target {
 namespace {
 
+constexpr const char* usage = "Usage: rpmemd [OPTION]...\n"
+                              "       rpmemd ACTION [OPTION]...";
+
 constexpr const char* description =
-    "Serve one session of librpmem. ssh starts rpmemd on the node that keeps the replica, and the\n"
-    "client talks to it through standard input and output. Run it by hand only with\n"
-    "--check-config, --probe or --remove.";
+    "Serve one session of librpmem. ssh(1) starts rpmemd on the target, and the client talks to it "
+    "through standard input and output. With an action, rpmemd runs the action instead, and exits.";
 
 constexpr const char* footer =
-    "Configuration: --config FILE, or else ~/.rpmemd.conf over /etc/rpmemd/rpmemd.conf. One\n"
-    "\"key = value\" per line, # starts a comment. The keys are the settings above. A switch such\n"
-    "as --persist-apm has the value yes or no there. The command line overrides files.\n"
+    "Configuration files have lines \"key = value\"; # starts a comment. A switch such\n"
+    "as --persist-apm has the value yes or no there. The command line overrides the\n"
+    "files, and ~/.rpmemd.conf overrides /etc/rpmemd/rpmemd.conf.\n"
     "\n"
-    "Examples\n"
-    "  what a client may put into RPMEM_CMD:\n"
-    "    rpmemd --poolset-dir /srv/pools --log-file /srv/pools/rpmemd.log --log-level notice\n"
-    "  remove the pool of /srv/pools/a.set, and the pool set file with it:\n"
-    "    rpmemd --poolset-dir /srv/pools --remove a.set --pool-set\n"
-    "  /etc/rpmemd/rpmemd.conf:\n"
-    "    poolset-dir = /srv/pools   # directory of the pool sets\n"
-    "    log-level = notice\n"
-    "  print the effective settings and their sources:\n"
-    "    rpmemd --check-config\n"
+    "Examples:\n"
+    "  rpmemd --check-config\n"
+    "  rpmemd --poolset-dir /srv/pools --remove a.set --pool-set\n"
+    "  RPMEM_CMD='rpmemd --poolset-dir /srv/pools --log-level notice'    at the client\n"
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
+
+constexpr const char* actions_group = "Actions (at most one)";
+constexpr const char* forced_command_group = "Options for the forced command of a key";
+constexpr const char* settings_group = "Settings, also keys of the configuration files";
 
 struct Options {
     std::optional<std::string> config;
@@ -54,99 +54,99 @@ struct Options {
     std::vector<const CLI::Option*> options_of_settings; // one for each row of the table
     ActionRequest request{};
     std::vector<std::pair<ActionRequest::Verb, const CLI::Option*>> verbs;
+    std::vector<const CLI::Option*> actions; // the verbs, and the other options that exclude them
 };
 
-// Declares --config and what replaces a session, except the verbs. Returns the options that exclude
-// the verbs.
-std::vector<CLI::Option*> declare_actions(CLI::App& app, Options& options,
-                                          const std::string& version) {
-    app.set_help_flag("-h,--help", "print this and exit");
-    app.set_version_flag("-V,--version", version, "print the version and exit");
-    app.add_option("-c,--config", options.config,
-                   "read this configuration file only; it must exist")
-        ->type_name("FILE")
-        ->option_text("FILE")
-        ->take_last();
-    auto* remove = app.add_option("-r,--remove", options.outright.remove,
-                                  "remove the pool of this pool set and exit")
-                       ->type_name("POOLSET")
-                       ->option_text("POOLSET")
-                       ->take_last();
-    app.add_flag("-f,--force", options.outright.force,
-                 "with --remove: ignore missing parts and other errors")
-        ->needs(remove);
-    app.add_flag("-s,--pool-set", options.outright.remove_pool_set,
-                 "with --remove: remove the pool set file, too")
-        ->needs(remove);
-    auto* probe =
-        app.add_flag("--probe", options.outright.probe,
-                     "print as JSON what this machine supports, for rpmemctl(1), and exit")
-            ->excludes(remove);
-    auto* check_config =
-        app.add_flag("--check-config", options.check_config,
-                     "print every setting and where its value comes from, and exit")
-            ->excludes(remove)
-            ->excludes(probe);
-    return {remove, probe, check_config};
+// Returns OPTION with the PLACEHOLDER of its value in the help page.
+CLI::Option* with_value(CLI::Option* option, std::string_view placeholder) {
+    return option->type_name(std::string(placeholder))->option_text(std::string(placeholder));
 }
 
-// Declares the verbs of the table and their further options. ACTIONS exclude them. Remembers the
-// declared options, because CLI11's search for an option by name ends the process if memory is
-// short.
-void declare_verbs(CLI::App& app, Options& options, const std::vector<CLI::Option*>& actions) {
-    std::vector<CLI::Option*> declared;
-    const auto follows = [&](CLI::Option* option, ActionRequest::Verb verb) {
-        const auto words = action_words();
-        const auto place = std::ranges::find(words, verb, &ActionWord::verb) - words.begin();
-        option->needs(declared[static_cast<std::size_t>(place)]);
-    };
+// Declares the options that belong to VERB, whose option is ACTION.
+void declare_options_of(CLI::App& app, ActionRequest::Verb verb, CLI::Option* action,
+                        ActionRequest& request) {
+    const auto follows = [&](CLI::Option* option) { option->group(actions_group)->needs(action); };
+    for (const ActionText& each : action_texts())
+        if (each.verb == verb)
+            follows(with_value(app.add_option(std::string(each.option), request.*each.member,
+                                              std::string(each.help)),
+                               each.argument));
+    for (const ActionNumber& each : action_numbers())
+        if (each.verb == verb)
+            follows(with_value(app.add_option(std::string(each.option), request.*each.member,
+                                              std::string(each.help))
+                                   ->check(command_line::number(0)),
+                               "BYTES"));
+    if (verb == ActionRequest::Verb::create)
+        follows(with_value(app.add_option(std::string(part_option), request.parts,
+                                          "path of a part; may be repeated"),
+                           "PATH"));
+    for (const ActionFlag& each : action_flags())
+        if (each.verb == verb)
+            follows(app.add_flag(std::string(each.option), request.*each.member,
+                                 std::string(each.help)));
+}
+
+// Declares the verbs of the table and their options.
+void declare_verbs(CLI::App& app, Options& options) {
     for (const ActionWord& word : action_words()) {
         const std::string name(word.option);
         const std::string help(word.help);
-        const std::string argument(word.argument);
-        auto* const option = argument.empty() ? app.add_flag(name, help)
-                                              : app.add_option(name, options.request.name, help)
-                                                    ->type_name(argument)
-                                                    ->option_text(argument);
-        for (CLI::Option* other : actions)
-            option->excludes(other);
-        for (CLI::Option* other : declared)
-            option->excludes(other);
-        declared.push_back(option);
+        auto* const option =
+            word.argument.empty()
+                ? app.add_flag(name, help)
+                : with_value(app.add_option(name, options.request.name, help), word.argument);
+        option->group(actions_group);
         options.verbs.emplace_back(word.verb, option);
+        options.actions.push_back(option);
+        declare_options_of(app, word.verb, option, options.request);
     }
-    for (const ActionText& each : action_texts())
-        follows(app.add_option(std::string(each.option), options.request.*each.member,
-                               std::string(each.help))
-                    ->option_text(std::string(each.argument)),
-                each.verb);
-    for (const ActionNumber& each : action_numbers())
-        follows(app.add_option(std::string(each.option), options.request.*each.member,
-                               std::string(each.help))
-                    ->option_text("N"),
-                each.verb);
-    for (const ActionFlag& each : action_flags())
-        follows(app.add_flag(std::string(each.option), options.request.*each.member,
-                             std::string(each.help)),
-                each.verb);
-    follows(app.add_option(std::string(part_option), options.request.parts,
-                           "path of a part; may be repeated")
-                ->option_text("PATH"),
-            ActionRequest::Verb::create);
+}
+
+// Declares what replaces a session.
+void declare_actions(CLI::App& app, Options& options) {
+    options.actions.push_back(app.add_flag("--check-config", options.check_config,
+                                           "Print every setting and where its value comes from")
+                                  ->group(actions_group));
+    options.actions.push_back(
+        app.add_flag("--probe", options.outright.probe, "Print as JSON what this machine supports")
+            ->group(actions_group));
+    declare_verbs(app, options);
+    auto* const remove = with_value(
+        app.add_option("-r,--remove", options.outright.remove, "Delete a pool"), "POOLSET");
+    options.actions.push_back(remove->group(actions_group)->take_last());
+    app.add_flag("-f,--force", options.outright.force, "ignore missing and faulty parts")
+        ->group(actions_group)
+        ->needs(remove);
+    app.add_flag("-s,--pool-set", options.outright.remove_pool_set, "delete the pool set file, too")
+        ->group(actions_group)
+        ->needs(remove);
+}
+
+void declare_common_options(CLI::App& app, Options& options, const std::string& version) {
+    with_value(app.add_option("-c,--config", options.config,
+                              "the only configuration file to read; it must exist"),
+               "FILE")
+        ->take_last();
+    app.add_flag(wire::offer_option, options.outright.offers,
+                 "the client supports more than protocol 0.1 (librpmem adds this if "
+                 "RPMEM_OFFER=option)");
+    app.set_help_flag("-h,--help", "print this help");
+    app.set_version_flag("-V,--version", version, "print the version");
 }
 
 // Declares the options for the forced command of a key, which no configuration file can set.
 void declare_limits(CLI::App& app, Options& options) {
     app.add_flag("--restricted", options.outright.restricted,
-                 "refuse client commands other than a session, --probe, --remove or an action");
-    app.add_flag("--allow-remove", options.outright.allow_remove,
-                 "let a client with a forced command delete pools");
+                 "refuse client commands other than a session, --probe, --remove and the actions")
+        ->group(forced_command_group);
+    app.add_flag("--allow-remove", options.outright.allow_remove, "let the client delete pools")
+        ->group(forced_command_group);
     app.add_flag("--allow-admin", options.outright.allow_admin,
-                 "let a client with a forced command list and end sessions, and create pools");
-    app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only");
-    app.add_flag(wire::offer_option, options.outright.offers,
-                 "the client knows more than protocol 0.1; librpmem adds this with "
-                 "RPMEM_OFFER=option");
+                 "let the client list and end sessions, and create pools")
+        ->group(forced_command_group);
+    app.add_flag("--read-only", options.outright.read_only, "serve pools for reading only")
+        ->group(forced_command_group);
 }
 
 std::string help_of(const Setting& setting) {
@@ -167,20 +167,20 @@ void declare_settings(CLI::App& app, Options& options) {
         const Setting& setting = table[row].setting;
         const std::string names = fmt::format("{}{}--{}", setting.option,
                                               setting.option.empty() ? "" : ",", setting.name);
-        const std::string placeholder(setting.placeholder);
-        auto* const option = setting.kind == SettingKind::boolean
-                                 ? app.add_flag(names, options.settings[row], help_of(setting))
-                                 : app.add_option(names, options.settings[row], help_of(setting))
-                                       ->type_name(placeholder)
-                                       ->option_text(placeholder);
-        option->group("Settings")->take_last();
+        auto* const option =
+            setting.kind == SettingKind::boolean
+                ? app.add_flag(names, options.settings[row], help_of(setting))
+                : with_value(app.add_option(names, options.settings[row], help_of(setting)),
+                             setting.placeholder);
+        option->group(settings_group)->take_last();
         options.options_of_settings.push_back(option);
     }
 }
 
 void declare(CLI::App& app, Options& options, const std::string& version) {
     app.name("rpmemd");
-    declare_verbs(app, options, declare_actions(app, options, version));
+    declare_actions(app, options);
+    declare_common_options(app, options, version);
     declare_limits(app, options);
     declare_settings(app, options);
     app.footer(footer);
@@ -194,6 +194,23 @@ std::string word_of_switch(const std::string& text) {
     if (std::ranges::find(yes, text) != yes.end())
         return "yes";
     return std::ranges::find(no, text) != no.end() ? "no" : text;
+}
+
+// Returns the first of ARGUMENTS that gives a switch a value other than yes or no.
+std::string wrong_switch(std::span<const char* const> arguments) {
+    for (const std::string_view argument : arguments) {
+        const auto name = argument.substr(0, argument.find('='));
+        const bool is_switch = std::ranges::any_of(setting_table(), [&](const auto& row) {
+            return row.setting.kind == SettingKind::boolean &&
+                   name == "--" + std::string(row.setting.name);
+        });
+        if (!is_switch || name.size() == argument.size())
+            continue;
+        const std::string word = word_of_switch(std::string(argument.substr(name.size() + 1)));
+        if (word != "yes" && word != "no")
+            return std::string(argument);
+    }
+    return "the value of a switch";
 }
 
 // Makes the name of a log file absolute. With rpmemd 1.12.1, users gave it relative to the
@@ -256,7 +273,22 @@ ExitRequest checked(const Layer& layer, const std::vector<std::string>& warnings
     return {std::move(text), warnings.empty() ? EXIT_SUCCESS : EXIT_FAILURE};
 }
 
+// Only one action can be given, because rpmemd runs one of them and exits.
+Result<> check_actions(const Options& options) {
+    const CLI::Option* given = nullptr;
+    for (const CLI::Option* action : options.actions) {
+        if (action->count() == 0)
+            continue;
+        if (given != nullptr)
+            return invalid("command line: {} cannot be combined with {}; see rpmemd --help",
+                           given->get_name(), action->get_name());
+        given = action;
+    }
+    return {};
+}
+
 Result<CommandLine> configure(const Options& options, const Environment& environment) {
+    RPMEM_TRY(check_actions(options));
     RPMEM_ASSIGN(auto command_line, settings_of(options));
     // Lanes of protocol 0.1 are not authenticated: whoever reaches the port first gets the pool.
     if (options.outright.restricted)
@@ -299,18 +331,19 @@ Result<CommandLine> parse_command_line(int argc, const char* const argv[],
     if (argc < 1) // execve(2) allows it, but CLI11 does not
         return invalid("command line: it is empty, without even a program name");
     Options options;
-    CLI::App app(description);
+    CLI::App app;
     declare(app, options, environment.version);
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        return ExitRequest{app.help()};
+        return ExitRequest{command_line::help_page(app, usage, description)};
     } catch (const CLI::CallForVersion& version) {
         return ExitRequest{std::string(version.what()) + "\n"};
     } catch (const CLI::Error& error) {
-        return invalid("command line: {}; see rpmemd --help", error.what());
+        return invalid("command line: {}; see rpmemd --help", command_line::problem_of(app, error));
     } catch (const std::logic_error&) { // from std::stoll() within CLI11
-        return invalid("command line: the value of a switch is neither yes nor no");
+        return invalid("command line: {} is neither yes nor no; see rpmemd --help",
+                       wrong_switch(std::span(argv, static_cast<std::size_t>(argc))));
     }
     return configure(options, environment);
 }

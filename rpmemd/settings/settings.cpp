@@ -130,7 +130,7 @@ constexpr SettingRow<Configuration> rows[] = {
          .maximum = 1000000,
          .unit = "microseconds",
          .variable = "RPMEM_SPIN_TIME",
-         .placeholder = "N"}),
+         .placeholder = "MICROSECONDS"}),
     switch_row<&Configuration::use_syslog>("use-syslog", "yes",
                                            "log to syslog(3); no by default if log-file is set"),
     row_of<&Configuration::log_file>({.name = "log-file",

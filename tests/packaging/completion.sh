@@ -58,7 +58,7 @@ HOME=$directory
 echo >"$directory/pools.conf"
 cd "$directory" || exit 1
 
-mapfile -t options < <(rpmemd --help | sed -nE 's/^ +(-[A-Za-z],)?(--[a-z-]+).*/\2/p')
+mapfile -t options < <(rpmemd --help | sed -nE 's/^ {2,4}(-[A-Za-z], )?(--[a-z-]+).*/\2/p')
 [ "${#options[@]}" -ge 30 ] || { echo "rpmemd --help has only: ${options[*]}"; exit 1; }
 offered "rpmemd --" "${options[@]}"
 offered "rpmemd --log-level " err warn notice info debug
@@ -66,19 +66,19 @@ offered "rpmemd --log-level=" err warn notice info debug
 offered "rpmemd --tls=" off on require
 offered "rpmemd --probe --conf" --config --confine
 offered "rpmemd --config=po" pools.conf
-mapfile -t subcommands < <(rpmemctl --help | sed -nE '/^Subcommands:/,/^$/s/^ {2}([a-z]+) .*/\1/p')
+mapfile -t subcommands < <(rpmemctl --help | sed -nE 's/^ {2}([a-z]+) .*/\1/p')
 [ "${#subcommands[@]}" -ge 16 ] || { echo "rpmemctl --help has only: ${subcommands[*]}"; exit 1; }
 offered "rpmemctl " "${subcommands[@]}"
 # Each subcommand with its options, and its first argument, as its own help has them.
 for subcommand in "${subcommands[@]}"; do
     help=$(rpmemctl "$subcommand" --help)
-    mapfile -t options < <(sed -nE 's/^ +(-[A-Za-z],)?(--[a-z-]+).*/\2/p' <<<"$help")
+    mapfile -t options < <(sed -nE 's/^ {2,4}(-[A-Za-z], )?(--[a-z-]+).*/\2/p' <<<"$help")
     [ "${#options[@]}" -ge 2 ] || { echo "rpmemctl $subcommand --help has only: ${options[*]}"; failed=1; }
     offered "rpmemctl $subcommand --" "${options[@]}"
-    case $(sed -nE '/^Positionals:/{n;s/^ {2}([a-z]+) .*/\1/p}' <<<"$help") in
-    file) offered "rpmemctl $subcommand po" pools.conf ;;
-    target) offered "rpmemctl $subcommand " alpha ;;
-    whom | "") ;;
+    case $(sed -nE '/^Arguments:/{n;s/^ {2}([A-Z]\S*) .*/\1/p}' <<<"$help") in
+    FILE | 'PID|FILE') offered "rpmemctl $subcommand po" pools.conf ;;
+    TARGET) offered "rpmemctl $subcommand " alpha ;;
+    "") ;;
     *) echo "the first argument of rpmemctl $subcommand is not known to this test"; failed=1 ;;
     esac
 done

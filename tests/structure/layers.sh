@@ -24,6 +24,8 @@ refuse "common librpmem rpmemd" '"(tools|tests)/' "the product knows no tool and
 refuse "tools" '"tests/' "tools know no test"
 refuse "common/pools" '"common/(wire|rdma|transport|probe|statistics)/' "pools' layouts stand on base alone"
 refuse "common/pools" '<(sys|poll|unistd|fstream)' "pools' layouts are pure: no input, no output"
+refuse "common/command_line" '"common/(wire|rdma|transport|pools|probe|statistics)/' "help pages stand on base alone"
+refuse "librpmem common/base common/wire common/transport" '(<CLI/|"common/command_line/)' "only programs have a command line"
 refuse "common/base" '"common/(wire|rdma|transport|probe|pools)/' "base stands on nothing of ours"
 refuse "common/wire" '"common/rdma/' "wire knows nothing but base"
 refuse "common/wire" '<(rdma|sys|poll|unistd)' "wire is pure: no input, no output, no libfabric"

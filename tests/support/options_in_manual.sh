@@ -3,7 +3,7 @@
 # options_in_manual.sh PROGRAM PAGE LEAST [SUBCOMMAND...]: the manual page tells every option that
 # --help prints, of PROGRAM and of the subcommands, and no other; there are LEAST options or more.
 # options_in_manual.sh --names HEADING LEAST INDENT PROGRAM PAGE: it tells, indented by INDENT (an
-# extended regular expression), every name that --help lists under HEADING.
+# extended regular expression), every name that --help lists under HEADING (likewise).
 set -eu
 
 fault() {
@@ -17,7 +17,7 @@ text_of() {
 
 check_names() {
     local heading=$1 least=$2 indent=$3 program=$4 page=$5 names name text
-    names=$("$program" --help | sed -n "/^$heading:/,/^\$/p" | grep -oE '^ {2}[a-z][a-z0-9_]*' | tr -d ' ')
+    names=$("$program" --help | sed -nE "/^($heading):/,/^\$/p" | grep -oE '^ {2}[a-z][a-z0-9_]*' | tr -d ' ')
     [ "$(wc -w <<<"$names")" -ge "$least" ] || fault "--help lists under $heading only: $names"
     text=$(text_of "$page")
     for name in $names; do
@@ -41,7 +41,7 @@ check_options() {
     local program=$1 page=$2 least=$3 in_page in_help
     # What the page prints in the left column of OPTIONS.
     in_page=$(text_of "$page" | sed -n '/^OPTIONS/,/^[A-NP-Z]/p' | grep -E '^ {7}-' | options)
-    in_help=$(help_of_all "$program" "${@:4}" | grep -E '^ +-' | options)
+    in_help=$(help_of_all "$program" "${@:4}" | grep -E '^ {2,4}-' | options)
     [ "$(wc -l <<<"$in_help")" -ge "$least" ] || fault "--help has only: $in_help"
     diff -u --label '--help' <(echo "$in_help") --label "$page" <(echo "$in_page")
 }

@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/bench/options.hpp"
 
+#include "common/base/log.hpp"
 #include "common/base/version.hpp"
+#include "common/command_line/help.hpp"
+#include "common/command_line/usage_error.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
+#include <cstdio>
 
 namespace rpmem::bench {
 namespace {
 
-constexpr const char* introduction =
-    R"(Makes the pool POOL_SET on TARGET, measures librpmem and rpmemd, and removes it. Everything is
-measured in rounds, in turn with raw TCP between two processes that stand where the program and the
-daemon stand: what counts is the quotient. tools/bench/run sets up a target on this machine.)";
+constexpr const char* usage = "Usage: rpmem-bench TARGET POOLSET [OPTION]...";
 
-constexpr const char* explanation = R"text(
-Cases:
-  persist   rpmem_persist(), strict and relaxed, each of --sizes, each of --lanes
-  deep_persist
-            rpmem_deep_persist(), the same
-  read      rpmem_read(), the same
-  flush     64 times rpmem_flush() of each of --sizes up to 64K, then rpmem_drain(), the same
-  open      rpmem_create() and rpmem_open() with each of --lanes, each in a new process
-  idle      the daemon's private pages, and processor time of a second, with each of --lanes
-  strangers persist of 64 B while somebody connects to the lanes' port 200 times a second, and alone
-)text";
+constexpr const char* description =
+    "Create the pool of POOLSET on TARGET, measure librpmem and rpmemd with it, and remove it. "
+    "Every "
+    "case is measured in rounds, in turn with raw TCP between two processes on the same machines; "
+    "compare the quotients. tools/bench/run sets up a target on this machine.";
+
+constexpr const char* footer = R"text(Cases:
+  persist       rpmem_persist(), strict and relaxed, for each size and number of
+                lanes
+  deep_persist  rpmem_deep_persist(), likewise
+  read          rpmem_read(), likewise
+  flush         64 calls of rpmem_flush() for each size up to 64K, then
+                rpmem_drain(), likewise
+  open          rpmem_create() and rpmem_open() for each number of lanes, in a new
+                process each
+  idle          private pages of the daemon, and its processor time per second,
+                for each number of lanes
+  strangers     persist of 64 B, alone and during 200 unauthenticated connections
+                per second to the port of the lanes
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 a row of --table exceeds its
+limit
+
+Examples:
+  tools/bench/run --table
+  rpmem-bench me@target bench.set --cases persist --sizes 64,4K --lanes 1
+
+See rpmem-bench(1).)text";
 
 const std::set<std::string>& all_cases() {
     static const std::set<std::string> names{"persist", "deep_persist", "read",     "flush",
@@ -34,44 +52,64 @@ const std::set<std::string>& all_cases() {
     return names;
 }
 
+// An empty text if NAME is a case.
+std::string check_case(const std::string& name) {
+    if (all_cases().contains(name))
+        return {};
+    return fmt::format("\"{}\" is not a case; the cases are {}", name,
+                       fmt::join(all_cases(), ", "));
+}
+
 void add_measurements(CLI::App& app, Options& options) {
-    CLI::Option* const some =
-        app.add_option("--cases", options.cases, "what to measure, see below; default: all");
-    some->delimiter(',')->check(CLI::IsMember(all_cases()));
+    CLI::Option* const cases =
+        app.add_option("--cases", options.cases, "what to measure, see below (default all)");
+    cases->delimiter(',')->check(check_case)->option_text("CASE,...");
     app.add_flag("--table", options.table,
-                 "what is to be within which limit, and whether it is; see rpmem-bench(1)")
-        ->excludes(some);
-    app.add_option("--sizes", options.sizes, "bytes of one operation: 8, 4K, 1M, ...")
+                 "measure what has a limit, and print for each row whether it is within it")
+        ->excludes(cases);
+    app.add_option("--sizes", options.sizes,
+                   "sizes of one operation, such as 64, 4K or 1M (at most 1G; default "
+                   "8,64,4K,64K,1M)")
         ->delimiter(',')
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
-        ->capture_default_str();
-    app.add_option("--lanes", options.lanes, "lanes at the same time, a thread for each")
+        ->transform(command_line::size(std::uint64_t{1} << 30))
+        ->option_text("SIZE,...");
+    app.add_option("--lanes", options.lanes,
+                   "numbers of lanes, each with a thread (1 to 1024; default 1,4)")
         ->delimiter(',')
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    app.add_option("--rounds", options.rounds, "how often everything is measured in turn")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    app.add_option("--time", options.milliseconds, "milliseconds of one measurement in one round")
-        ->check(CLI::Range(1, 60000))
-        ->capture_default_str();
+        ->check(command_line::number(1, 1024))
+        ->option_text("N,...");
+    app.add_option("--rounds", options.rounds, "number of rounds (1 to 1000; default 11)")
+        ->check(command_line::number(1, 1000))
+        ->option_text("N");
+    app.add_option("--time", options.milliseconds,
+                   "duration of one measurement in one round (1 to 60000; default 10)")
+        ->check(command_line::number(1, 60000))
+        ->option_text("MILLISECONDS");
 }
 
 void add_others(CLI::App& app, Options& options) {
     app.add_option("--medium", options.medium,
-                   "a file on the target, on the medium of its pools, for raw TCP to copy to");
+                   "file on the target to which raw TCP copies, on the medium of the pools "
+                   "(default memory)")
+        ->option_text("FILE");
     app.add_option("--answer-program", options.answer_program,
-                   "rpmem-bench on the target, if it is not where it is here");
+                   "rpmem-bench on the target (default the same path as here)")
+        ->option_text("PATH");
     app.add_flag("--no-spin", options.no_spin,
-                 "RPMEM_SPIN_TIME=0, and the same for the daemon and for raw TCP: waits sleep");
+                 "let waiting threads sleep at once: RPMEM_SPIN_TIME=0 at both ends");
     app.add_flag("--tls", options.tls,
-                 "RPMEM_TLS=require, and --tls=on for the daemon: all lanes are encrypted");
+                 "encrypt all lanes: RPMEM_TLS=require here, --tls=on for the daemon");
     app.add_flag("--json", options.json, "print JSON instead of a table")
         ->excludes(app.get_option("--table"));
     app.add_flag("--show-pool-size", options.show_pool_size,
-                 "print how many bytes the pool has with these options, and exit");
-    app.set_version_flag("--version,-V", describe_version("rpmem-bench"));
+                 "print the size in bytes that the pool needs with these options, and exit");
+    app.set_help_flag("-h,--help", "print this help");
+    app.set_version_flag("-V,--version", describe_version("rpmem-bench"), "print the version");
+}
+
+int usage_error(const std::string& problem) {
+    fmt::print(stderr, "rpmem-bench: {}\n{}\nSee rpmem-bench --help.\n", printable(problem), usage);
+    return 2;
 }
 
 } // namespace
@@ -88,25 +126,31 @@ std::size_t Options::pool_size() const {
 }
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
-    CLI::App app(introduction, "rpmem-bench");
-    app.footer(explanation);
-    app.failure_message([](const CLI::App*, const CLI::Error& error) {
-        return fmt::format("rpmem-bench: {}; rpmem-bench --help tells the options\n", error.what());
-    });
-    app.add_option("TARGET", options.target, "[user@]host[:port], as for rpmem_create(3)");
-    app.add_option("POOL_SET", options.pool_set,
-                   "name of a pool set on the target, with no pool in it yet");
+    CLI::App app(description, "rpmem-bench");
+    app.footer(footer);
+    app.add_option("TARGET", options.target, "[user@]host[:port], see rpmem_create(3)")
+        ->option_text("TARGET");
+    app.add_option("POOLSET", options.pool_set,
+                   "pool set file on the target, whose pool does not exist yet")
+        ->option_text("POOLSET");
     add_measurements(app, options);
     add_others(app, options);
     try {
         app.parse(argc, argv);
-        if (options.cases.empty() && !options.table)
-            options.cases = all_cases();
-        if (options.pool_set.empty() && !options.show_pool_size)
-            throw CLI::RequiredError("TARGET and POOL_SET");
+    } catch (const CLI::CallForHelp&) {
+        fmt::print("{}", command_line::help_page(app, usage, description));
+        return 0;
+    } catch (const CLI::CallForVersion& version) {
+        fmt::print("{}\n", version.what());
+        return 0;
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return usage_error(command_line::problem_of(app, error));
     }
+    if (options.cases.empty() && !options.table)
+        options.cases = all_cases();
+    if (options.pool_set.empty() && !options.show_pool_size)
+        return usage_error(options.target.empty() ? "TARGET and POOLSET are missing"
+                                                  : "POOLSET is missing");
     return {};
 }
 

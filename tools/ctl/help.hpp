@@ -10,6 +10,7 @@ namespace rpmem::ctl {
 
 struct VerbHelp {
     Command::Verb verb;
+    const char* group; // heading in `rpmemctl --help`
     const char* name;
     const char* arguments;   // positional arguments; parse_command_line() declares them
     const char* summary;     // one line
