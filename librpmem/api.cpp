@@ -376,9 +376,12 @@ RPMEM_EXPORT const char* rpmem_check_version(unsigned major_required, unsigned m
 
 RPMEM_EXPORT int rpmem_stats(RPMEMpool* rpp, struct rpmem_pool_stats* stats) {
     return on_pool(rpp, [&](Pool& pool) -> Result<> {
-        if (!stats || stats->version != RPMEM_STATS_VERSION)
-            return invalid("rpmem_stats: the statistics are NULL, or their version is not {}",
-                           RPMEM_STATS_VERSION);
+        if (!stats)
+            return invalid("rpmem_stats: the statistics must not be NULL");
+        if (stats->version != RPMEM_STATS_VERSION)
+            return invalid("rpmem_stats: the version of the statistics is {}, expected {} "
+                           "(RPMEM_STATS_VERSION)",
+                           stats->version, RPMEM_STATS_VERSION);
         RPMEM_ASSIGN(const PoolSnapshot snapshot, pool.statistics());
         *stats = public_statistics(snapshot);
         return {};

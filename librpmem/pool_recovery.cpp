@@ -182,7 +182,7 @@ Result<> Pool::lose(Connection& connection, const FrameLane& lane, int code,
         return may_help ? Result<>() : Failure(late);
     }
     if (code == EBADMSG) {
-        Error broke = session.ending("rpmemd broke the protocol: " + lane.violation());
+        Error broke = session.ending("rpmemd violated the protocol: " + lane.violation());
         broke.kind = ErrorClass::target_refused;
         monitor.declare_lost(std::move(broke));
     }

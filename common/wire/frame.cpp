@@ -56,6 +56,19 @@ decode_frame_header(std::span<const std::byte, frame_header_size> bytes) {
     return decode(bytes, header) ? std::optional(header) : std::nullopt;
 }
 
+std::string damage_of_header(std::span<const std::byte, frame_header_size> bytes) {
+    const auto word = [bytes](std::size_t index) {
+        return get_word<std::uint64_t>(bytes.data() + 8 * index);
+    };
+    const std::uint64_t expected = checksum_of(word(0), word(1), word(2));
+    if (word(3) == expected)
+        return fmt::format("received a header with reserved bits in its first word {:#018x}",
+                           word(0));
+    return fmt::format("received a header with checksum {:#018x}, expected {:#018x}; bytes were "
+                       "altered in transit",
+                       word(3), expected);
+}
+
 std::array<std::byte, lane_credits_size> encode(const LaneCredits& credits) {
     std::array<std::byte, lane_credits_size> bytes;
     put_word(bytes.data(), credits.bytes);
@@ -90,20 +103,33 @@ std::array<std::byte, welcome_size> encode_welcome(const LaneCredits& credits) {
 }
 
 Result<LaneCredits> decode_welcome(std::span<const std::byte> bytes) {
-    const auto malformed = [](const char* what) {
-        return fail(ErrorClass::link_lost, EBADMSG, "the target broke the protocol: {}", what);
+    const auto malformed = [](const std::string& what) {
+        return fail(ErrorClass::link_lost, EBADMSG, "the target violated the protocol: it sent {}",
+                    what);
     };
     if (bytes.size() != welcome_size)
-        return malformed("its first message is not a welcome");
+        return malformed(
+            fmt::format("{} bytes, expected a welcome of {} bytes", bytes.size(), welcome_size));
     const auto header = decode_frame_header(bytes.first<frame_header_size>());
     if (!header) // altered on the way, which is no violation of the protocol
-        return fail(ErrorClass::link_lost, ECONNRESET, "{}", damaged_header);
+        return fail(ErrorClass::link_lost, ECONNRESET, "{}",
+                    damage_of_header(bytes.first<frame_header_size>()));
     if (header->type != FrameType::welcome || header->length != lane_credits_size ||
         header->number != 0)
-        return malformed("its first frame is not a welcome");
-    const auto credits = decode_lane_credits(bytes.last<lane_credits_size>());
+        return malformed(fmt::format(
+            "a frame of type {} with length {} and number {}, expected a welcome (type {}, length "
+            "{}, number 0)",
+            static_cast<unsigned>(header->type), header->length, header->number,
+            static_cast<unsigned>(FrameType::welcome), lane_credits_size));
+    const auto payload = bytes.last<lane_credits_size>();
+    const auto credits = decode_lane_credits(payload);
     if (!credits)
-        return malformed("its credits are invalid");
+        return malformed(fmt::format(
+            "credits of {} bytes, {} bytes of payload, {} frames and {} reads; expected at least "
+            "{} bytes, less than half of them as payload, 1 to {} frames and at least 1 read",
+            get_word<std::uint32_t>(payload.data()), get_word<std::uint32_t>(payload.data() + 4),
+            get_word<std::uint32_t>(payload.data() + 8),
+            get_word<std::uint32_t>(payload.data() + 12), min_credit_bytes, max_credit_frames));
     return *credits;
 }
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 
 namespace rpmem::wire {
 
@@ -62,16 +62,15 @@ enum class ErrorKind : std::uint32_t {
 }
 inline constexpr std::size_t max_error_text = 512; // bytes
 
-// The error text for a header that decode_frame_header() rejects.
-inline constexpr std::string_view damaged_header =
-    "received a header with a wrong checksum: bytes were altered on their way";
-
 using FrameBytes = std::array<std::byte, frame_header_size>;
 [[nodiscard]] FrameBytes encode(const FrameHeader& header);
 // Returns nothing if the checksum is wrong or a reserved field is not zero. The receiver checks the
 // other fields, because only it knows which values are valid.
 [[nodiscard]] std::optional<FrameHeader>
 decode_frame_header(std::span<const std::byte, frame_header_size> bytes);
+// Returns the error text for a header that decode_frame_header() rejects.
+[[nodiscard, gnu::cold]] std::string
+damage_of_header(std::span<const std::byte, frame_header_size> bytes);
 
 // Returns the number of payload bytes after HEADER.
 [[nodiscard]] constexpr std::size_t payload_of(const FrameHeader& header) {

@@ -60,11 +60,13 @@ void put_addresses(ByteWriter& writer, std::span<const HostAddress> addresses) {
 
 Result<std::vector<HostAddress>> take_addresses(ByteReader& reader) {
     if (reader.rest().size() < count_size)
-        return malformed_hello("its addresses are missing");
+        return malformed_hello("{} bytes are left for the number of its addresses, expected {}",
+                               reader.rest().size(), count_size);
     const auto count = reader.big_endian<std::uint32_t>();
     if (count > max_hello_addresses || reader.rest().size() < count * address_size)
-        return malformed_hello("it announces {} addresses; the maximum is {}, and {} bytes follow",
-                               count, max_hello_addresses, reader.rest().size());
+        return malformed_hello("it announces {} addresses of {} bytes; the maximum is {}, and {} "
+                               "bytes follow",
+                               count, address_size, max_hello_addresses, reader.rest().size());
     std::vector<HostAddress> addresses;
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto family = reader.big_endian<std::uint32_t>();
@@ -91,10 +93,11 @@ std::string with_offer(const std::string& command, OfferForm form) {
 
 Result<std::size_t> decode_hello_size(std::span<const std::byte> bytes, std::size_t least) {
     if (bytes.size() < hello_size_field)
-        return malformed_hello("{} bytes are too few for its size", bytes.size());
+        return malformed_hello("it has {} bytes; its size field alone has {}", bytes.size(),
+                               hello_size_field);
     const std::size_t size = ByteReader(bytes).big_endian<std::uint32_t>();
     if (size < least || size > max_hello_size)
-        return malformed_hello("its size is {}, not from {} to {}", size, least, max_hello_size);
+        return malformed_hello("its size is {}; {} to {} are allowed", size, least, max_hello_size);
     return size;
 }
 
@@ -134,14 +137,15 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
     std::array<std::byte, reserved_size> reserved;
     reader.raw(reserved);
     if (hello.version == 0 || hello.lanes == 0)
-        return malformed_hello("version {}, {} lanes; neither may be 0", hello.version,
-                               hello.lanes);
+        return malformed_hello("its version is {} and its number of lanes is {}; the minimum is 1",
+                               hello.version, hello.lanes);
     if ((hello.capabilities & capability_addresses) != 0) {
         RPMEM_ASSIGN(hello.addresses, take_addresses(reader));
     }
     if ((hello.capabilities & capability_lane_frames) != 0) {
         if (reader.rest().size() < session_secret_size)
-            return malformed_hello("the secret of the session is missing");
+            return malformed_hello("{} bytes are left for the secret of the session, expected {}",
+                                   reader.rest().size(), session_secret_size);
         reader.raw(hello.secret);
     }
     return hello;
@@ -153,7 +157,7 @@ Result<HelloAnswer> decode_hello_answer(std::span<const std::byte> bytes) {
     HelloAnswer answer;
     take_begin(reader, answer);
     if (answer.version == 0)
-        return malformed_hello("an answer of version 0");
+        return malformed_hello("the version of its answer is 0; the minimum is 1");
     return answer;
 }
 

@@ -30,7 +30,7 @@ std::optional<FrameHeader> decode_frame(std::span<const std::byte>& message, Dec
     }
     const auto header = decode_frame_header(message.first<frame_header_size>());
     if (!header)
-        why = {.text = std::string(damaged_header), .is_damaged = true};
+        why = {.text = damage_of_header(message.first<frame_header_size>()), .is_damaged = true};
     message = message.subspan(frame_header_size);
     return header;
 }
@@ -81,7 +81,9 @@ std::optional<FrameHeader> LaneEncoding::decode_request(std::span<const std::byt
                           "bytes at {:#x}",
                           request.size, request.addr, terms_->pool_size, terms_->remote_base);
     else if (mode > PersistMode::inline_data)
-        why = fmt::format("sent an unknown persist mode in flags {:#x}", request.flags);
+        why = fmt::format("sent persist mode {} in flags {:#x}; the maximum is {}",
+                          static_cast<unsigned>(mode), request.flags,
+                          static_cast<unsigned>(PersistMode::inline_data));
     else if (has_data && request.size != message.size())
         why = fmt::format("sent a message that announces {} bytes of data and carries {}",
                           request.size, message.size());

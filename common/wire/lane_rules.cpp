@@ -68,15 +68,19 @@ bool RequestRules::check_kind(const FrameHeader& header, std::string& why) const
                           "cannot have written them",
                           header.length);
     else if (writes && terms_.read_only && (header.length > 0 || is_deep))
-        why = "sent a frame that writes, but this session is read-only";
+        why = fmt::format("sent a frame of type {} that writes {} bytes, but this session is "
+                          "read-only",
+                          number_of(header.type), header.length);
     return why.empty();
 }
 
 bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
     if (header.type == FrameType::read) {
         if (reads_ == terms_.credits.reads || read_bytes_ + header.length > terms_.credits.bytes) {
-            why = fmt::format("exceeded its credits of {} reads and {} bytes in progress",
-                              terms_.credits.reads, terms_.credits.bytes);
+            why = fmt::format(
+                "sent a read of {} bytes while {} reads of {} bytes were in progress; "
+                "its credits are {} reads and {} bytes",
+                header.length, reads_, read_bytes_, terms_.credits.reads, terms_.credits.bytes);
             return false;
         }
         ++reads_;
@@ -85,8 +89,9 @@ bool RequestRules::check_credits(const FrameHeader& header, std::string& why) {
     }
     const std::uint64_t weight = weight_of(header);
     if (frames_ == terms_.credits.frames || weight_ + weight > terms_.credits.bytes) {
-        why = fmt::format("sent more than its credits of {} frames and {} bytes allow",
-                          terms_.credits.frames, terms_.credits.bytes);
+        why = fmt::format("sent a frame of weight {} while {} frames of weight {} were "
+                          "unacknowledged; its credits are {} frames and {} bytes",
+                          weight, frames_, weight_, terms_.credits.frames, terms_.credits.bytes);
         return false;
     }
     ++frames_;
@@ -152,9 +157,12 @@ bool ResponseRules::check_data(const FrameHeader& header, std::string& why) cons
     if (reads_ > 0 && header.number == oldest.number && header.offset == oldest.offset &&
         header.length == oldest.length)
         return true;
-    why = fmt::format("sent {} bytes of offset {} for frame number {}, which is not the oldest "
-                      "read in progress, or has another range",
-                      header.length, header.offset, header.number);
+    const std::string expected = reads_ == 0
+                                     ? "no data, because no read is in progress"
+                                     : fmt::format("{} bytes of offset {} for frame number {}",
+                                                   oldest.length, oldest.offset, oldest.number);
+    why = fmt::format("sent {} bytes of offset {} for frame number {}, expected {}", header.length,
+                      header.offset, header.number, expected);
     return false;
 }
 

@@ -72,10 +72,18 @@ Result<std::size_t> decode_medium_failure_size(std::span<const std::byte> header
 Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) {
     const auto header = message.first(std::min(message.size(), response_header_size));
     RPMEM_ASSIGN(const auto size, decode_medium_failure_size(header));
-    if (!announces_medium_failure(header) || message.size() != size)
+    if (message.size() != size)
+        return malformed_medium_failure("it has {} bytes, its size field is {}", message.size(),
+                                        size);
+    if (!announces_medium_failure(header)) {
+        ByteReader fields(header);
+        const auto status = fields.big_endian<std::uint32_t>();
+        const auto type = fields.big_endian<std::uint32_t>();
         return malformed_medium_failure(
-            "it has {} bytes and its size field is {}, or its status or type is wrong",
-            message.size(), size);
+            "its status is {} and its type is {}, they must be {} and {}", status, type,
+            static_cast<std::uint32_t>(Status::medium_failed),
+            static_cast<std::uint32_t>(MessageType::medium_failure));
+    }
     ByteReader reader(message.subspan(response_header_size));
     MediumFailure failure;
     failure.offset = reader.big_endian<std::uint64_t>();
@@ -90,8 +98,9 @@ Result<MediumFailure> decode_medium_failure(std::span<const std::byte> message) 
     if (part_size > max_part_bytes || text_size > max_medium_failure_text ||
         rest.size() != std::size_t{part_size} + text_size)
         return malformed_medium_failure(
-            "it announces a path of {} bytes and a text of {}, but {} bytes follow", part_size,
-            text_size, rest.size());
+            "it announces a path of {} bytes and a text of {} (at most {} and {}), and {} bytes "
+            "follow",
+            part_size, text_size, max_part_bytes, max_medium_failure_text, rest.size());
     failure.code = static_cast<int>(code);
     failure.part = text_of(rest.first(part_size));
     failure.text = text_of(rest.subspan(part_size));

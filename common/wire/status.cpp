@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/wire/status.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -41,17 +43,25 @@ constexpr StatusEntry entries[] = {
      "the local pool again (pmempool sync)"},
 };
 
-StatusEntry entry_of(Status status) {
+// Returns null for an unknown status.
+const StatusEntry* entry_of(Status status) {
     const auto* const entry = std::ranges::find(entries, status, &StatusEntry::status);
-    return entry != std::end(entries)
-               ? *entry
-               : StatusEntry{status, EREMOTEIO, "the target responded with an unknown status"};
+    return entry != std::end(entries) ? entry : nullptr;
 }
 
 } // namespace
 
-int errno_of(Status status) { return entry_of(status).code; }
+int errno_of(Status status) {
+    const StatusEntry* const entry = entry_of(status);
+    return entry ? entry->code : EREMOTEIO;
+}
 
-const char* describe(Status status) { return entry_of(status).text; }
+std::string describe(Status status) {
+    if (const StatusEntry* const entry = entry_of(status))
+        return entry->text;
+    return fmt::format("the target responded with status {}, which this version does not know; "
+                       "update the older end",
+                       static_cast<std::uint32_t>(status));
+}
 
 } // namespace rpmem::wire

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace rpmem::wire {
 
@@ -28,7 +29,7 @@ enum class Status : std::uint32_t {
 // Returns the errno value that the API reports: 0 for success, EREMOTEIO for an unknown status.
 [[nodiscard]] int errno_of(Status status);
 
-// Returns a short text, also for an unknown status. Never NULL.
-[[nodiscard]] const char* describe(Status status);
+// Returns a short text, also for an unknown status.
+[[nodiscard]] std::string describe(Status status);
 
 } // namespace rpmem::wire

@@ -53,14 +53,17 @@ Bytes encode_notice(const std::string& text) {
 }
 
 Result<std::size_t> decode_notice_size(std::span<const std::byte> header) {
-    if (header.size() == response_header_size) {
-        ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // after status and type
-        const auto size = reader.big_endian<std::uint64_t>();
-        if (size > response_header_size && size <= response_header_size + max_notice_bytes)
-            return static_cast<std::size_t>(size - response_header_size);
-    }
+    if (header.size() != response_header_size)
+        return fail(ErrorClass::target_refused, EBADMSG,
+                    "malformed NOTICE message: its header has {} bytes, it must have {}",
+                    header.size(), response_header_size);
+    ByteReader reader(header.subspan(sizeof(std::uint32_t) * 2)); // after status and type
+    const auto size = reader.big_endian<std::uint64_t>();
+    if (size > response_header_size && size <= response_header_size + max_notice_bytes)
+        return static_cast<std::size_t>(size - response_header_size);
     return fail(ErrorClass::target_refused, EBADMSG,
-                "malformed NOTICE message: its text must have 1 to {} bytes", max_notice_bytes);
+                "malformed NOTICE message: its size field is {}, it must be {} to {}", size,
+                response_header_size + 1, response_header_size + max_notice_bytes);
 }
 
 Bytes encode(const PoolClaim& claim) {

@@ -38,18 +38,22 @@ Result<> check_answer(const wire::InBandAttributes& in_band, const RequestedPool
                       const wire::Agreement& agreement) {
     const auto bad = [](std::string what) {
         return fail(ErrorClass::target_refused, EBADMSG,
-                    "rpmemd broke the protocol: its response contains an invalid value: {}", what);
+                    "rpmemd violated the protocol: its response contains {}", what);
     };
     if (in_band.port == 0 || in_band.port > UINT16_MAX)
-        return bad(fmt::format("port {}", in_band.port));
+        return bad(fmt::format("port {}; 1 to {} are allowed", in_band.port, UINT16_MAX));
     const bool has_access = !agreement.lane_frames || in_band.rkey != 0;
     if (in_band.method == wire::PersistMethod::appliance &&
         (asked.provider == wire::Provider::tcp || !has_access))
-        return bad(fmt::format("persist method {}", static_cast<unsigned>(in_band.method)));
+        return bad(fmt::format("persist method {} (appliance), which needs direct access to the "
+                               "pool, and this session has none",
+                               static_cast<unsigned>(in_band.method)));
     if (in_band.lanes == 0 || in_band.lanes > asked.lanes)
-        return bad(fmt::format("{} lanes, but {} were requested", in_band.lanes, asked.lanes));
+        return bad(fmt::format("{} lanes; 1 to {}, as requested, are allowed", in_band.lanes,
+                               asked.lanes));
     if (in_band.raddr > UINT64_MAX - asked.size)
-        return bad(fmt::format("remote address {:#x}", in_band.raddr));
+        return bad(fmt::format("remote address {:#x}; with a pool of {} bytes the maximum is {:#x}",
+                               in_band.raddr, asked.size, UINT64_MAX - asked.size));
     return {};
 }
 

@@ -43,8 +43,7 @@ private:
 // Adds NAME, which cannot be resolved, for messages.
 void add_unresolved(AddressList& collection, const std::string& name, std::string source,
                     const std::string& why) {
-    collection.add(name, "", std::move(source),
-                   "this machine has no address for that name: " + why);
+    collection.add(name, "", std::move(source), "this machine cannot resolve that name: " + why);
 }
 
 void add_setting(AddressList& collection, const LoginFacts& arrival, const Inquiries& ask) {
@@ -130,7 +129,7 @@ void add_told(AddressList& collection, const LoginFacts& arrival) {
         else if (!arrival.uses_told) // a hostile target could have this machine connect anywhere
             why_not = "RPMEM_TOLD_ADDRESSES=1 allows the addresses that a target names";
         if (reach != Reach::nowhere)
-            collection.add(text_of(address), text_of(address), "told by rpmemd",
+            collection.add(text_of(address), text_of(address), "sent by rpmemd",
                            std::move(why_not));
     }
 }

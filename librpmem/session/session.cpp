@@ -122,8 +122,8 @@ Result<> Session::exchange_hellos(const Deadline& deadline) {
     hello_ = std::move(hello);
     if (!channel_->send(answered, deadline))
         return deadline.passed()
-                   ? timed_out("for rpmemd to take the answer to its hello", login_limit_)
-                   : ended_early("before it took the answer to its hello");
+                   ? timed_out("for rpmemd to read the answer to its hello", login_limit_)
+                   : ended_early("before it read the answer to its hello");
     return {};
 }
 
@@ -198,8 +198,8 @@ Result<Session::Response> Session::exchange_messages(const wire::Bytes& request,
         static_cast<void>(wait_readable(channel_->output_fd(), Deadline(error_text_time)));
         if (const auto loss = read_messages(); loss && loss->kind == ErrorClass::medium_failed)
             return Failure(*loss);
-        return deadline.passed() ? timed_out("for rpmemd to take a request", request_limit_)
-                                 : ended_early("before it took the request");
+        return deadline.passed() ? timed_out("for rpmemd to read a request", request_limit_)
+                                 : ended_early("before it read the request");
     }
     wire::Bytes bytes(wire::response_header_size);
     while (true) {
@@ -324,7 +324,7 @@ int Session::error_fd() {
 // because the same daemon would answer it.
 Error Session::malformed(const Error& error) const {
     return {EBADMSG, ErrorClass::target_refused,
-            fmt::format("rpmemd on {} broke the protocol: {}", host_, error.text)};
+            fmt::format("rpmemd on {} violated the protocol: {}", host_, error.text)};
 }
 
 } // namespace rpmem::initiator

@@ -2,6 +2,7 @@
 // The part of Session that receives unsolicited messages and detects the loss of the session.
 #include "common/base/io.hpp"
 #include "common/base/log.hpp"
+#include "common/wire/byte_reader.hpp"
 #include "common/wire/medium_failure.hpp"
 #include "common/wire/unasked.hpp"
 #include "librpmem/session/session.hpp"
@@ -15,6 +16,25 @@ namespace rpmem::initiator {
 namespace {
 
 Error lost_link(std::string text) { return {ECONNRESET, ErrorClass::link_lost, std::move(text)}; }
+
+// Describes the beginning of a message that arrived while no request was waiting for a response.
+std::string describe_unexpected(std::span<const std::byte> bytes) {
+    if (bytes.size() < wire::response_header_size)
+        return fmt::format("{} bytes and then closed the stream; the header of a message has {}",
+                           bytes.size(), wire::response_header_size);
+    wire::ByteReader reader(bytes);
+    const auto status = reader.big_endian<std::uint32_t>();
+    const auto type = reader.big_endian<std::uint32_t>();
+    return fmt::format(
+        "a message of type {} with status {} and size {} without a request; only the "
+        "agreed types of {} (heartbeat), {} (notice), {} (medium failure) and {} "
+        "(claim) may arrive then",
+        type, status, reader.big_endian<std::uint64_t>(),
+        static_cast<unsigned>(wire::MessageType::target_heartbeat),
+        static_cast<unsigned>(wire::MessageType::notice),
+        static_cast<unsigned>(wire::MessageType::medium_failure),
+        static_cast<unsigned>(wire::MessageType::pool_claim));
+}
 
 } // namespace
 
@@ -74,9 +94,8 @@ std::optional<Error> Session::read_message() {
         return incomplete(got.error());
     if (*got > 0)
         return lost_link(with_error_text(
-            fmt::format("the session with {} is lost: rpmemd broke the protocol: it sent something "
-                        "that nobody asked for",
-                        host_)));
+            fmt::format("the session with {} is lost: rpmemd violated the protocol: it sent {}",
+                        host_, describe_unexpected(std::span(header).first(*got)))));
     const std::string text = with_error_text(fmt::format(
         "the session with {} is lost: rpmemd, or the ssh connection to it, has ended", host_));
     const auto status = channel_->status(Deadline(error_text_time_));
@@ -124,7 +143,8 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
         return incomplete(got.error());
     if (*got < text.size())
         return lost_link(
-            fmt::format("the session with {} is lost: it ended within a notice", host_));
+            fmt::format("the session with {} is lost: it ended after {} of {} bytes of a notice",
+                        host_, *got, text.size()));
     if (notices_.size() < max_notices)
         notices_.push_back(printable(text));
     return std::nullopt;
@@ -134,9 +154,12 @@ std::optional<Error> Session::receive_notice(std::span<const std::byte> header) 
 std::optional<Error> Session::receive_pool_claim() {
     wire::Bytes body(wire::pool_claim_size - wire::response_header_size);
     const auto got = channel_->receive(body, Deadline(error_text_time_));
-    if (!got || *got < body.size())
-        return lost_link(
-            fmt::format("the session with {} is lost: it ended within the claim of a pool", host_));
+    if (!got)
+        return incomplete(got.error());
+    if (*got < body.size())
+        return lost_link(fmt::format(
+            "the session with {} is lost: it ended after {} of {} bytes of the claim of a pool",
+            host_, *got, body.size()));
     if (const auto claim = wire::decode_pool_claim(body))
         pool_claim_ = *claim;
     return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "librpmem/statistics/pool_snapshot.hpp"
 
+#include "common/base/log.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <cerrno>
 #include <memory>
 #include <numeric>
+#include <string_view>
 
 namespace rpmem::initiator {
 namespace {
@@ -24,7 +27,8 @@ Result<> read_at(int file, std::size_t offset, Value& value) {
     if (got == static_cast<ssize_t>(sizeof(value)))
         return {};
     return fail(ErrorClass::caller_fault, got < 0 ? errno : EINVAL,
-                "not a pool statistics file: truncated");
+                "not a pool statistics file: it ends before {} bytes at offset {}", sizeof(value),
+                offset);
 }
 
 void add(PoolSnapshot& snapshot, const LaneCounters& lane) {
@@ -45,20 +49,29 @@ Result<PoolSnapshot> read_counters(int file) {
     PoolCounterHeader header{};
     RPMEM_TRY(read_at(file, 0, header));
     if (header.magic != counter_magic)
-        return invalid("not a pool statistics file");
+        return invalid("not a pool statistics file: it begins with \"{}\", expected \"{}\"",
+                       printable({header.magic.data(), header.magic.size()}),
+                       std::string_view(counter_magic.data(), counter_magic.size()));
     if (header.version != counter_version || header.size != sizeof(PoolCounterHeader) ||
         header.size_of_lane != sizeof(LaneCounters))
-        return fail(ErrorClass::caller_fault, EPROTONOSUPPORT,
-                    "the statistics have version {}, and {} is known; the program uses another "
-                    "version of librpmem than this tool: restart it",
-                    header.version, counter_version);
+        return fail(
+            ErrorClass::caller_fault, EPROTONOSUPPORT,
+            "the statistics have version {}, a header of {} bytes and lanes of {}; expected "
+            "are version {}, {} and {} bytes: the program uses another version of librpmem "
+            "than this tool; restart it",
+            header.version, header.size, header.size_of_lane, counter_version,
+            sizeof(PoolCounterHeader), sizeof(LaneCounters));
     struct stat status {};
     if (header.facts.lane_count > max_lanes || ::fstat(file, &status) != 0 ||
         static_cast<std::uint64_t>(status.st_size) !=
             lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters))
-        return invalid("the statistics do not have the size for {} lanes", header.facts.lane_count);
+        return invalid("the statistics of {} lanes have {} bytes, expected {} (at most {} lanes)",
+                       header.facts.lane_count, status.st_size,
+                       lanes_begin + std::uint64_t{header.facts.lane_count} * sizeof(LaneCounters),
+                       max_lanes);
     if (!(header.facts.nanoseconds_of_tick > 0 && header.facts.nanoseconds_of_tick <= max_tick))
-        return invalid("the statistics have no valid length of a tick");
+        return invalid("the statistics have a tick of {} ns; it must be more than 0 and at most {}",
+                       header.facts.nanoseconds_of_tick, max_tick);
     PoolSnapshot snapshot{.process = header.process, .facts = header.facts, .of = {}};
     const auto lane = std::make_unique<LaneCounters>();
     for (std::size_t index = 0; index < header.facts.lane_count; ++index) {

@@ -3,6 +3,7 @@
 
 #include "common/base/deadline.hpp"
 #include "common/base/io.hpp"
+#include "common/base/log.hpp"
 #include "common/base/text.hpp"
 
 #include <poll.h>
@@ -42,7 +43,7 @@ std::optional<ExceptRange> range_in(std::string_view line) {
 // Reads lines from a descriptor.
 class Lines {
 public:
-    Lines(int fd, const Deadline& deadline) : fd_(fd), deadline_(deadline) {}
+    Lines(int fd, std::chrono::milliseconds time) : fd_(fd), time_(time), deadline_(time) {}
 
     // Returns the next line, or nothing if the input has ended.
     Result<std::optional<std::string>> next() {
@@ -53,7 +54,8 @@ public:
             RPMEM_ASSIGN(const bool readable, wait_readable(fd_, deadline_));
             if (!readable)
                 return fail(ErrorClass::link_lost, ETIMEDOUT,
-                            "the client did not send all excluded ranges in time");
+                            "the client did not send all excluded ranges within {} ms",
+                            time_.count());
             std::array<char, 65536> more;
             const ssize_t got = ::read(fd_, more.data(), more.size());
             if (got == 0)
@@ -75,7 +77,8 @@ public:
 
 private:
     int fd_;
-    const Deadline& deadline_;
+    std::chrono::milliseconds time_;
+    Deadline deadline_;
     std::string buffer_;
     std::size_t at_ = 0;
 };
@@ -83,21 +86,23 @@ private:
 } // namespace
 
 Result<std::vector<ExceptRange>> read_except(int in, std::chrono::milliseconds within) {
-    const Deadline deadline(within);
-    Lines lines(in, deadline);
+    Lines lines(in, within);
     std::vector<ExceptRange> ranges;
     while (true) {
         RPMEM_ASSIGN(const auto line, lines.next());
         if (!line)
-            return invalid("the excluded ranges end without an empty line");
+            return invalid("the input ended after {} excluded ranges; expected an empty line",
+                           ranges.size());
         if (line->empty())
             return ranges;
         const auto range = range_in(*line);
-        if (!range || (!ranges.empty() && range->begin < ranges.back().end) ||
-            ranges.size() == max_except_ranges)
-            return invalid("excluded range {} is invalid: expected \"OFFSET LENGTH\", ascending, "
-                           "at most {}",
-                           ranges.size() + 1, max_except_ranges);
+        if (ranges.size() == max_except_ranges)
+            return invalid("there are more than {} excluded ranges", max_except_ranges);
+        const std::uint64_t first = ranges.empty() ? 0 : ranges.back().end;
+        if (!range || range->begin < first)
+            return invalid("excluded range {} is \"{}\"; expected \"OFFSET LENGTH\" with an offset "
+                           "of {} or more",
+                           ranges.size() + 1, printable(*line), first);
         ranges.push_back(*range);
     }
 }

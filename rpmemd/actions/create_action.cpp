@@ -33,7 +33,7 @@ std::string part_line(const ActionRequest& request, const std::string& path, std
 Result<std::string> pool_set_text(const ActionContext& context, const ActionRequest& request) {
     constexpr std::uint64_t largest = std::uint64_t{1} << 62; // so that sums fit into 64 bits
     if (request.size > largest)
-        return invalid("--size {}: too large", request.size);
+        return invalid("--size {} is too large; the maximum is {}", request.size, largest);
     const std::vector<std::string> parts = parts_of(request, context.store.poolset_dir);
     std::string text = "PMEMPOOLSET\n";
     if (request.no_headers)

@@ -176,7 +176,8 @@ void FabricLaneServer::end_unproven() {
         LaneSlot& slot = slots_[lane];
         if (!slot.is(FabricPhase::handshake) || now < slot.deadline)
             continue;
-        log_.warning("lane {} did not complete its handshake in time", lane);
+        log_.warning("lane {} did not complete its handshake within {} ms", lane,
+                     std::chrono::milliseconds(unproven_timeout_).count());
         lose(slot, lane);
     }
 }
@@ -186,22 +187,23 @@ Result<unsigned> FabricLaneServer::lane_of(const fabric::ConnectionEvent& reques
         return Failure(Error{EACCES, ErrorClass::caller_fault, std::move(why)});
     };
     if (is_0_1_ && accepted_ == lane_count_)
-        return refuse(fmt::format("this session has {} lanes", lane_count_));
+        return refuse(fmt::format("all {} lanes of this session are connected", lane_count_));
     if (is_0_1_)
         return accepted_;
     RPMEM_ASSIGN(const auto data, wire::decode_lane_connect_data(request.data));
     if (!session_ || data.token != session_->keys.token)
         return refuse("its token is not the one of this session");
     if (data.lane >= lane_count_)
-        return refuse(fmt::format("lane {}: there is no such lane", data.lane));
+        return refuse(fmt::format("lane {}: the lanes of this session are 0 to {}", data.lane,
+                                  lane_count_ - 1));
     if (slots_[data.lane].is(FabricPhase::open))
         return refuse(fmt::format("lane {}: it is connected already", data.lane));
     const auto unproven = std::count_if(slots_.begin(), slots_.end(), [](const auto& each) {
         return each.is(FabricPhase::handshake);
     });
     if (static_cast<std::size_t>(unproven) >= max_unproven_)
-        return refuse(
-            fmt::format("lane {}: {} others are not authenticated yet", data.lane, unproven));
+        return refuse(fmt::format("lane {}: {} others are not authenticated yet; the maximum is {}",
+                                  data.lane, unproven, max_unproven_));
     return data.lane;
 }
 

@@ -95,7 +95,7 @@ public:
     void field(const char* name, std::int64_t& value) {
         std::uint64_t seconds = 0; // times before the epoch do not occur
         field(name, seconds);
-        good_ &= seconds <= std::numeric_limits<std::int64_t>::max();
+        check(name, seconds <= std::numeric_limits<std::int64_t>::max());
         value = static_cast<std::int64_t>(seconds);
     }
     void field(const char* name, bool& value) {
@@ -105,33 +105,38 @@ public:
     void field(const char* name, std::string& value) {
         if (const json* found = find(name, &json::is_string))
             value = found->get<std::string>();
-        good_ &= value.size() <= max_record_text && value == printable(value);
+        check(name, value.size() <= max_record_text && value == printable(value));
     }
     template <std::size_t size>
     void field(const char* name, std::array<std::byte, size>& value) {
         std::string text;
         field(name, text);
-        good_ &= decode_hex(text, value);
+        check(name, decode_hex(text, value));
     }
     void path(const char* name, std::string& value) {
         const json* const found = find(name, &json::is_string);
         const std::string_view digits =
             found ? std::string_view(found->get_ref<const std::string&>()) : std::string_view();
         value.resize(std::min(digits.size() / 2, max_part_path));
-        good_ &= decode_hex(digits, std::as_writable_bytes(std::span(value))) &&
-                 value.find('\0') == std::string::npos;
+        check(name, decode_hex(digits, std::as_writable_bytes(std::span(value))) &&
+                        value.find('\0') == std::string::npos);
     }
-    [[nodiscard]] bool good() const { return good_; }
+    void check(const char* name, bool is_valid) {
+        if (!is_valid && !invalid_)
+            invalid_ = name;
+    }
+    // Returns the name of the first field that is missing or invalid, or null.
+    [[nodiscard]] const char* invalid() const { return invalid_; }
 
 private:
     const json* find(const char* name, bool (json::*is_type)() const noexcept) {
         const auto found = object_.find(name); // returns end() if the text is no object
-        good_ &= found != object_.end() && ((*found).*is_type)();
-        return good_ ? &*found : nullptr;
+        check(name, found != object_.end() && ((*found).*is_type)());
+        return invalid_ ? nullptr : &*found;
     }
 
     json object_;
-    bool good_ = true;
+    const char* invalid_ = nullptr;
 };
 
 void describe(auto& fields, InitiatorName& name) {
@@ -189,13 +194,14 @@ Result<Slot> encode(const Record& record, std::uint64_t sequence) {
     RPMEM_ASSIGN(const std::string line, encode_line(record, sequence));
     Slot slot{};
     if (line.size() > slot.size())
-        return fail(ErrorClass::bug, EOVERFLOW, "a record of {} bytes does not fit into its slot",
-                    line.size());
+        return fail(ErrorClass::bug, EOVERFLOW,
+                    "a record of {} bytes does not fit into its slot of {}", line.size(),
+                    slot.size());
     std::ranges::copy(line, slot.begin());
     return slot;
 }
 
-Failure damaged(const char* what) {
+Failure damaged(std::string_view what) {
     return fail(ErrorClass::caller_fault, EBADMSG, "{}: damaged, or written by something else",
                 what);
 }
@@ -209,12 +215,14 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
     Digest claimed;
     const auto checksum = checksum_of(text);
     if (!checksum || !decode_hex(slot.substr(0, checksum_length), claimed) || claimed != *checksum)
-        return damaged("a record with an invalid checksum");
+        return damaged(fmt::format("a record with checksum {}, expected {}",
+                                   printable(slot.substr(0, checksum_length)),
+                                   checksum ? hex_of(*checksum) : "one that needs more memory"));
     Reader reader(text);
     NewestRecord<Record> found;
     std::uint64_t format = 0;
     reader.field("version", format);
-    if (reader.good() && format > format_of(found.record))
+    if (!reader.invalid() && format > format_of(found.record))
         return fail(
             ErrorClass::caller_fault, ENOTSUP,
             "a record of format {}, but this rpmemd knows formats only up to {}; use the version "
@@ -222,10 +230,12 @@ Result<NewestRecord<Record>> decode_line(std::string_view slot) {
             format, format_of(found.record));
     reader.field("sequence", found.sequence);
     describe(reader, found.record);
+    reader.check("version", format == format_of(found.record));
     // The greatest sequence is invalid, because the next record could not have a greater one.
-    if (!reader.good() || format != format_of(found.record) ||
-        found.sequence == std::numeric_limits<std::uint64_t>::max())
-        return damaged("a record with invalid fields");
+    reader.check("sequence", found.sequence != std::numeric_limits<std::uint64_t>::max());
+    if (reader.invalid())
+        return damaged(
+            fmt::format("a record whose field \"{}\" is missing or invalid", reader.invalid()));
     return found;
 }
 
@@ -247,18 +257,22 @@ Result<std::string> encode_attribute(const PoolRecord& record) { return encode_l
 Result<PoolRecord> decode_attribute(std::string_view value) {
     RPMEM_ASSIGN(auto found, decode_line<PoolRecord>(value));
     if (found.record.epoch == std::numeric_limits<std::uint64_t>::max())
-        return damaged("a record with an invalid epoch");
+        return damaged(fmt::format("a record with epoch {}, which is the maximum and never used",
+                                   found.record.epoch));
     return std::move(found.record);
 }
 
 template <typename Record>
 Result<std::optional<NewestRecord<Record>>> decode_file(std::string_view file) {
     std::optional<NewestRecord<Record>> newest;
+    std::string why;
     for (std::size_t i = 0; i < state_file_size / slot_size; ++i) {
         const std::size_t start = std::min(i * slot_size, file.size());
         auto found = decode_line<Record>(file.substr(start, slot_size));
         if (!found && found.error().code == ENOTSUP)
             return Failure(found.error());
+        if (!found && why.empty())
+            why = found.error().text;
         if (!found || (newest && newest->sequence >= found->sequence))
             continue;
         found->slot = i;
@@ -268,8 +282,8 @@ Result<std::optional<NewestRecord<Record>>> decode_file(std::string_view file) {
     if (newest || (blank && file.size() <= state_file_size))
         return newest;
     return fail(ErrorClass::caller_fault, EBADMSG,
-                "neither of its two records can be read: it was damaged, or written by something "
-                "else");
+                "none of its {} records can be read; the first is {}", state_file_size / slot_size,
+                why);
 }
 
 template Result<std::optional<NewestRecord<SessionRecord>>> decode_file(std::string_view);

@@ -48,7 +48,7 @@ std::string shown(const std::filesystem::path& path) {
     return printable(path.native()).substr(0, max_record_text);
 }
 
-Failure stale(const std::string& pool_set, const char* why) {
+Failure stale(const std::string& pool_set, std::string_view why) {
     return fail(ErrorClass::target_refused, ESTALE, "pool {}: {}; {}", pool_set, why, how_to_renew);
 }
 
@@ -122,13 +122,18 @@ Result<> Registration::compare(const PoolRecord& now) const {
     if (!last_)
         return stale(pool_name_, "it has no record of the earlier session");
     if (last_->owner != now.owner)
-        return stale(pool_name_,
-                     last_->owner == Owner{}
-                         ? "an administrator has evicted its session (rpmemctl evict), or a client "
-                           "of protocol 0.1 has opened it for writing since"
-                         : "another session has opened it for writing since");
+        return stale(
+            pool_name_,
+            last_->owner == Owner{}
+                ? std::string("an administrator has evicted its session (rpmemctl evict), "
+                              "or a client of protocol 0.1 has opened it for writing since")
+                : fmt::format("another session, of {}, has opened it for writing since",
+                              describe(last_->initiator)));
     if (last_->generation > now.generation)
-        return stale(pool_name_, "a later session of the same initiator has opened it since");
+        return stale(pool_name_,
+                     fmt::format("a later session of the same initiator has opened it since: its "
+                                 "generation is {}, that of this session is {}",
+                                 last_->generation, now.generation));
     if (last_->parts != now.parts)
         return stale(pool_name_, "its parts are other files than those of the earlier session");
     if (last_->headers != Digest{} && last_->headers != now.headers)

@@ -166,7 +166,9 @@ Outcome ControlLoop::wait_and_handle() {
         return end_badly("the session ends: it only reads, and gives way to another one that opens "
                          "the pool for writing");
     if (pool_timeout_.is_over())
-        return end_badly("the initiator has not requested a pool in time: the session ends");
+        return end_badly(
+            fmt::format("the initiator has not requested a pool within {} ms: the session ends",
+                        pool_timeout_.limit().count()));
     if (peer_timeout_.is_over())
         return end_badly(
             fmt::format("no message from the initiator for {} ms (peer-timeout): the session ends",
@@ -220,7 +222,9 @@ Outcome ControlLoop::handle_input() {
         return end_badly("cannot read the header of a request: " + got.error().text);
     const wire::Bytes header = request_;
     if (*got != 0 && *got < header.size())
-        return refuse_malformed(std::span(header).first(*got), "its header is incomplete");
+        return refuse_malformed(
+            std::span(header).first(*got),
+            fmt::format("{} of {} bytes of its header arrived", *got, header.size()));
     if (*got == 0) {
         const std::string text = "the channel was closed without CLOSE: the session ends";
         log_.notice("{}", text);
@@ -317,7 +321,8 @@ Outcome ControlLoop::handle(const wire::LoginRequest& request) {
 // The arrival of a HEARTBEAT is all that matters, and wait() has noted it.
 Outcome ControlLoop::handle(const wire::HeartbeatRequest&) {
     return resumes_ ? Outcome::go_on
-                    : end_badly("malformed request: HEARTBEAT was sent without agreement");
+                    : end_badly("malformed request: HEARTBEAT was sent, which is only allowed if "
+                                "both ends agreed on the capability to resume sessions");
 }
 
 Outcome ControlLoop::refuse(wire::MessageType request, const Error& error, Outcome next) {

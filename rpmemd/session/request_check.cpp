@@ -21,7 +21,7 @@ Result<> check_provider(wire::Provider provider, const wire::Agreement& agreemen
                                   "/etc/rpmemd/rpmemd.conf or ~/.rpmemd.conf of the target",
                                   danger_of_sockets));
     return refuse(wire::Status::bad_provider,
-                  fmt::format("provider number {} is not known; 1 is verbs, 2 is sockets, 3 (after "
+                  fmt::format("provider {} was requested; 1 is verbs, 2 is sockets, 3 (after "
                               "a hello) is tcp",
                               static_cast<std::uint32_t>(provider)));
 }

@@ -58,9 +58,9 @@ PoolOptions Session::store_options() {
 
 Result<> Session::check(const PoolRequest& request) const {
     if (pool_)
-        return refuse(wire::Status::fatal, "this session has a pool already");
+        return refuse(wire::Status::fatal, "CREATE or OPEN was sent again; a session has one pool");
     if (agreement_.resume && !registration_.has_entered())
-        return refuse(wire::Status::bad_protocol, "LOGIN must come before CREATE and OPEN");
+        return refuse(wire::Status::bad_protocol, "CREATE or OPEN was sent, expected LOGIN first");
     RPMEM_TRY(check_request(request, agreement_, configuration_));
     // The initiator may have a later session already, which this one would keep from the pool.
     if (agreement_.resume && peer_gone_())
@@ -86,9 +86,11 @@ Result<> Session::check_confinement(wire::Provider provider) const {
 }
 
 Result<> Session::log_in(const wire::LoginRequest& request) {
-    if (!agreement_.resume || !transcript_ || registration_.has_entered())
+    if (!agreement_.resume)
         return refuse(wire::Status::bad_protocol,
-                      "LOGIN was sent twice, after CREATE or OPEN, or without agreement");
+                      "LOGIN was sent, but the ends did not agree on resuming sessions");
+    if (!transcript_ || registration_.has_entered())
+        return refuse(wire::Status::bad_protocol, "LOGIN was sent again, or after CREATE or OPEN");
     RPMEM_ASSIGN(const auto owner, owner_of(request, *transcript_));
     generation_ = request.generation;
     return enter(owner, {.host = text_of(request.host), .user = text_of(request.user)});

@@ -75,8 +75,9 @@ Result<std::string> take_name(std::string_view& text, std::string_view option) {
     auto name = text.starts_with('\'') ? take_quoted(text)
                                        : Result<std::string>(std::string(take_plain_word(text)));
     if (name && (name->empty() || name->front() == '-' || name->size() > max_name))
-        return invalid("{} needs a name of at most {} bytes, which does not begin with \"-\"",
-                       option, max_name);
+        return invalid("{} needs a name of 1 to {} bytes that does not begin with \"-\", but has "
+                       "\"{}\" ({} bytes)",
+                       option, max_name, printable(name->substr(0, max_name)), name->size());
     return name;
 }
 
@@ -92,9 +93,10 @@ bool takes_option(std::string_view& text, std::string_view option) {
 
 Result<std::uint64_t> take_number(std::string_view& text, std::string_view option) {
     skip_blanks(text);
-    const auto number = parse_number<std::uint64_t>(take_plain_word(text));
+    const std::string_view word = take_plain_word(text);
+    const auto number = parse_number<std::uint64_t>(word);
     if (!number)
-        return invalid("{} needs a number", option);
+        return invalid("{} needs a number, but has \"{}\"", option, printable(word));
     return *number;
 }
 

@@ -66,7 +66,7 @@ TEST_F(HelloAnswers, EndAtEveryByte) {
         SCOPED_TRACE(length);
         const auto end = session(std::span(answer).first(length));
         expect_hang_up(end, length < wire::hello_size_field
-                                ? fmt::format("{} bytes are too few for its size", length)
+                                ? fmt::format("it has {} bytes; its size field alone has 4", length)
                                 : fmt::format("its size field is 16, but it has {} bytes", length));
         if (HasFailure()) // one is enough to look at
             return;
@@ -84,12 +84,13 @@ TEST_F(HelloAnswers, SizesOutOfBounds) {
     for (const std::uint32_t size : {0U, 1U, 15U, 1025U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
         SCOPED_TRACE(size);
         expect_no_session(with_field(good_answer(), 0, wire::hello_size_field, size),
-                          fmt::format("its size is {}, not from 16 to 1024", size));
+                          fmt::format("its size is {}; 16 to 1024 are allowed", size));
     }
 }
 
 TEST_F(HelloAnswers, Versions) {
-    expect_no_session(with_field(good_answer(), version_offset, 2, 0), "an answer of version 0");
+    expect_no_session(with_field(good_answer(), version_offset, 2, 0),
+                      "the version of its answer is 0");
     for (const std::uint16_t later : {std::uint16_t{2}, std::uint16_t{0xffff}})
         expect_session(with_field(good_answer(), version_offset, 2, later));
 }

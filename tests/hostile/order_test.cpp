@@ -40,7 +40,7 @@ TEST_F(Order, ASecondPool) {
                                               std::tuple(open, open, MessageType::open)}) {
         const auto end = session(joined({first, second}), Input::left_open);
         EXPECT_EQ(end.responses.size(), 2U);
-        expect_refusal(end, type, Status::fatal, 0, "has a pool already");
+        expect_refusal(end, type, Status::fatal, 0, "CREATE or OPEN was sent again");
     }
 }
 
@@ -148,7 +148,7 @@ TEST_F(Order, ManySetAttributes) {
 void ExistingParts::survive(wire::CreateRequest create) {
     expect_granted(session(encode(create), Input::closed_after_first_answer), MessageType::create);
     const auto twice = session(joined({encode(create), encode(create)}), Input::left_open);
-    expect_refusal(twice, MessageType::create, Status::fatal, 0, "has a pool already");
+    expect_refusal(twice, MessageType::create, Status::fatal, 0, "CREATE or OPEN was sent again");
     const auto removed = session(joined({encode(create), close_request(true)}), Input::left_open);
     EXPECT_EQ(removed.responses.size(), 2U) << removed.log;
     create.provider = wire::Provider::verbs; // refused where there is no such device

@@ -20,9 +20,10 @@ protected:
             if (length == 0)
                 expect_hang_up(end, "without CLOSE");
             else if (length < sizeof(std::uint32_t)) // nobody to answer to
-                expect_hang_up(end, "its header is incomplete");
+                expect_hang_up(end, fmt::format("{} of 12 bytes of its header arrived", length));
             else if (length < wire::request_header_size)
-                expect_refusal(end, type, Status::bad_protocol, 1, "its header is incomplete");
+                expect_refusal(end, type, Status::bad_protocol, 1,
+                               fmt::format("{} of 12 bytes of its header arrived", length));
             else
                 expect_refusal(end, type, Status::bad_protocol, 1,
                                fmt::format("{} bytes was announced, but only {} arrived",

@@ -85,8 +85,10 @@ Result<> check(const PoolDigests& read) {
     if (!consistent)
         return fail(
             ErrorClass::link_lost, EPROTO,
-            "the target's digests are malformed, or their chunks are larger than 1/{} of the pool",
-            min_chunks);
+            "the target's digests are malformed: {} digests of chunks of {} bytes for bytes "
+            "{} to {} of {}; chunks may have at most {} bytes (1/{} of the pool)",
+            read.digests.size(), read.chunk, read.first, read.length, read.size,
+            read.length > 0 ? max_chunk(read.length) : 0, min_chunks);
     return {};
 }
 

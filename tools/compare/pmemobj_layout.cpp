@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/compare/pmemobj_layout.hpp"
 
+#include "common/base/log.hpp"
 #include "tools/compare/identity.hpp"
 
 #include <algorithm>
@@ -143,8 +144,8 @@ private:
                 return {};
             if (steps == max_logs || next > pool_.size)
                 return invalid("a log of its lanes is damaged: the next one is at {:#x}, after {} "
-                               "others",
-                               next, steps);
+                               "others; the pool has {:#x} bytes, and {} logs are the maximum",
+                               next, steps, pool_.size, max_logs);
             log = (next + log_alignment - 1) / log_alignment * log_alignment;
             add({log, log + log_alignment}, generation_in_log);
         }
@@ -155,7 +156,12 @@ private:
         RPMEM_TRY(read(heap, header));
         if (std::string_view(header.signature.data(), heap_signature.size()) != heap_signature ||
             header.chunk_length != chunk_length || header.chunks_of_zone != max_zone_chunks)
-            return invalid("its heap at offset {} has an unsupported header", heap);
+            return invalid(
+                "its heap at offset {} has signature \"{}\", chunks of {} bytes and zones "
+                "of {} chunks; only \"{}\", {} and {} are supported",
+                heap, printable({header.signature.data(), heap_signature.size()}),
+                header.chunk_length, header.chunks_of_zone, heap_signature, chunk_length,
+                max_zone_chunks);
         std::uint64_t zone = heap + heap_header_length;
         for (std::uint32_t number = 0; zone < pool_.size; ++number, zone += zone_length) {
             ZoneHeader zone_header{};

@@ -79,7 +79,12 @@ Answered<RemotePool> ask_pool(const Context& context) {
     ActionAnswer check =
         ask_action(context.target, {"--digest", command.pool_set}, context.settings, work_timeout);
     if (check.status == status_done)
-        check = failed_answer(EPROTO, "the target's report on the pool is inconsistent");
+        check = failed_answer(
+            EPROTO,
+            fmt::format("the target's report on the pool has size {}, headers \"{}\" and {} "
+                        "attributes, and yet the pool can be read",
+                        side.size, text_of(info.document, "headers"),
+                        attributes.is_object() ? "valid" : "no"));
     return tl::unexpected(std::move(check));
 }
 

@@ -43,7 +43,9 @@ PoolClaim read_claim(const json& document) {
     claim.epoch = number_of(document, "epoch").value_or(0);
     claim.generation = number_of(document, "generation").value_or(0);
     if (!is_id(claim.id) || claim.epoch == 0)
-        return {.unknown = "the target's report on its record is malformed"};
+        return {.unknown = fmt::format("the target reports pool_id \"{}\" and epoch {}; expected "
+                                       "are {} hexadecimal digits and an epoch of 1 or more",
+                                       claim.id, claim.epoch, id_digits)};
     return claim;
 }
 

@@ -17,7 +17,9 @@ Result<compare::PoolDigests> read_digests(const nlohmann::json& document) {
     for (const auto& digest : member(document, "digests"))
         read.digests.push_back(digest.is_string() ? digest.get<std::string>() : "");
     if (text_of(document, "algorithm") != "xxh3-128")
-        return fail(ErrorClass::link_lost, EPROTO, "the target's digests are not XXH3-128");
+        return fail(ErrorClass::link_lost, EPROTO,
+                    "the target's digests are of algorithm \"{}\", expected \"xxh3-128\"",
+                    text_of(document, "algorithm"));
     RPMEM_TRY(compare::check(read));
     return read;
 }

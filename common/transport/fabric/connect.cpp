@@ -155,8 +155,8 @@ Result<OpenedFabricLane> connect_fabric_lane(const ProofSession& session,
                                              limits)));
     if (credits.frames > max_lane_frames || credits.payload > target.max_payload)
         return fail(ErrorClass::link_lost, EBADMSG,
-                    "{}: the target broke the protocol: its credits of {} frames of {} bytes "
-                    "exceed the limits of {} and {}",
+                    "{}: the target violated the protocol: it sent credits of {} frames and {} "
+                    "bytes of payload; the limits are {} and {}",
                     where, credits.frames, credits.payload, max_lane_frames, target.max_payload);
     const std::size_t reads = std::min<std::size_t>(credits.reads, wire::max_reads);
     const std::size_t largest = std::max(read_piece(credits.payload), wire::max_error_text);

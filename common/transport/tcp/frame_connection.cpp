@@ -31,6 +31,10 @@ iovec iovec_of(std::span<const std::byte> bytes) {
 constexpr const char* no_acknowledgement =
     "the peer's kernel acknowledged nothing within RPMEM_PEER_TIMEOUT (target: peer-timeout)";
 
+[[gnu::cold]] std::string misfit(std::size_t sent, std::size_t expected) {
+    return fmt::format("sent {} bytes of data, expected {}", sent, expected);
+}
+
 Fault fault_of(int code) {
     switch (code) {
     case ETIMEDOUT:
@@ -227,7 +231,7 @@ void FrameConnection::cannot_receive(ssize_t got, bool asked_network) {
 FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes,
                        Receiver& receiver) {
     if (!wire::decode(bytes, header_)) [[unlikely]]
-        return damaged(wire::damaged_header);
+        return damaged(wire::damage_of_header(bytes));
     if (header_.type == FrameType::bye) [[unlikely]] {
         enter(Receiving::bye);
         return true;
@@ -238,7 +242,7 @@ FrameConnection::begin(std::span<const std::byte, wire::frame_header_size> bytes
         return receiver.end(header_, why_) || broke(why_);
     enter(Receiving::payload);
     return place_.empty() || place_.size() == header_.length ||
-           broke("sent a payload that does not fit its destination");
+           broke(misfit(header_.length, place_.size()));
 }
 
 // Processes frames and parts of them. Returns the bytes at the end that are too few for a header or

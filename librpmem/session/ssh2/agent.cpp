@@ -28,7 +28,9 @@ Result<Agent> Agent::connect(const std::string& socket) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (socket.size() >= sizeof(address.sun_path))
-        return fail(ErrorClass::caller_fault, ENAMETOOLONG, "the name of the socket is too long");
+        return fail(ErrorClass::caller_fault, ENAMETOOLONG,
+                    "the name of its socket has {} bytes; the maximum is {}", socket.size(),
+                    sizeof(address.sun_path) - 1);
     std::copy(socket.begin(), socket.end(), address.sun_path);
     // Non-blocking, so that connect(2) fails if the queue of the agent is full.
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -45,14 +47,22 @@ Result<Bytes> Agent::ask(const Bytes& request, std::byte expected, const Deadlin
     Bytes size_field(sizeof(std::uint32_t));
     RPMEM_ASSIGN(auto got, read_fully(socket_.get(), size_field, deadline));
     const auto size = wire::ByteReader(size_field).big_endian<std::uint32_t>();
-    if (got < size_field.size() || size == 0 || size > max_answer)
-        return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
+    if (got < size_field.size())
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "it closed the connection without an answer");
+    if (size == 0 || size > max_answer)
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "its answer is malformed: its size is {}; 1 to {} are allowed", size,
+                    max_answer);
     Bytes answer(size);
     RPMEM_ASSIGN(got, read_fully(socket_.get(), answer, deadline));
     if (got < answer.size())
-        return fail(ErrorClass::target_refused, EPROTO, "its answer is incomplete");
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "its answer is incomplete: {} of {} bytes arrived", got, answer.size());
     if (answer.front() != expected)
-        return fail(ErrorClass::target_refused, EACCES, "it refused the request");
+        return fail(ErrorClass::target_refused, EACCES,
+                    "it refused the request: it answered with type {}, expected {}",
+                    std::to_integer<unsigned>(answer.front()), std::to_integer<unsigned>(expected));
     answer.erase(answer.begin());
     return answer;
 }
@@ -68,7 +78,9 @@ Result<std::vector<Agent::Identity>> Agent::identities(const Deadline& deadline)
         auto key = take_string(reader);
         const auto comment = take_string(reader);
         if (!key || !comment)
-            return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
+            return fail(ErrorClass::target_refused, EPROTO,
+                        "its answer is malformed: it announces {} keys, and ends within key {}",
+                        count, i + 1);
         identities.push_back({std::move(*key), text_of(*comment)});
     }
     return identities;
@@ -87,7 +99,8 @@ Result<Bytes> Agent::sign(const Bytes& public_key, std::span<const std::byte> da
     wire::ByteReader reader(answer);
     auto signature = take_string(reader);
     if (!signature)
-        return fail(ErrorClass::target_refused, EPROTO, "its answer is malformed");
+        return fail(ErrorClass::target_refused, EPROTO,
+                    "its answer is malformed: its {} bytes are no signature", answer.size());
     return std::move(*signature);
 }
 

@@ -74,8 +74,9 @@ Result<std::string> Device::id() const {
     if (not_supported(code) || (code == 0 && length == 0))
         return std::string();
     if (code == 0 && length > max_id)
-        return fail(ErrorClass::resource_limit, EIO, "the id of the device under {} has {} bytes",
-                    path_, length);
+        return fail(ErrorClass::resource_limit, EIO,
+                    "the id of the device under {} has {} bytes; the maximum is {}", path_, length,
+                    max_id);
     std::string id(length, '\0');
     if (code == 0)
         code = pmem2_source_device_id(source_.get(), id.data(), &length);

@@ -99,7 +99,8 @@ Result<> PartDirectories::scan_directory(const PoolSetPart& part) {
 Result<> PartDirectories::add_file(Directory& directory, const std::filesystem::path& path) {
     const auto number = number_of(path.filename().native()).value_or(0);
     if (number >= max_pool_set_parts)
-        return invalid("too many part files: {}", path.native());
+        return invalid("part file {} has number {}; the maximum is {}", path.native(), number,
+                       max_pool_set_parts - 1);
     if (files_.size() <= number)
         files_.resize(number + 1);
     if (!files_[number].empty())
@@ -128,9 +129,17 @@ Result<std::vector<PlannedPart>> PartDirectories::plan(std::uint64_t size) const
             return room(candidate) == 0 ? UINT64_MAX : candidate.used;
         });
         const auto number = files_.size() + planned.size();
-        if (emptiest == directories.end() || room(*emptiest) == 0 || number >= max_pool_set_parts)
+        if (number >= max_pool_set_parts)
             return fail(ErrorClass::caller_fault, EFBIG,
-                        "the directories of the pool set have no room for {} more bytes", size);
+                        "the directories of the pool set cannot take {} more bytes, because they "
+                        "would have more than {} part files",
+                        size, max_pool_set_parts);
+        if (emptiest == directories.end() || room(*emptiest) == 0)
+            return fail(
+                ErrorClass::caller_fault, EFBIG,
+                "the directories of the pool set have no room for {} more bytes; raise their "
+                "sizes in the pool set file",
+                size);
         const auto wanted = std::max<std::uint64_t>(round_up(std::min(size, step)), RPMEM_MIN_PART);
         const auto length = std::min(wanted, room(*emptiest));
         planned.push_back({emptiest->path / fmt::format("{:06}.pmem", number), length});

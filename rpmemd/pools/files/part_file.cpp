@@ -217,7 +217,7 @@ Result<> PartFile::lock(const ResolvedPath& place) {
                           path_.native());
     }
     if (!is_at(place.entry))
-        return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed just now",
+        return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed or replaced while it was being opened",
                     path_.native());
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpmemd/pools/headers/header_copy.hpp"
 
+#include "common/base/log.hpp"
 #include "common/pools/pool_set_file.hpp"
 #include "common/transport/crypto.hpp"
 #include "rpmemd/pools/headers/checksum.hpp"
@@ -69,6 +70,13 @@ Result<std::size_t> transfer_all(std::size_t size, const std::string& name, Tran
     return done;
 }
 
+template <typename... Args>
+Failure unusable_copy(fmt::format_string<Args...> why, Args&&... args) {
+    return in_context(
+        "the copy of the headers cannot be used",
+        fail(ErrorClass::caller_fault, EINVAL, why, std::forward<Args>(args)...).value());
+}
+
 Failure unusable(int code, const std::string& name) {
     return fail_errno(ErrorClass::resource_limit, code,
                       "cannot make room for the copy of the headers, {}", name);
@@ -94,17 +102,24 @@ std::vector<std::byte> encode(const HeaderCopy& copy) {
 Result<HeaderCopy> decode_header_copy(std::span<const std::byte> bytes) {
     Preamble preamble{};
     if (bytes.size() < sizeof(preamble))
-        return fail(ErrorClass::caller_fault, EINVAL, "the copy of the headers has only {} bytes",
-                    bytes.size());
+        return unusable_copy("it has {} bytes; the minimum is {}", bytes.size(), sizeof(preamble));
     std::memcpy(&preamble, bytes.data(), sizeof(preamble));
     const std::size_t count = preamble.count;
-    if (preamble.magic != magic || preamble.reserved != 0 || count == 0 ||
-        count > max_pool_set_parts || bytes.size() < size_of_copy(count))
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the copy of the headers is truncated, or of another version of rpmemd");
-    if (checksum_of(bytes.first(size_of_copy(count))) != preamble.checksum)
-        return fail(ErrorClass::caller_fault, EINVAL,
-                    "the copy of the headers is corrupted: its checksum is wrong");
+    if (preamble.magic != magic || preamble.reserved != 0)
+        return unusable_copy(
+            "it is of another version of rpmemd: it begins with \"{}\" and has {:#x} "
+            "in its reserved field, expected \"{}\" and 0",
+            printable({preamble.magic.data(), preamble.magic.size()}), preamble.reserved,
+            std::string_view(magic.data(), magic.size()));
+    if (count == 0 || count > max_pool_set_parts)
+        return unusable_copy("it has {} headers; 1 to {} are possible", count, max_pool_set_parts);
+    if (bytes.size() < size_of_copy(count))
+        return unusable_copy("it is truncated: it has {} bytes, expected {} for {} headers",
+                             bytes.size(), size_of_copy(count), count);
+    const auto checksum = checksum_of(bytes.first(size_of_copy(count)));
+    if (checksum != preamble.checksum)
+        return unusable_copy("it is corrupted: its checksum is {:#x}, its contents give {:#x}",
+                             preamble.checksum, checksum);
     const std::byte* const headers = bytes.data() + sizeof(preamble);
     HeaderCopy copy{std::vector<PoolHeader>(count), std::vector<PoolHeader>(count)};
     std::memcpy(copy.before.data(), headers, count * header_size);

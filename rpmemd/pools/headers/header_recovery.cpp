@@ -13,13 +13,19 @@ std::span<const std::byte, header_size> bytes_of(const PoolHeader& header) {
     return std::as_bytes(std::span<const PoolHeader, 1>(&header, 1));
 }
 
-// Returns whether each byte is from BEFORE or from AFTER. An interrupted write leaves nothing else.
-bool is_mixed_of(const PoolHeader& header, const PoolHeader& before, const PoolHeader& after) {
+// Returns the offset of the first byte that is neither from BEFORE nor from AFTER. An interrupted
+// write leaves no such byte.
+std::optional<std::size_t> foreign_byte(const PoolHeader& header, const PoolHeader& before,
+                                        const PoolHeader& after) {
     const auto bytes = bytes_of(header);
     for (std::size_t i = 0; i < header_size; ++i)
         if (bytes[i] != bytes_of(before)[i] && bytes[i] != bytes_of(after)[i])
-            return false;
-    return true;
+            return i;
+    return std::nullopt;
+}
+
+unsigned value_at(const PoolHeader& header, std::size_t offset) {
+    return std::to_integer<unsigned>(bytes_of(header)[offset]);
 }
 
 // Returns the attributes that are the same in all parts.
@@ -73,12 +79,18 @@ bool has_torn(std::span<const PoolHeader> headers) { return std::ranges::any_of(
 
 Result<std::vector<PoolHeader>> restore_torn(std::vector<PoolHeader> headers,
                                              const HeaderCopy& copy) {
-    bool fits = copy.before.size() == headers.size();
-    for (std::size_t i = 0; fits && i < headers.size(); ++i)
-        fits = is_mixed_of(headers[i], copy.before[i], copy.after[i]);
-    if (!fits)
+    if (copy.before.size() != headers.size())
         return fail(ErrorClass::caller_fault, EINVAL,
-                    "the copy of its headers belongs to other headers");
+                    "the copy of its headers is of a pool with {} headers, and this one has {}",
+                    copy.before.size(), headers.size());
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        if (const auto at = foreign_byte(headers[i], copy.before[i], copy.after[i]))
+            return fail(
+                ErrorClass::caller_fault, EINVAL,
+                "the copy of its headers belongs to other headers: byte {} of the header of "
+                "part {} is {:#04x}, the copy has {:#04x} or {:#04x}",
+                *at, i, value_at(headers[i], *at), value_at(copy.before[i], *at),
+                value_at(copy.after[i], *at));
     for (std::size_t i = 0; i < headers.size(); ++i)
         if (is_torn(headers[i]))
             headers[i] = copy.after[i];

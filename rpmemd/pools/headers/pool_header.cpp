@@ -84,24 +84,44 @@ void link_and_seal(std::vector<PoolHeader>& headers) {
     std::ranges::for_each(headers, seal);
 }
 
-// Returns the name of the first field that must be the same in both headers but is not, or nullptr.
-const char* difference(const PoolHeader& first, const PoolHeader& other) {
+std::string hex_of(std::span<const std::byte> bytes) {
+    std::string text;
+    for (const std::byte byte : bytes)
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return text;
+}
+
+std::string hex_of(const Uuid& uuid) { return hex_of(std::as_bytes(std::span(uuid))); }
+
+// Returns the first field that must be the same in both headers but is not, and its values. Returns
+// an empty text if there is none.
+std::string difference(const PoolHeader& first, const PoolHeader& other) {
+    const auto features = [](const PoolHeader& header) {
+        return fmt::format("{:#x} {:#x} {:#x}", header.compat_features, header.incompat_features,
+                           header.ro_compat_features);
+    };
+    const auto replicas = [](const PoolHeader& header) {
+        return hex_of(header.previous_replica_uuid) + " " + hex_of(header.next_replica_uuid);
+    };
+    const auto differ = [](const char* field, const auto& left, const auto& right) {
+        return fmt::format("{} ({} and {})", field, left, right);
+    };
     if (first.signature != other.signature)
-        return "signature";
+        return differ("signature", hex_of(std::as_bytes(std::span(first.signature))),
+                      hex_of(std::as_bytes(std::span(other.signature))));
     if (first.major != other.major)
-        return "major version";
-    if (first.compat_features != other.compat_features ||
-        first.incompat_features != other.incompat_features ||
-        first.ro_compat_features != other.ro_compat_features)
-        return "features";
+        return differ("major version", first.major, other.major);
+    if (features(first) != features(other))
+        return differ("features", features(first), features(other));
     if (first.poolset_uuid != other.poolset_uuid)
-        return "pool set UUID";
-    if (first.previous_replica_uuid != other.previous_replica_uuid ||
-        first.next_replica_uuid != other.next_replica_uuid)
-        return "replica UUIDs";
-    if (std::memcmp(&first.arch_flags, &other.arch_flags, sizeof(ArchFlags)) != 0)
-        return "architecture flags";
-    return nullptr;
+        return differ("pool set UUID", hex_of(first.poolset_uuid), hex_of(other.poolset_uuid));
+    if (replicas(first) != replicas(other))
+        return differ("replica UUIDs", replicas(first), replicas(other));
+    const auto flags = std::as_bytes(std::span<const ArchFlags, 1>(&first.arch_flags, 1));
+    const auto other_flags = std::as_bytes(std::span<const ArchFlags, 1>(&other.arch_flags, 1));
+    return std::ranges::equal(flags, other_flags)
+               ? std::string()
+               : differ("architecture flags", hex_of(flags), hex_of(other_flags));
 }
 
 Result<> verify_links(std::span<const PoolHeader> headers, std::span<const std::string> names) {
@@ -111,9 +131,12 @@ Result<> verify_links(std::span<const PoolHeader> headers, std::span<const std::
         if (headers[i].next_part_uuid != headers[next].uuid ||
             headers[next].previous_part_uuid != headers[i].uuid)
             return fail(ErrorClass::caller_fault, EINVAL,
-                        "part {} does not follow part {} according to their headers; does the pool "
-                        "set file list the parts of one pool, all and in their order?",
-                        names[next], names[i]);
+                        "part {} (UUID {}, after {}) does not follow part {} (UUID {}, before {}) "
+                        "according to their headers; does the pool set file list the parts of one "
+                        "pool, all and in their order?",
+                        names[next], hex_of(headers[next].uuid),
+                        hex_of(headers[next].previous_part_uuid), names[i], hex_of(headers[i].uuid),
+                        hex_of(headers[i].next_part_uuid));
     }
     return {};
 }
@@ -226,7 +249,7 @@ Result<> verify_headers(std::span<const PoolHeader> headers, std::span<const std
                         HeaderLayout layout) {
     for (std::size_t i = 0; i < headers.size(); ++i) {
         RPMEM_TRY(verify_alone(headers[i], names[i]));
-        if (const char* field = difference(headers[0], headers[i]))
+        if (const std::string field = difference(headers[0], headers[i]); !field.empty())
             return fail(ErrorClass::caller_fault, EINVAL,
                         "the pool headers of {} and {} differ in their {}; are they parts of one "
                         "pool?",

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Found{Planted::replay_misses_lane, lost},
                       Found{Planted::replay_drops_last, lost},
                       Found{Planted::ack_of_other_generation, lost},
-                      Found{Planted::stale_ack, "broke the protocol"},
+                      Found{Planted::stale_ack, "violated the protocol"},
                       Found{Planted::exchanged_lanes, lost},
                       Found{Planted::no_fence, "writes to a pool that another one has"},
                       Found{Planted::old_heartbeat, "took"},

@@ -152,7 +152,10 @@ TEST_F(LaneConnectData, WrongTokenAndLanesThatThereAreNot) {
     expect_refusal(encode(wire::LaneConnectData{lane_count, {}}), "its token is not the one");
     for (const std::uint32_t lane : {lane_count, lane_count + 1, UINT32_MAX}) {
         SCOPED_TRACE(lane);
-        expect_refusal(good_greeting(lane), "there is no such lane");
+        expect_refusal(good_greeting(lane),
+                       fmt::format("lane {}: the lanes of this session are 0 to "
+                                   "{}",
+                                   lane, lane_count - 1));
     }
     expect_lane();
 }

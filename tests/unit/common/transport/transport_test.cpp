@@ -123,11 +123,16 @@ TEST(ContractOverFabric, ADamagedHeaderIsNoBrokenProtocol) {
     FabricPair pair;
     wire::FrameBytes bytes = wire::encode(small_write);
     bytes[16] ^= std::byte{1};
+    const auto word = [&](int index) { return wire::get_word<std::uint64_t>(&bytes[8 * index]); };
+    const std::uint64_t checksum = wire::checksum_of(word(0), word(1), word(2));
     auto& ours = dynamic_cast<FabricConnection&>(*pair.ours.connection);
     ASSERT_TRUE(ours.say(bytes));
     ASSERT_TRUE(pair.until([&] { return pair.theirs.connection->ended(); }));
     EXPECT_EQ(pair.theirs.connection->failure().fault, Fault::damaged);
-    EXPECT_TRUE(test::contains(pair.theirs.connection->failure().text, "wrong checksum"));
+    EXPECT_TRUE(
+        test::contains(pair.theirs.connection->failure().text, "a header with checksum 0x"));
+    EXPECT_TRUE(test::contains(pair.theirs.connection->failure().text,
+                               fmt::format("expected {:#018x}", checksum)));
     EXPECT_EQ(pair.theirs.connection->post({.type = FrameType::error, .length = 3, .offset = 1},
                                            Buffer(3), More::none),
               PostResult::yes)

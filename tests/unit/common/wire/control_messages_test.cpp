@@ -232,7 +232,8 @@ TEST(Status, EveryStatusHasWordsOfItsOwn) {
 TEST(Status, AnUnknownStatusIsAFailureOfTheTarget) {
     EXPECT_EQ(errno_of(Status{16}), EREMOTEIO);
     EXPECT_EQ(errno_of(Status{0xffffffff}), EREMOTEIO);
-    EXPECT_STREQ(describe(Status{0xffffffff}), describe(Status{16}));
+    EXPECT_TRUE(test::contains(describe(Status{16}), "status 16,"));
+    EXPECT_TRUE(test::contains(describe(Status{0xffffffff}), "status 4294967295,"));
 }
 
 // The bytes that the first release with this message sends: later ones must still understand them.

@@ -52,7 +52,7 @@ TEST(HostileDaemon, AbsurdHellos) {
     const auto changed = [&](std::size_t offset, std::size_t size, std::uint64_t value) {
         return status + with_field(good, offset, size, value);
     };
-    const char* const blame = "broke the protocol";
+    const char* const blame = "violated the protocol";
     for (const Saying& saying :
          std::vector<Saying>{{"size 0", changed(0, 4, 0), EBADMSG, blame},
                              {"size 47", changed(0, 4, 47), EBADMSG, blame},
@@ -112,9 +112,9 @@ TEST(HostileDaemon, AbsurdResponses) {
     };
     const std::uint64_t high = UINT64_MAX - scripted_pool_size + 1;
     const auto general = PersistMethod::general_purpose;
-    const char* const blame = "broke the protocol";
+    const char* const blame = "violated the protocol";
     for (const Saying& saying : std::vector<Saying>{
-             {"status", changed(0, 4, 77), EREMOTEIO, "unknown status"},
+             {"status", changed(0, 4, 77), EREMOTEIO, "status 77"},
              {"type", changed(4, 4, 2), EBADMSG, blame},
              {"size 0", changed(8, 8, 0), EBADMSG, blame},
              {"size less", changed(8, 8, 147), EBADMSG, blame},
@@ -139,8 +139,8 @@ TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
         return with_field(good, offset, size, value);
     };
     for (const Saying& saying :
-         std::vector<Saying>{{"status", changed(0, 4, 0), EBADMSG, "broke the protocol"},
-                             {"size 0", changed(8, 8, 0), EBADMSG, "broke the protocol"},
+         std::vector<Saying>{{"status", changed(0, 4, 0), EBADMSG, "violated the protocol"},
+                             {"size 0", changed(8, 8, 0), EBADMSG, "violated the protocol"},
                              {"size huge", changed(8, 8, UINT64_MAX), EBADMSG, "size field"},
                              {"errno 0", changed(32, 4, 0), EBADMSG, "errno"},
                              {"errno high", changed(32, 4, 4096), EBADMSG, "errno"},
@@ -149,7 +149,7 @@ TEST(HostileDaemon, AMediumFailureThatMakesNoSense) {
                              {"short", as_text(good).substr(0, good.size() - 1), EBADMSG, "size"}})
         expect_no_pool(saying, test::scripted_capabilities);
     // From a daemon that did not say that it would.
-    expect_no_pool({"not agreed", as_text(good), EBADMSG, "broke the protocol"},
+    expect_no_pool({"not agreed", as_text(good), EBADMSG, "violated the protocol"},
                    test::scripted_capabilities & ~wire::capability_medium_failure);
 }
 
@@ -169,7 +169,7 @@ TEST(HostileDaemon, AnswersOnALane) {
              {"to one too many", frame({.type = wire::FrameType::ack, .number = 2}), "2"},
              {"to billions", frame({.type = wire::FrameType::ack, .number = ~0U}), "4294967295"},
              {"of a type of ours", frame({.type = wire::FrameType::read, .number = 1}), "type"},
-             {"data that nobody asked for",
+             {"data without a read",
               frame({.type = wire::FrameType::data, .length = 64, .number = 1}), "number"},
              {"an endless text", frame({.type = wire::FrameType::error, .length = ~0U}), ""},
              {"no frame", garbage, "checksum"}}) {
@@ -180,21 +180,29 @@ TEST(HostileDaemon, AnswersOnALane) {
         // A wrong checksum is damage on the way, and no fault of the daemon.
         const bool is_damaged = answer.bytes == garbage;
         expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET,
-                      is_damaged ? "bytes were altered" : "broke the protocol");
+                      is_damaged ? "bytes were altered in transit" : "violated the protocol");
         expect_all_calls_fail(pool, ECONNRESET, answer.words);
     }
 }
 
-// A response, a status, or whatever else comes when nothing was asked.
-TEST(HostileDaemon, WordsThatNobodyAskedFor) {
-    for (const std::string& words :
-         {as_text(wire::encode(wire::SetAttributesResponse{})), std::string(4, '\0'),
-          std::string("Welcome to this machine\n")}) {
+// A response, a status, or other text while no request waits for a response. The error names the
+// bytes that arrived.
+TEST(HostileDaemon, MessagesWithoutARequest) {
+    struct Unexpected {
+        std::string bytes;
+        const char* described;
+    };
+    for (const auto& [bytes, described] :
+         {Unexpected{as_text(wire::encode(wire::SetAttributesResponse{})),
+                     "a message of type 8 with status 0 and size 16 without a request"},
+          Unexpected{std::string(4, '\0'), "4 bytes and then closed the stream"},
+          Unexpected{"Welcome to this machine\n",
+                     "a message of type 1869440288 with status 1466264675 and size"}}) {
         ScriptedPool scripted =
-            ScriptedPool::that_waits([&](const DaemonEnd& end) { end.say(words); });
+            ScriptedPool::that_waits([&](const DaemonEnd& end) { end.say(bytes); });
         Pool& pool = scripted.open();
-        expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, "nobody asked for");
-        expect_all_calls_fail(pool, ECONNRESET, "nobody asked for");
+        expect_failed(pool.persist(0, 64, 0, 0), ECONNRESET, described);
+        expect_all_calls_fail(pool, ECONNRESET, described);
     }
 }
 
@@ -229,7 +237,7 @@ TEST(HostileDaemon, AnswersToRequests) {
     const Call close{"rpmem_close", [](Pool& pool) { return pool.close(); }};
     const auto set_response = wire::encode(wire::SetAttributesResponse{});
     const auto close_response = wire::encode(wire::CloseResponse{});
-    const char* const blame = "broke the protocol";
+    const char* const blame = "violated the protocol";
     for (const auto& [ask, good, other] : {std::tuple{&set, &set_response, &close_response},
                                            std::tuple{&close, &close_response, &set_response}})
         for (const Saying& saying : std::vector<Saying>{

@@ -69,7 +69,8 @@ TEST(Except, HaveADeadline) {
         const auto pipe = test::value_of(make_pipe());
         send(pipe, text);
         const auto began = Clock::now();
-        EXPECT_TRUE(failed(read_except(pipe.read_end.get(), 300ms), ETIMEDOUT, "in time")) << text;
+        EXPECT_TRUE(failed(read_except(pipe.read_end.get(), 300ms), ETIMEDOUT, "within 300 ms"))
+            << text;
         EXPECT_GE(Clock::now() - began, 300ms);
     }
     const auto pipe = test::value_of(make_pipe());
@@ -80,7 +81,7 @@ TEST(Except, HaveADeadline) {
             std::this_thread::sleep_for(50ms);
         }
     });
-    EXPECT_TRUE(failed(read_except(pipe.read_end.get(), 500ms), ETIMEDOUT, "in time"));
+    EXPECT_TRUE(failed(read_except(pipe.read_end.get(), 500ms), ETIMEDOUT, "within 500 ms"));
     EXPECT_LT(Clock::now() - began, 5s);
 }
 

@@ -66,7 +66,7 @@ TEST(LaneMessage, AnnouncesOtherThanItCarries) {
 TEST(LaneMessage, OfAModeThatIsNotKnown) {
     Visit visit;
     visit.send({3, 0, visit.message(PersistMode::inline_data, 0, 0).addr, 64}, message_header);
-    EXPECT_TRUE(test::contains(visit.failure(), "unknown persist mode"));
+    EXPECT_TRUE(test::contains(visit.failure(), "sent persist mode"));
     EXPECT_TRUE(visit.pool.is_untouched_but(0, 0));
 }
 

@@ -245,7 +245,7 @@ TEST_F(RecordedPool, APartThatIsRemovedBeforeItIsLockedIsNotUsed) {
             if (made_anew)
                 make_part("part1", 2 * MiB, bytes);
         });
-        EXPECT_TRUE(failed(open(), ENOENT, "was removed just now"));
+        EXPECT_TRUE(failed(open(), ENOENT, "was removed or replaced while"));
         recorder.reset();
         EXPECT_EQ(succeeded(open()), made_anew);
         ASSERT_TRUE(succeeded(remove("pool.set", {.force = true})));

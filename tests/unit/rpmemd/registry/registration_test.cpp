@@ -214,7 +214,8 @@ TEST_P(RegistrationTest, AnInitiatorThatCameBackAndClosedIsNotBehind) {
 TEST_P(RegistrationTest, AnEarlierGenerationDoesNotComeBehindALaterOne) {
     expect_silent(attempt(alice, 0, use_));
     expect_silent(attempt(alice, 5, use_));
-    EXPECT_TRUE(failed(attempt(alice, 4, use_).took_up, ESTALE, "later session"));
+    EXPECT_TRUE(failed(attempt(alice, 4, use_).took_up, ESTALE,
+                       "its generation is 5, that of this session is 4"));
     std::optional<Registration> fifth;
     ASSERT_TRUE(succeeded(attempt(alice, 6, use_).took_up));
     fifth.swap(last_); // is there still
