@@ -217,8 +217,8 @@ Result<> PartFile::lock(const ResolvedPath& place) {
                           path_.native());
     }
     if (!is_at(place.entry))
-        return fail(ErrorClass::caller_fault, ENOENT, "part {} was removed or replaced while it was being opened",
-                    path_.native());
+        return fail(ErrorClass::caller_fault, ENOENT,
+                    "part {} was removed or replaced while it was being opened", path_.native());
     return {};
 }
 

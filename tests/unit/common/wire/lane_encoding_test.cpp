@@ -109,7 +109,8 @@ TEST(LaneEncoding, MessagesThatBreakTheRulesAreRefused) {
     };
     for (const PersistMessage& message : outside)
         EXPECT_TRUE(test::contains(target(message), "not within the pool")) << message.addr;
-    EXPECT_TRUE(test::contains(target({3, 0, base, 8}), "sent persist mode 3 in flags 0x3; the maximum is 2"));
+    EXPECT_TRUE(test::contains(target({3, 0, base, 8}),
+                               "sent persist mode 3 in flags 0x3; the maximum is 2"));
     EXPECT_TRUE(
         test::contains(target({2, 0, base, 8}, 16), "announces 8 bytes of data and carries 16"));
     EXPECT_TRUE(test::contains(refused(LaneEnd::target, Bytes(23)), "shorter"));
