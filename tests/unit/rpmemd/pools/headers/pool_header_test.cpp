@@ -167,7 +167,8 @@ INSTANTIATE_TEST_SUITE_P(
     Fields, MismatchedParts,
     testing::Values(
         Mismatch{"signature", [](PoolHeader& header) { header.signature[0] = 'X'; }},
-        Mismatch{"major version (1 and 2)", [](PoolHeader& header) { ++header.major; }},
+        Mismatch{"major version (16909076 and 16909077)",
+                 [](PoolHeader& header) { ++header.major; }},
         Mismatch{"features", [](PoolHeader& header) { header.compat_features ^= 8; }},
         Mismatch{"features", [](PoolHeader& header) { header.incompat_features ^= 8; }},
         Mismatch{"features", [](PoolHeader& header) { header.ro_compat_features ^= 8; }},
