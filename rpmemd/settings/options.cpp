@@ -38,7 +38,7 @@ constexpr const char* footer =
     "Examples:\n"
     "  rpmemd --check-config\n"
     "  rpmemd --poolset-dir /srv/pools --remove a.set --pool-set\n"
-    "  RPMEM_CMD='rpmemd --poolset-dir /srv/pools --log-level notice'    at the client\n"
+    "  RPMEM_CMD='rpmemd --poolset-dir /srv/pools --log-level notice'   at the client\n"
     "\n"
     "See rpmemd(1) and rpmemd.conf(5).";
 

@@ -54,7 +54,7 @@ digests() { # SIZE LENGTH CHUNK
 huge_chunk() {
     digests 8192 8192 $((1 << 62))
     refused verify "$dir/image" "$target" p.set
-    says 'chunks are larger than'
+    says 'chunks may have at most'
     digests $((1 << 62)) 8192 $((1 << 62))
     refused verify "$dir/image" "$target" p.set
     digests 8192 8192 $((1 << 21))

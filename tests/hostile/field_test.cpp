@@ -100,7 +100,7 @@ void Fields::check_common(MessageType type, const wire::Bytes& message) {
     expect_refused(type, message, {"lanes", 24, 4, 0}, Status::bad_lanes, "lanes");
     for (const std::uint64_t provider : {std::uint64_t{0}, std::uint64_t{3}, maximum_32})
         expect_refused(type, message, {"provider", 28, 4, provider}, Status::bad_provider,
-                       fmt::format("provider number {}", provider));
+                       fmt::format("provider {} was requested", provider));
     for (const std::uint64_t size : {UINT64_MAX, std::uint64_t{1} << 32, std::uint64_t{524289}})
         expect_refused(type, message, {"inline size", 32, 8, size}, Status::bad_protocol,
                        "inline data");

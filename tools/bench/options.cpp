@@ -30,12 +30,12 @@ constexpr const char* footer = R"text(Cases:
   read          rpmem_read(), likewise
   flush         64 calls of rpmem_flush() for each size up to 64K, then
                 rpmem_drain(), likewise
-  open          rpmem_create() and rpmem_open() for each number of lanes, in a new
-                process each
+  open          rpmem_create() and rpmem_open() for each number of lanes, each
+                in a new process
   idle          private pages of the daemon, and its processor time per second,
                 for each number of lanes
-  strangers     persist of 64 B, alone and during 200 unauthenticated connections
-                per second to the port of the lanes
+  strangers     persist of 64 B, alone and during 200 unauthenticated
+                connections per second to the port of the lanes
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 a row of --table exceeds its
 limit

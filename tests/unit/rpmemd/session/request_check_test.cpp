@@ -53,7 +53,7 @@ TEST(RequestCheck, OfferedTlsMayBeDeclined) {
 TEST(RequestCheck, ProvidersOfTheAgreement) {
     Configuration offered = configuration(UseTls::on);
     expect_refused(check_request(request(wire::Provider::tcp), of_0_1, offered),
-                   wire::Status::bad_provider, "provider number 3");
+                   wire::Status::bad_provider, "provider 3 was requested");
     EXPECT_TRUE(check_request(request(wire::Provider::sockets), of_0_1, offered));
     offered.sockets = false;
     expect_refused(check_request(request(wire::Provider::sockets), of_0_1, offered),

@@ -170,7 +170,8 @@ TEST_F(FrameConnectionTest, ADamagedHeaderEndsTheConnection) {
     connection->poll(collector);
     ASSERT_TRUE(connection->ended());
     EXPECT_EQ(connection->failure().fault, Fault::damaged) << "another connection may do";
-    EXPECT_TRUE(test::contains(connection->failure().text, "lane 3: received a header with a"));
+    EXPECT_TRUE(
+        test::contains(connection->failure().text, "lane 3: received a header with checksum 0x"));
     const FrameHeader error{.type = FrameType::error, .length = 3, .offset = 1};
     const Buffer words = counted(3);
     EXPECT_EQ(connection->post(error, words, More::none), PostResult::yes);
