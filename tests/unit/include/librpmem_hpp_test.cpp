@@ -6,6 +6,7 @@
 #include <librpmem.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -87,6 +88,21 @@ TEST(CxxInterface, HandsOverOffsetsLengthsAndFlags) {
         EXPECT_TRUE(calls[i] == expected[i])
             << i << ": " << calls[i].function << ' ' << calls[i].offset << '+' << calls[i].length
             << ", flags " << calls[i].flags;
+}
+
+// A lane that outlives the pool would use it after rpmem_close(), although another lane is free.
+TEST(CxxInterface, APoolIsNotClosedWhileOneOfItsLanesIsTaken) {
+    alignas(4096) static std::array<std::byte, 8192> memory{};
+    auto pool = librpmem::Pool::create("target", "pool.set", std::span(memory), 2);
+    ASSERT_TRUE(pool);
+    {
+        const auto lane = pool->lane();
+        ASSERT_TRUE(lane);
+        const auto closed = pool->close();
+        ASSERT_FALSE(closed);
+        EXPECT_EQ(closed.error().number, EBUSY);
+    }
+    EXPECT_TRUE(pool->close());
 }
 
 } // namespace
