@@ -381,25 +381,5 @@ TEST_F(Takeover, HeartbeatsComeWhileASyncIsSlow) {
     peer.expect_close();
 }
 
-// It takes two minutes, and is nightly.
-class WithoutAPool : public HostileTest {
-protected:
-    WithoutAPool() { offer_ = wire::offer_value; }
-};
-
-// Heartbeats are no request: an initiator that is stuck before CREATE or OPEN must not keep its
-// daemon for ever. The limit is 2 minutes.
-TEST_F(WithoutAPool, HeartbeatsDoNotKeepTheSession) {
-    Peer peer(directory_);
-    ASSERT_EQ(peer.control.log_in(), Status::success);
-    constexpr std::chrono::seconds limit(120);
-    constexpr std::chrono::seconds busy(20); // other tests run beside this one
-    const auto began = Deadline::Clock::now();
-    while (peer.control.beat() && Deadline::Clock::now() - began < limit + busy)
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    EXPECT_GE(Deadline::Clock::now() - began, limit);
-    peer.expect_end("has not requested a pool within 120000 ms");
-}
-
 } // namespace
 } // namespace rpmem::hostile
