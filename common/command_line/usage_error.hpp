@@ -64,7 +64,7 @@ size(std::uint64_t maximum = std::numeric_limits<std::uint64_t>::max()) {
             return fmt::format(
                 "{} \"{}\"", word.starts_with('-') ? "unrecognized option" : "unexpected argument",
                 word);
-    const std::string text = error.what();
+    std::string text = error.what();
     const auto before = [&](std::string_view part) { return text.substr(0, text.find(part)); };
     const auto after = [&](std::string_view part) {
         return text.substr(text.find(part) + part.size());
