@@ -39,7 +39,7 @@ refused() {
 }
 bench=$2/tools/bench/rpmem-bench
 refused 2 nothing "$bench" target bench.set --cases nothing
-refused 2 'TARGET and POOL_SET' "$bench"
+refused 2 'TARGET and POOLSET' "$bench"
 refused 2 'excludes' "$bench" target bench.set --table --cases persist
 refused 1 "open/lanes:1: 'ssh target true'" env RPMEM_SSH=false \
     "$bench" target bench.set --cases open --rounds 1

@@ -186,6 +186,7 @@ TEST_F(Ssh2Reconnect, AnotherHostKeyIsFinal) {
     ASSERT_EQ(::kill(daemon_process(), SIGKILL), 0);
     EXPECT_TRUE(failed(persist_until_it_fails(pool), EACCES, "1 attempts"));
     EXPECT_TRUE(contains(rpmem_errormsg(), "is not the known one"));
+    EXPECT_TRUE(failed(rpmem_close(pool), EACCES));
 }
 
 // RPMEM_TEST_USE_AGENT=1: there is an ssh-agent, and RPMEM_SSH_KEY is not set.
