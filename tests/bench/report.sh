@@ -40,7 +40,7 @@ refused() {
 bench=$2/tools/bench/rpmem-bench
 refused 2 nothing "$bench" target bench.set --cases nothing
 refused 2 'TARGET and POOLSET' "$bench"
-refused 2 'excludes' "$bench" target bench.set --table --cases persist
+refused 2 '--cases cannot be combined with --table' "$bench" target bench.set --table --cases persist
 refused 1 "open/lanes:1: 'ssh target true'" env RPMEM_SSH=false \
     "$bench" target bench.set --cases open --rounds 1
 # Without a way to the target there are no limits of the network, and a note says why.
