@@ -47,9 +47,10 @@ std::vector<std::byte> message_of(const PartInMemory&, FaultCause cause) {
     return message;
 }
 
-// A child has a part of one page less than is mapped of it, and does FAULT with its memory.
+// A child maps a part from BEGIN on, beyond the end of the file, and does FAULT with the memory.
+// The file has one page less than mapping_size.
 template <typename Fault>
-Death die_of(Fault fault, const char* log_prefix = "<3>") {
+Death die_of(Fault fault, const char* log_prefix = "<3>", std::size_t begin = 0) {
     const UniqueFd part = file_of(mapping_size - page);
     const UniqueFd error = file_of(0);
     const UniqueFd output = file_of(0);
@@ -57,10 +58,11 @@ Death die_of(Fault fault, const char* log_prefix = "<3>") {
     const int log_fd = log.get();
     const pid_t child = ::fork();
     if (child == 0) {
-        auto* const memory = static_cast<std::byte*>(
-            ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, part.get(), 0));
+        auto* const memory =
+            static_cast<std::byte*>(::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE,
+                                           MAP_SHARED, part.get(), static_cast<off_t>(begin)));
         const FaultGuard guard(
-            {{"/pools/part1", memory, mapping_size, 0, part.get()}},
+            {{"/pools/part1", memory, mapping_size, begin, part.get()}},
             {error.get(), output.get(), std::move(log), log_prefix, message_of, 1});
         fault(memory);
         ::_exit(42); // what was to be a fault was none
@@ -143,6 +145,14 @@ TEST(FaultInThePool, AThreadThatReadsOrWritesItEndsTheProcess) {
                       *const_cast<volatile std::byte*>(memory + page + 8) = std::byte{1};
                   }),
                   "4104", FaultCause::no_space);
+}
+
+// A part after the first is mapped from the end of its header on. The reported offset and the cause
+// are those of the file.
+TEST(FaultInThePool, TheOffsetIsThatInTheFile) {
+    expect_record(die_of([](volatile std::byte* memory) { memory[2 * page + 8] = std::byte{1}; },
+                         "<3>", page),
+                  "12296");
 }
 
 // Of AddressSanitizer, whose own report is the default action.

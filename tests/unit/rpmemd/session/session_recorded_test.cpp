@@ -63,14 +63,14 @@ protected:
         value.resize(static_cast<std::size_t>(size));
         return value;
     }
-    [[nodiscard]] bool opens() {
-        const auto opened = session_->open({.pool_size = 0,
-                                            .lanes = 1,
-                                            .provider = wire::Provider::tcp,
-                                            .inline_size = 0,
-                                            .pool_set = "pool.set"});
-        return opened.has_value();
+    [[nodiscard]] Result<wire::InBandAttributes> open(wire::Provider provider) {
+        return session_->open({.pool_size = 0,
+                               .lanes = 1,
+                               .provider = provider,
+                               .inline_size = 0,
+                               .pool_set = "pool.set"});
     }
+    [[nodiscard]] bool opens() { return open(wire::Provider::tcp).has_value(); }
     // The medium took a sync of the part after the last write of the record.
     [[nodiscard]] static bool last_record_is_durable() {
         bool is_durable = false;
@@ -87,6 +87,7 @@ protected:
     }
     // How often the record was written since this was last asked.
     [[nodiscard]] unsigned writes() { return std::exchange(writes_, 0); }
+    Configuration configuration_{};
     SessionStatistics no_statistics_{"", log}; // no directory for them
     std::optional<Session> session_;
 
@@ -105,7 +106,6 @@ private:
             EXPECT_FALSE(is_free(part)) << "another session could have the pool";
     }
 
-    Configuration configuration_{};
     std::vector<UniqueFd> parts_;
     unsigned writes_ = 0;
 };
@@ -154,6 +154,35 @@ TEST_F(RecordedSession, GivesBackWhileThePartsAreLocked) {
     EXPECT_EQ(writes(), 1U);
     session_.reset(); // no lane has come
     EXPECT_EQ(writes(), 1U);
+}
+
+// The session has claimed the pool, and then finds that it cannot serve it. Without the earlier
+// record, the next session would report a pool that may be behind.
+TEST_F(RecordedSession, APoolThatCannotBeServedIsGivenBack) {
+    ASSERT_TRUE(opens());
+    ASSERT_TRUE(session_->close(false));
+    const auto closed = record();
+    ASSERT_NE(closed, std::nullopt);
+    configuration_.persist_apm = true;
+    configuration_.persist_general = false; // and the appliance method does not exist over tcp
+    start();
+    static_cast<void>(writes());
+    EXPECT_FALSE(opens());
+    EXPECT_EQ(writes(), 2U) << "the claim, and what was there before";
+    EXPECT_EQ(record(), closed);
+}
+
+// With the appliance method nobody flushes. On a disk, what was acknowledged would be in the page
+// cache only.
+TEST_F(RecordedSession, OnlyPersistentMemoryHasTheApplianceMethod) {
+    configuration_.persist_apm = true;
+    configuration_.sockets = true;
+    start();
+    const auto opened = open(wire::Provider::sockets);
+    ASSERT_TRUE(succeeded(opened));
+    EXPECT_NE(opened->rkey, 0U) << "the peer has direct access";
+    EXPECT_EQ(opened->method, test::pmem_is_forced() ? wire::PersistMethod::appliance
+                                                     : wire::PersistMethod::general_purpose);
 }
 
 // Then the pool is not what the session says that it is, and the record stays open.
@@ -216,6 +245,13 @@ protected:
         if (!test::pmem_is_forced())
             GTEST_SKIP() << "this needs PMEM_IS_PMEM_FORCE=1 in the environment";
     }
+    static constexpr std::size_t both_parts = 2 * (std::size_t{2} << 20) - header_size;
+    [[nodiscard]] static std::size_t flushed_bytes() {
+        std::size_t flushed = 0;
+        for (const Event& event : Recorder::instance().events())
+            flushed += event.call == "pmem_persist" ? event.length : 0;
+        return flushed;
+    }
 };
 
 // Its peer may have stored what it never waited for, and the pool is marked as closed.
@@ -223,11 +259,15 @@ TEST_F(PmemRecordedSession, ASessionThatWasCutOffFlushesThePool) {
     ASSERT_TRUE(opens());
     Recorder::instance().reset();
     session_.reset();
-    std::size_t flushed = 0;
-    for (const Event& event : Recorder::instance().events())
-        flushed += event.call == "pmem_persist" ? event.length : 0;
-    constexpr std::size_t both_parts = 2 * (std::size_t{2} << 20) - header_size;
-    EXPECT_GE(flushed, both_parts);
+    EXPECT_GE(flushed_bytes(), both_parts);
+}
+
+// Without resumable sessions, an initiator may send CLOSE before all its writes are acknowledged.
+TEST_F(PmemRecordedSession, ACloseThatMayComeEarlyFlushesThePool) {
+    ASSERT_TRUE(opens());
+    Recorder::instance().reset();
+    ASSERT_TRUE(session_->close(false));
+    EXPECT_GE(flushed_bytes(), both_parts);
 }
 
 TEST_F(RecordedSession, TheEarlierClaimIsDurableAgain) {
