@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                                         .addresses = {HostAddress{}}};
     const auto handshake = exchange_hello(wire::offer_value, capabilities, input.read_end.get(),
                                           output->write_end.get());
-    if (fuzz::is_refused(handshake, {EBADMSG}))
+    if (fuzz::is_refused(handshake, {EBADMSG, EPROTO}))
         return 0;
     check_agreement(handshake->agreement, bytes);
     return 0;
